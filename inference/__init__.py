@@ -1,0 +1,1 @@
+"""From HTML to labelled blocks to text; knows neither Kafka nor Redis."""

@@ -1,0 +1,24 @@
+"""What a labeler is: encoded pages in, the probability of content per block out."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage, Labels
+
+
+class Labeler(Protocol):
+    """Labels the blocks of pages; implementations: `inference.triton`, `inference.onnx`, `inference.rules`."""
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        """One answer per page, in order; a page without blocks gets empty labels.
+
+        Raises:
+            UnavailableError: the labeler did not answer; the same call may succeed later.
+            ConfigurationError: the model is not there, or its tensors are not the ones encoded.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back connections and sessions."""
+        ...

@@ -1,0 +1,77 @@
+"""The cleaned document: what dehusk publishes for each page, and its JSON."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+import orjson
+
+from schemas.pages import ModelVersion
+
+SCHEMA_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedBlock:
+    """One text block with its label."""
+
+    text: str
+    path: str
+    probability: float
+    content: bool
+    frequency: int | None = None
+    """Distinct pages of the site that hold this text; None where frequencies are unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What was known of the site's template when the page was cleaned."""
+
+    pages_seen: int
+    blocks_matched: int
+    """Blocks of this page that were on at least one other page of the site."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The Kafka record that the page came from."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedDocument:
+    """The main content of one page.
+
+    The same input gives the same bytes for the same model version and frequencies.
+    """
+
+    id: str
+    """The crawler's own id of the page, else its URL."""
+    url: str
+    site: str
+    fetched_at: datetime | None
+    title: str
+    text: str
+    """The content, one line per block, a blank line between paragraphs."""
+    language: str | None
+    raw_length: int
+    """Bytes of the page's HTML in UTF-8."""
+    text_length: int
+    """Characters of `text`."""
+    model: ModelVersion
+    labeler: str
+    degraded: tuple[str, ...]
+    """What was missing when the page was cleaned: `frequencies` (Redis away), `model` (Triton away)."""
+    template: Template | None
+    source: Origin | None
+    blocks: tuple[CleanedBlock, ...] | None = None
+    """Every block of the page with its label, where asked for."""
+
+    def to_json(self) -> bytes:
+        """One JSON object; times in RFC 3339 UTC; `blocks` only where present."""
+        fields = asdict(self)
+        if self.blocks is None:
+            del fields["blocks"]
+        return orjson.dumps(fields, option=orjson.OPT_UTC_Z)

@@ -1,0 +1,32 @@
+"""The exceptions of dehusk.
+
+    DehuskError                   anything dehusk raises on purpose; the message says what to do
+    ├── ConfigurationError        a setting, option or model does not fit; nothing was started
+    ├── UnavailableError          a part (Kafka, Redis, Triton) did not answer; trying again may help
+    └── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
+
+Third-party exceptions are translated into these at the one module that imports the third party.
+Expected outcomes of a page are not exceptions but values: see `schemas.outcomes`.
+"""
+
+from schemas.outcomes import BrokenReason
+
+
+class DehuskError(Exception):
+    """Base of every exception that dehusk raises on purpose."""
+
+
+class ConfigurationError(DehuskError):
+    """A setting, option or model that does not fit; the message says what to change."""
+
+
+class UnavailableError(DehuskError):
+    """A part that dehusk talks to did not answer; trying again may help."""
+
+
+class PageError(DehuskError):
+    """A page that cannot be cleaned, however often it is tried."""
+
+    def __init__(self, reason: BrokenReason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason

@@ -1,0 +1,75 @@
+"""What can become of a message besides a document: each drop has a named reason that is counted."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SkipReason(StrEnum):
+    """Why a message is not a page; it is counted and passed over."""
+
+    NOT_HTML = "not-html"
+    """The content type or the bytes are of something else: an image, a PDF, plain text."""
+    ERROR_STATUS = "error-status"
+    """The server answered with a status outside 200–299."""
+    NO_BODY = "no-body"
+    """The crawler stored no content with the message."""
+    NOT_A_PAGE = "not-a-page"
+    """A record of another kind: a WARC request, a frontera offset message, a DNS answer."""
+
+
+class BrokenReason(StrEnum):
+    """Why a message or page cannot be cleaned; it becomes a dead letter."""
+
+    MALFORMED_MESSAGE = "malformed-message"
+    """The message claims or looks to be of a format whose rules it breaks."""
+    UNKNOWN_FORMAT = "unknown-format"
+    """No crawler format recognises the message."""
+    MISSING_URL = "missing-url"
+    """The page has no URL: it could be neither keyed nor attributed to a site."""
+    UNKNOWN_SCHEMA = "unknown-schema"
+    """The schema registry does not know, or could not give, the schema of the message."""
+    RECORD_NOT_FOUND = "record-not-found"
+    """A pointer names a WARC record that is not where it says."""
+    MALFORMED_COMPRESSION = "malformed-compression"
+    """The compressed body ends early or is not what its label says."""
+    INFLATES_TOO_LARGE = "inflates-too-large"
+    """The compressed body grows beyond the page size limit."""
+    PAGE_TOO_LARGE = "page-too-large"
+    """The page has more bytes than the limit."""
+    PAGE_TOO_DEEP = "page-too-deep"
+    """The page nests elements, or lists attributes, beyond what can be parsed in time."""
+    TIME_BUDGET_EXCEEDED = "time-budget-exceeded"
+    """Decoding and segmenting took longer than a page may take."""
+    PROCESS_CRASHED = "process-crashed"
+    """The process that worked on this page died."""
+    INTERNAL_ERROR = "internal-error"
+    """A step raised what it never should: a bug worth reporting, with this page."""
+    REJECTED_BY_MODEL = "rejected-by-model"
+    """The labeler answered, but not with one probability per block."""
+    DOCUMENT_TOO_LARGE = "document-too-large"
+    """The broker refuses the cleaned document for its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A message, or one page of it, that is no HTML page."""
+
+    reason: SkipReason
+    detail: str
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A message, or one page of it, that cannot be cleaned."""
+
+    reason: BrokenReason
+    detail: str
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A null value: the crawler says that the page of this key is gone."""
+
+    key: bytes

@@ -1,0 +1,110 @@
+"""A page on its way: one type per step, each made from the one before."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A Kafka record as it was read."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    topic: str = ""
+    partition: int = 0
+    offset: int = 0
+
+    def header(self, name: str) -> bytes | None:
+        """The value of the last header of this name, compared without case, or None."""
+        wanted = name.lower()
+        return next((value for key, value in reversed(self.headers) if key.lower() == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RawPage:
+    """A crawled HTML page, whatever crawler it came from."""
+
+    url: str
+    html: bytes
+    """The document in UTF-8, never with a byte order mark; malformed input holds U+FFFD instead."""
+    id: str | None = None
+    """The crawler's own identifier of the page, where it gives one."""
+    fetched_at: datetime | None = None
+    """When the crawler fetched the page, with a time zone."""
+    language: str | None = None
+    """The Content-Language the server declared, if any."""
+    encoding: str = "utf-8"
+    """The WHATWG name of the encoding that the page was decoded from."""
+    source: str = "html"
+    """The crawler format that was recognised (a name in `streams.sources`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentedPage:
+    """The text blocks of a page in DOM order, as columns of equal length T (T may be 0)."""
+
+    title: str
+    """The text of `<title>`, white space folded."""
+    language: str | None
+    """The primary language that the document declares (`<html lang>`), e.g. `en`."""
+    texts: tuple[str, ...]
+    """The text of each block, white space folded; never empty."""
+    paths: tuple[str, ...]
+    """The tags from the root to the block's element, e.g. `html/body/div/p`."""
+    linked: tuple[int, ...]
+    """How many characters of the block's text stand inside links."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedPage:
+    """A segmented page as the tensors that labelers read; T blocks, N tokens in all."""
+
+    ids: npt.NDArray[np.uint32]
+    """Shape [N]: the hashed tokens (tags and words) of all blocks, one block after the other."""
+    block_lengths: npt.NDArray[np.uint16]
+    """Shape [T]: how many of `ids` belong to each block; at least 1; sums to N."""
+    words: npt.NDArray[np.uint32]
+    """Shape [T]: words per block."""
+    linked_words: npt.NDArray[np.uint32]
+    """Shape [T]: words per block inside links, at most `words`."""
+    fingerprints: npt.NDArray[np.uint64]
+    """Shape [T]: the 64-bit hash of each block's normalised text, the key of its frequency."""
+
+    def __len__(self) -> int:
+        return len(self.block_lengths)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockFrequencies:
+    """On how many distinct pages of the site each block of a page was seen, this page included."""
+
+    pages_seen: int
+    """Distinct pages of the site counted so far, this one included; 0 where frequencies are unknown."""
+    counts: npt.NDArray[np.uint32]
+    """Shape [T]: distinct pages that hold the block; at most `pages_seen`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVersion:
+    """Which model answered."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A labeler's answer for one page."""
+
+    probabilities: npt.NDArray[np.float32]
+    """Shape [T]: the probability that each block is content, in [0, 1]."""
+    model: ModelVersion
+    labeler: str
+    """`triton`, `onnx` or `rules`."""

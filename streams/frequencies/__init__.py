@@ -1,0 +1,1 @@
+"""How often each block of text was seen on its site."""

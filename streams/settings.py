@@ -1,0 +1,101 @@
+"""The settings of the parts, as small values; the environment is read at the command line alone."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSecurity:
+    """How to reach a secured Kafka; the defaults are a plaintext listener."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca_file: Path | None = None
+    """PEM file of the authorities that signed the brokers' certificates; None for the system's."""
+    certificate_file: Path | None = None
+    """PEM file of the client's certificate, where brokers ask for one."""
+    key_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSettings:
+    """The user's Kafka cluster."""
+
+    brokers: str = "localhost:9092"
+    """Bootstrap servers, `host:port`, comma-separated."""
+    security: KafkaSecurity = KafkaSecurity()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """The three topics of a worker and its consumer group."""
+
+    input: str = "raw-pages"
+    output: str = "cleaned-documents"
+    dead_letters: str = "dead-letters"
+    group: str = "dehusk"
+
+
+@dataclass(frozen=True, slots=True)
+class RedisSettings:
+    """The Redis, or Redis Cluster, that keeps block frequencies."""
+
+    url: str = "redis://localhost:6379/0"
+    cluster: bool = False
+    timeout: float = 2.0
+    """Seconds a round trip may take before frequencies are done without."""
+
+
+class WhenTritonIsAway(StrEnum):
+    """What a worker does while Triton does not answer."""
+
+    WAIT = "wait"
+    """Pause and try again: no page is labelled worse for it."""
+    RULES = "rules"
+    """Label with the Boilerpipe rules and mark the document `degraded: ["model"]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TritonSettings:
+    """The Triton server that serves the model."""
+
+    address: str = "localhost:8001"
+    """gRPC `host:port`."""
+    model: str = "boilernet"
+    version: str = ""
+    """A pinned version; empty for the one that Triton's version policy serves."""
+    timeout: float = 20.0
+    """Seconds one request may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """What one page may cost."""
+
+    max_bytes: int = 16 * MIB
+    """Largest page, after decompression, in bytes."""
+    seconds: float = 10.0
+    """Wall time for decoding, segmenting and encoding one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowLimits:
+    """What may be in flight in one worker at once."""
+
+    batch_pages: int = 32
+    """Pages per micro-batch."""
+    batch_seconds: float = 0.1
+    """How long a micro-batch waits for more pages."""
+    batch_bytes: int = 8 * MIB
+    """Bytes of raw messages per micro-batch."""
+    batches: int = 4
+    """Micro-batches in flight."""
+    grace_seconds: float = 25.0
+    """Seconds a worker may take to finish what is in flight after SIGTERM."""

@@ -1,0 +1,1 @@
+"""The crawler formats: from a Kafka record to pages."""

@@ -1,0 +1,38 @@
+"""What a crawler format is: how a Kafka record of it is recognised, read and written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from schemas.outcomes import Broken, Skipped, Tombstone
+from schemas.pages import Message, RawPage
+
+Decoded = RawPage | Skipped | Broken | Tombstone
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A Kafka record to be written."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+class Source(Protocol):
+    """A crawler format; each lives in a module of its own."""
+
+    name: str
+    """The value of `--source` and `--as`."""
+
+    def recognises(self, message: Message) -> bool:
+        """Whether the message is of this format, by marks that no other format bears."""
+        ...
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """The pages of a message, in its order; one outcome for each, none lost, nothing raised."""
+        ...
+
+    def encode(self, page: RawPage) -> Record:
+        """The record that the crawler would have written for this page (`dehusk feed --as`)."""
+        ...

@@ -1,0 +1,1 @@
+"""From labelled pages to a model version."""
