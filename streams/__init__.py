@@ -1,1 +1,1 @@
-"""Everything that flows: crawler formats, the Faust worker, block frequencies, the local stack, the command line."""
+"""Everything that flows: crawler formats, the Faust worker, frequencies, the local stack, the CLI."""
