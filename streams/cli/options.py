@@ -1,0 +1,117 @@
+"""The options that several commands share, each group gathered into one settings value."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Literal, get_args
+
+import click
+
+from schemas.errors import ConfigurationError
+from streams.settings import KafkaSecurity, KafkaSettings
+
+Command = Callable[..., None]
+Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+_FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_KAFKA = (
+    click.option(
+        "--brokers",
+        metavar="HOST:PORT,…",
+        default=KafkaSettings().brokers,
+        show_default=True,
+        show_envvar=True,
+        help="Kafka's bootstrap servers; one that answers is enough to find the others.",
+    ),
+    click.option(
+        "--security-protocol",
+        type=click.Choice(get_args(Protocol), case_sensitive=False),
+        default=KafkaSecurity().protocol,
+        show_default=True,
+        show_envvar=True,
+        help="How the brokers' listener is secured: SSL is TLS, SASL_… asks for a user and a password.",
+    ),
+    click.option(
+        "--sasl-mechanism",
+        type=click.Choice(get_args(Mechanism), case_sensitive=False),
+        show_envvar=True,
+        help="How the password is proved; needed with SASL_PLAINTEXT and SASL_SSL.",
+    ),
+    click.option("--sasl-username", metavar="NAME", show_envvar=True, help="The Kafka user."),
+    click.option(
+        "--sasl-password",
+        metavar="PASSWORD",
+        show_envvar=True,
+        help="The user's password. Prefer the environment variable: `ps` shows options to everyone.",
+    ),
+    click.option(
+        "--tls-ca-file",
+        type=_FILE,
+        show_envvar=True,
+        help="PEM file of the authorities that signed the brokers' certificates; the system's by default.",
+    ),
+    click.option(
+        "--tls-certificate-file",
+        type=_FILE,
+        show_envvar=True,
+        help="PEM file of the client's certificate, where the brokers ask for one.",
+    ),
+    click.option(
+        "--tls-key-file",
+        type=_FILE,
+        show_envvar=True,
+        help="PEM file of the key of --tls-certificate-file.",
+    ),
+)
+
+
+def kafka_options(command: Command) -> Command:
+    """The options of a Kafka cluster and its security, which reach `command` as `kafka: KafkaSettings`."""
+
+    @wraps(command)
+    def with_kafka(
+        *,
+        brokers: str,
+        security_protocol: Protocol,
+        sasl_mechanism: Mechanism | None,
+        sasl_username: str | None,
+        sasl_password: str | None,
+        tls_ca_file: Path | None,
+        tls_certificate_file: Path | None,
+        tls_key_file: Path | None,
+        **others: object,
+    ) -> None:
+        security = KafkaSecurity(
+            security_protocol,
+            sasl_mechanism,
+            sasl_username,
+            sasl_password,
+            tls_ca_file,
+            tls_certificate_file,
+            tls_key_file,
+        )
+        _check(security)
+        command(kafka=KafkaSettings(brokers, security), **others)
+
+    return _with_options(with_kafka, _KAFKA)
+
+
+def _with_options(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _check(security: KafkaSecurity) -> None:
+    sasl, tls = security.protocol.startswith("SASL"), security.protocol.endswith("SSL")
+    credentials = (security.sasl_mechanism, security.username, security.password)
+    if sasl and None in credentials:
+        raise ConfigurationError(
+            f"--security-protocol {security.protocol} needs --sasl-mechanism, --sasl-username, --sasl-password"
+        )
+    if not sasl and credentials != (None, None, None):
+        raise ConfigurationError("--sasl-… options need --security-protocol SASL_SSL or SASL_PLAINTEXT")
+    if (security.certificate_file is None) != (security.key_file is None):
+        raise ConfigurationError("--tls-certificate-file and --tls-key-file belong together: give both")
+    if not tls and (security.ca_file or security.certificate_file):
+        raise ConfigurationError("--tls-… options need --security-protocol SSL or SASL_SSL")
