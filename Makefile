@@ -1,0 +1,56 @@
+# make demo and make test are all a newcomer needs: each sets up what it uses, once.
+
+PYTHON ?= python3
+ARGS ?=
+LOCK := .venv/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --group build
+
+.PHONY: help setup demo test test-training bench lock clean
+
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.ready ## make .venv with everything that demo, test and bench use
+
+demo: setup ## crawl a real site and clean it while it is crawled (ARGS='--help' says more)
+	.venv/bin/dehusk demo $(ARGS)
+
+test: setup ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/pytest -m "not training" $(ARGS)
+
+test-training: .venv-training/.ready ## run the tests that need the training framework
+	.venv-training/bin/pytest -m training $(ARGS)
+
+bench: setup ## measure the stream and its steps beside trafilatura and resiliparse
+	.venv/bin/python -m benchmarks $(ARGS)
+
+lock: setup ## resolve the dependencies of pyproject.toml anew
+	$(LOCK) --upgrade --extra test --extra bench --output-file requirements.lock
+	$(LOCK) --upgrade --extra test --extra train --output-file requirements-training.lock
+
+clean: ## remove the virtual environments and caches
+	rm -rf .venv .venv-training .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+.venv/.ready: requirements.lock pyproject.toml
+	$(call install,.venv,requirements.lock)
+
+.venv-training/.ready: requirements-training.lock pyproject.toml
+	$(call install,.venv-training,requirements-training.lock)
+
+# $(call install,VENV,LOCK): a virtual environment with exactly what the lock names, and this checkout in it.
+define install
+	@command -v $(PYTHON) >/dev/null \
+		|| { echo "Python is missing; install it with: sudo apt-get install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; install it and run: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "Python's venv is missing; install it with: sudo apt-get install python3-venv"; exit 1; }
+	@echo "Installing $(2) into $(1); the first time takes a few minutes."
+	@$(PYTHON) -m venv $(1)
+	@$(1)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(2)
+	@$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+endef
