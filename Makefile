@@ -50,7 +50,7 @@ define install
 		|| { echo "Python's venv is missing; install it with: sudo apt-get install python3-venv"; exit 1; }
 	@echo "Installing $(2) into $(1); the first time takes a few minutes."
 	@$(PYTHON) -m venv $(1)
-	@$(1)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(2)
-	@$(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(1)/bin/pip install -qq --disable-pip-version-check --require-hashes --requirement $(2)
+	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 endef
