@@ -25,7 +25,7 @@ _KAFKA = (
     ),
     click.option(
         "--security-protocol",
-        type=click.Choice(get_args(Protocol), case_sensitive=False),
+        type=click.Choice(get_args(Protocol)),
         default=KafkaSecurity().protocol,
         show_default=True,
         show_envvar=True,
@@ -33,7 +33,7 @@ _KAFKA = (
     ),
     click.option(
         "--sasl-mechanism",
-        type=click.Choice(get_args(Mechanism), case_sensitive=False),
+        type=click.Choice(get_args(Mechanism)),
         show_envvar=True,
         help="How the password is proved; needed with SASL_PLAINTEXT and SASL_SSL.",
     ),
