@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntFlag
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,35 @@ class RawPage:
 
 
 @dataclass(frozen=True, slots=True)
+class PageIdentity:
+    """What a cleaned document says of its page: all that is kept once the HTML is segmented."""
+
+    id: str
+    """The crawler's own identifier, else the URL."""
+    url: str
+    site: str
+    """What the page's block frequencies are counted under: the URL's host."""
+    fetched_at: datetime | None
+    language: str | None
+    """The primary language that the server declared, e.g. `en`."""
+    raw_length: int
+    """Bytes of the page's HTML in UTF-8."""
+
+
+class Boundary(IntFlag):
+    """What a reader sees between a block and the one before it; several may meet in one place."""
+
+    LINE = 1
+    """A line break: `<br>`, the edge of a `<div>` or a table row."""
+    CELL = 2
+    """The edge of a table cell; alone, both blocks stand in one row."""
+    ITEM = 4
+    """The start of a list item."""
+    PARAGRAPH = 8
+    """A blank line: the edge of a paragraph, heading, list, table or preformatted text, or two `<br>`."""
+
+
+@dataclass(frozen=True, slots=True)
 class SegmentedPage:
     """The text blocks of a page in DOM order, as columns of equal length T (T may be 0)."""
 
@@ -52,11 +82,13 @@ class SegmentedPage:
     language: str | None
     """The primary language that the document declares (`<html lang>`), e.g. `en`."""
     texts: tuple[str, ...]
-    """The text of each block, white space folded; never empty."""
+    """The text of each block, white space folded but for the line breaks of `<pre>`; never empty."""
     paths: tuple[str, ...]
-    """The tags from the root to the block's element, e.g. `html/body/div/p`."""
+    """The tags from the root to the innermost element that holds the whole block, e.g. `html/body/p`."""
     linked: tuple[int, ...]
     """How many characters of the block's text stand inside links."""
+    boundaries: tuple[int, ...]
+    """The `Boundary` flags between each block and the one before it."""
 
     def __len__(self) -> int:
         return len(self.texts)
