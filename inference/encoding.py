@@ -1,4 +1,4 @@
-"""Segmented pages as tensors: BoilerNet's inputs (Leonhardt et al., WWW 2020, section 3.1) as hashed tokens."""
+"""Segmented pages as tensors: BoilerNet's inputs (WWW 2020, section 3.1) as hashed tokens."""
 
 import hashlib
 import re
@@ -39,7 +39,7 @@ def encode(page: SegmentedPage) -> EncodedPage:
 
 
 def fingerprint(text: str) -> int:
-    """The 64-bit hash of a text without its case, digits and white space: blocks that differ in a date agree."""
+    """The 64-bit hash of a text but for case, white space and numbers: a date does not tell blocks apart."""
     normalised = _DIGITS.sub("0", " ".join(text.lower().split()))
     digest = hashlib.blake2b(normalised.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")

@@ -53,6 +53,7 @@ _KINDS: dict[str, int] = {
         "xmp".split(),
         _BLOCK + Boundary.PARAGRAPH,
     ),
+    **dict.fromkeys(("tr", "thead", "tbody", "tfoot"), _BLOCK + Boundary.ROW),
     "li": _BLOCK + Boundary.LINE,
 }
 _PREFORMATTED: Final = frozenset(("listing", "plaintext", "pre", "textarea", "xmp"))

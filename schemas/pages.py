@@ -64,12 +64,14 @@ class Boundary(IntFlag):
     """What a reader sees between a block and the one before it; several may meet in one place."""
 
     LINE = 1
-    """A line break: `<br>`, the edge of a `<div>` or a table row."""
+    """A line break: `<br>`, the edge of a `<div>`."""
     CELL = 2
-    """The edge of a table cell; alone, both blocks stand in one row."""
-    ITEM = 4
+    """The edge of a table cell."""
+    ROW = 4
+    """The edge of a table row."""
+    ITEM = 8
     """The start of a list item."""
-    PARAGRAPH = 8
+    PARAGRAPH = 16
     """A blank line: the edge of a paragraph, heading, list, table or preformatted text, or two `<br>`."""
 
 

@@ -1,0 +1,44 @@
+"""The labeler without a model: Boilerpipe's rules (Kohlschütter et al., WSDM 2010)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage, Labels, ModelVersion
+
+BOILERPIPE = ModelVersion("boilerpipe", "1")
+
+
+class RulesLabeler:
+    """Labels a block by its words and link density and those of its neighbours: content is 1, the rest 0."""
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        """One answer per page, in order."""
+        return [Labels(classify(page).astype(np.float32), BOILERPIPE, "rules") for page in pages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def classify(page: EncodedPage) -> npt.NDArray[np.bool_]:
+    """Which blocks are content: the tree "number of words and link density" (algorithm 2), shape [T].
+
+    A neighbour that is not there has no words and no links.
+    """
+    words = page.words.astype(np.float64)
+    density = page.linked_words / np.maximum(words, 1)
+    previous_words, next_words, previous_density = _previous(words), _next(words), _previous(density)
+    after_text = (words > 16) | (next_words > 15) | (previous_words > 4)
+    after_links = (words > 40) | (next_words > 17)
+    content = np.where(previous_density <= 0.555556, after_text, after_links) & (density <= 0.333333)
+    return content.astype(np.bool_)
+
+
+def _previous(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.concatenate(([0.0], values[:-1])) if len(values) else values
+
+
+def _next(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.concatenate((values[1:], [0.0])) if len(values) else values
