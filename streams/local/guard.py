@@ -1,0 +1,59 @@
+"""Runs one program and sees to it that the program, and all it started, ends when its supervisor does.
+
+    python guard.py SUPERVISOR_PID PROGRAM ARGUMENT…
+
+The program gets a process group of its own, to which the guard passes signals on. When the supervisor dies,
+even by SIGKILL, the guard kills the group; when the guard is killed, the kernel kills the program. When the
+program ends, the guard kills what is left of its group and ends with the program's exit status.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+PASSED_ON = {
+    signal.SIGTERM: signal.SIGTERM,
+    signal.SIGQUIT: signal.SIGKILL,
+    signal.SIGTSTP: signal.SIGSTOP,
+    signal.SIGCONT: signal.SIGCONT,
+}
+"""What the guard sends to the program's group when it gets a signal: SIGKILL and SIGSTOP cannot be caught."""
+_PR_SET_PDEATHSIG = 1
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def main(supervisor: int, command: list[str]) -> int:
+    """Run the command until it ends or the supervisor dies."""
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        process_group=0,
+        preexec_fn=_die_with_the_guard,  # noqa: PLW1509 the guard has one thread
+    )
+    for received in PASSED_ON:
+        signal.signal(received, lambda number, _: _signal_group(child.pid, PASSED_ON[signal.Signals(number)]))
+    while os.getppid() == supervisor:
+        with suppress(subprocess.TimeoutExpired):
+            status = child.wait(_SECONDS_BETWEEN_LOOKS)
+            break
+    else:
+        status = 1
+    _signal_group(child.pid, signal.SIGKILL)
+    return status if status >= 0 else 128 - status
+
+
+def _die_with_the_guard() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

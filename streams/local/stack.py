@@ -1,0 +1,166 @@
+"""Kafka, Redis and Triton on free loopback ports, started and stopped together.
+
+    with LocalStack(directory) as stack:
+        work_with(stack.addresses)
+        stack.parts["redis"].restart()
+
+The stack is synchronous and needs no event loop; in a coroutine, `await asyncio.to_thread(part.restart)` lets
+the loop run meanwhile. Its processes end with the process that made it, however that ends.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from inference.repository import DEFAULT_REPOSITORY
+from schemas.errors import ConfigurationError, UnavailableError
+from streams.local.addresses import LOOPBACK, Addresses, free_ports
+from streams.local.jars import kafka_jars
+from streams.local.java import find_java
+from streams.local.kafka import KafkaNode, kafka_nodes
+from streams.local.process import Part, Program
+from streams.local.redis import RedisServer, find_redis
+
+PartName = Literal["kafka", "redis", "triton"]
+PARTS: tuple[PartName, ...] = ("kafka", "redis", "triton")
+Report = Callable[[str, str], None]
+"""Told what a part does: its name, and a word or two."""
+
+
+def default_cache() -> Path:
+    """The user's folder for what dehusk fetches once."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dehusk"
+
+
+def _silent(_part: str, _doing: str) -> None: ...
+
+
+class LocalStack:
+    """The parts of a local stack: entering starts them, leaving stops them.
+
+    `parts` maps the names `kafka-1` (to `kafka-3`), `redis` and `triton` to the running parts.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        kafka_nodes: int = 1,
+        repository: Path = DEFAULT_REPOSITORY,
+        parts: Collection[PartName] = PARTS,
+        persistent: bool = False,
+        cache: Path | None = None,
+        report: Report = _silent,
+    ) -> None:
+        self.parts: dict[str, Part] = {}
+        self._directory = directory.resolve()
+        self._nodes = kafka_nodes
+        self._repository = repository.resolve()
+        self._wanted = parts
+        self._persistent = persistent
+        self._cache = cache or default_cache()
+        self._report = report
+        self._kafka: list[KafkaNode] = []
+        self._redis: RedisServer | None = None
+        self._resources = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start all parts at once and wait until each is ready.
+
+        Raises:
+            ConfigurationError: a part cannot run here, or the directory is in use.
+            UnavailableError: a part did not get ready, or could not be fetched.
+        """
+        self._lock()
+        try:
+            self._assemble()
+            self._start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the parts, those first that use others least; an interrupt meanwhile kills them."""
+        try:
+            for name in reversed(self.parts):
+                self._report(name, "stopping")
+                self.parts[name].stop()
+        finally:
+            self.kill()
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where the parts answer; the same after a part was restarted."""
+        return Addresses(
+            kafka=",".join(f"{LOOPBACK}:{node.port}" for node in self._kafka),
+            redis=f"redis://{LOOPBACK}:{self._redis.port}/0" if self._redis else "",
+            triton_grpc="",
+            triton_http="",
+            directory=str(self._directory),
+        )
+
+    def check(self) -> None:
+        """See whether every part still runs.
+
+        Raises:
+            UnavailableError: one does not; the message names it and holds the end of its log.
+        """
+        for part in self.parts.values():
+            if not part.running:
+                raise UnavailableError(f"{part.name} ended; {part.last_words()}")
+
+    def kill(self) -> None:
+        """End all parts at once and give the directory free."""
+        self._kill_parts()
+        self._resources.close()
+
+    def _lock(self) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        lock = self._resources.enter_context((self._directory / "lock").open("w"))
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConfigurationError(f"{self._directory} is in use by another local stack") from error
+
+    def _assemble(self) -> None:
+        ports = free_ports(2 * self._nodes + 1)
+        if "kafka" in self._wanted:
+            self._report("kafka", "looking for its jars; the first time they are fetched (45 MB)")
+            jars = kafka_jars(self._cache)
+            self._kafka = kafka_nodes(ports[: 2 * self._nodes], self._directory, find_java(), jars)
+        if "redis" in self._wanted:
+            folder = self._directory / "redis"
+            self._redis = RedisServer("redis", find_redis(), ports[-1], folder, persistent=self._persistent)
+        for program in (*self._kafka, self._redis):
+            if program is not None:
+                self._add(program)
+
+    def _add(self, program: Program) -> None:
+        self.parts[program.name] = Part(program, self._directory / "logs" / f"{program.name}.log")
+
+    def _start(self) -> None:
+        with ThreadPoolExecutor(len(self.parts)) as pool:
+            starts = [pool.submit(self._start_part, part) for part in self.parts.values()]
+            try:
+                for start in as_completed(starts):
+                    start.result()
+            except BaseException:
+                self._kill_parts()  # so that the other starts fail at once
+                raise
+
+    def _start_part(self, part: Part) -> None:
+        self._report(part.name, "starting")
+        part.start()
+        self._report(part.name, "ready")
+
+    def _kill_parts(self) -> None:
+        for part in self.parts.values():
+            part.kill()
