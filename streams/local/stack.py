@@ -25,6 +25,7 @@ from streams.local.java import find_java
 from streams.local.kafka import KafkaNode, kafka_nodes
 from streams.local.process import Part, Program
 from streams.local.redis import RedisServer, find_redis
+from streams.local.triton import TritonServer, find_triton
 
 PartName = Literal["kafka", "redis", "triton"]
 PARTS: tuple[PartName, ...] = ("kafka", "redis", "triton")
@@ -67,6 +68,7 @@ class LocalStack:
         self._report = report
         self._kafka: list[KafkaNode] = []
         self._redis: RedisServer | None = None
+        self._triton: TritonServer | None = None
         self._resources = ExitStack()
 
     def __enter__(self) -> Self:
@@ -88,11 +90,11 @@ class LocalStack:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the parts, those first that use others least; an interrupt meanwhile kills them."""
+        """Stop the parts one after the other, Kafka last; an interrupt meanwhile kills what is left."""
         try:
-            for name in reversed(self.parts):
-                self._report(name, "stopping")
-                self.parts[name].stop()
+            for part in self.parts.values():
+                self._report(part.name, "stopping")
+                part.stop()
         finally:
             self.kill()
 
@@ -102,8 +104,8 @@ class LocalStack:
         return Addresses(
             kafka=",".join(f"{LOOPBACK}:{node.port}" for node in self._kafka),
             redis=f"redis://{LOOPBACK}:{self._redis.port}/0" if self._redis else "",
-            triton_grpc="",
-            triton_http="",
+            triton_grpc=f"{LOOPBACK}:{self._triton.grpc_port}" if self._triton else "",
+            triton_http=f"{LOOPBACK}:{self._triton.http_port}" if self._triton else "",
             directory=str(self._directory),
         )
 
@@ -131,17 +133,21 @@ class LocalStack:
             raise ConfigurationError(f"{self._directory} is in use by another local stack") from error
 
     def _assemble(self) -> None:
-        ports = free_ports(2 * self._nodes + 1)
+        ports = free_ports(2 * self._nodes + 4)
+        if "triton" in self._wanted:
+            folder = self._directory / "triton"
+            self._triton = TritonServer("triton", find_triton(), self._repository, folder, *ports[:3])
+            self._add(self._triton)
+        if "redis" in self._wanted:
+            folder = self._directory / "redis"
+            self._redis = RedisServer("redis", find_redis(), ports[3], folder, self._persistent)
+            self._add(self._redis)
         if "kafka" in self._wanted:
             self._report("kafka", "looking for its jars; the first time they are fetched (45 MB)")
             jars = kafka_jars(self._cache)
-            self._kafka = kafka_nodes(ports[: 2 * self._nodes], self._directory, find_java(), jars)
-        if "redis" in self._wanted:
-            folder = self._directory / "redis"
-            self._redis = RedisServer("redis", find_redis(), ports[-1], folder, persistent=self._persistent)
-        for program in (*self._kafka, self._redis):
-            if program is not None:
-                self._add(program)
+            self._kafka = kafka_nodes(ports[4:], self._directory, find_java(), jars)
+            for node in self._kafka:
+                self._add(node)
 
     def _add(self, program: Program) -> None:
         self.parts[program.name] = Part(program, self._directory / "logs" / f"{program.name}.log")

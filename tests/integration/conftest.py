@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """Kafka (one node), Redis and Triton; a test that stops a part starts it again."""
-    with LocalStack(tmp_path_factory.mktemp("stack"), parts=("kafka", "redis")) as running:
+    with LocalStack(tmp_path_factory.mktemp("stack")) as running:
         yield running
 
 

@@ -1,9 +1,5 @@
 """The local stack itself, on real parts."""
 
-import socket
-from pathlib import Path
-
-import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
 from streams.local.stack import LocalStack

@@ -1,0 +1,138 @@
+"""NVIDIA Triton on the CPU, from the package nvidia-pytriton: the server and its Python backend."""
+
+import ctypes
+import os
+import platform
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from importlib.util import find_spec
+from pathlib import Path
+
+from schemas.errors import ConfigurationError
+from streams.local.addresses import LOOPBACK
+
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+_WITHOUT = "Do without Triton: the same model runs in process with `--labeler onnx`."
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where the Python backend passes tensors on
+_REGION = "dehusk-triton-"
+_STAND_IN = Path(__file__).parent / "backends" / "onnxruntime"
+
+
+@dataclass(frozen=True, slots=True)
+class TritonServer:
+    """One Triton server that loads every model of a repository and no more by itself."""
+
+    name: str
+    wheel: Path
+    """The folder `tritonserver` of the package."""
+    repository: Path
+    directory: Path
+    http_port: int
+    grpc_port: int
+    metrics_port: int
+
+    def preparation(self) -> Sequence[str]:
+        """Nothing but the backend directory, and the shared memory that killed servers left."""
+        assemble_backends(self.wheel, self._backends)
+        _sweep_shared_memory()
+        return ()
+
+    def command(self) -> Sequence[str]:
+        """The command that runs the server."""
+        return [
+            str(self.wheel / "bin" / "tritonserver"),
+            f"--model-repository={self.repository}",
+            f"--backend-directory={self._backends}",
+            "--model-control-mode=explicit",
+            "--load-model=*",
+            f"--http-address={LOOPBACK}",
+            f"--http-port={self.http_port}",
+            f"--grpc-address={LOOPBACK}",
+            f"--grpc-port={self.grpc_port}",
+            f"--metrics-port={self.metrics_port}",
+            f"--backend-config=python,shm-region-prefix-name={_REGION}{os.getpid()}-",
+            "--exit-timeout-secs=10",
+        ]
+
+    def environment(self) -> Mapping[str, str]:
+        """Where the copied backend finds this Python, its library and the libraries of the wheel."""
+        libraries = (_python_libraries(), self.wheel.parents[1] / "nvidia_pytriton.libs")
+        return {
+            "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)]),
+            "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries)),
+        }
+
+    def is_ready(self) -> bool:
+        """Whether the server says that it, and every model it loaded, is ready."""
+        connection = HTTPConnection(LOOPBACK, self.http_port, timeout=2)
+        try:
+            connection.request("GET", "/v2/health/ready")
+            return connection.getresponse().status == 200
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    @property
+    def _backends(self) -> Path:
+        return self.directory / "backends"
+
+
+def find_triton() -> Path:
+    """The folder `tritonserver` of the package nvidia-pytriton.
+
+    Raises:
+        ConfigurationError: it is not installed, or cannot run on this machine or with this Python.
+    """
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise ConfigurationError(f"Triton installs with pip for Linux on x86-64 only. {_WITHOUT}")
+    package = find_spec("pytriton")
+    if package is None or package.origin is None:
+        raise ConfigurationError(f"Triton is not installed: pip install 'dehusk[local]'. {_WITHOUT}")
+    wheel = Path(package.origin).parent / "tritonserver"
+    if not _stub(wheel).exists():
+        raise ConfigurationError(f"Triton's Python backend has no stub for Python {_PYTHON}. {_WITHOUT}")
+    _check_python_library()
+    return wheel
+
+
+def assemble_backends(wheel: Path, directory: Path) -> None:
+    """Lay out a backend directory: the wheel's Python backend with its stub, and dehusk's `onnxruntime`.
+
+    Copies, not links: the server loads no backend that lies outside of its directory.
+    """
+    shutil.rmtree(directory, ignore_errors=True)
+    shutil.copytree(wheel / "backends" / "python", directory / "python")
+    shutil.copy(_stub(wheel), directory / "python")
+    shutil.copytree(_STAND_IN, directory / "onnxruntime", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def _sweep_shared_memory() -> None:
+    for region in _SHARED_MEMORY.glob(f"{_REGION}*"):
+        owner = region.name.removeprefix(_REGION).partition("-")[0]
+        if not Path("/proc", owner).exists():
+            region.unlink(missing_ok=True)
+
+
+def _stub(wheel: Path) -> Path:
+    return wheel / "python_backend_stubs" / _PYTHON / "triton_python_backend_stub"
+
+
+def _python_libraries() -> Path:
+    return Path(sysconfig.get_config_var("LIBDIR"))
+
+
+def _check_python_library() -> None:
+    library = f"libpython{_PYTHON}.so.1.0"
+    for place in (str(_python_libraries() / library), library):
+        with suppress(OSError):
+            ctypes.CDLL(place)
+            return
+    raise ConfigurationError(
+        f"Triton's Python backend needs {library}: apt-get install libpython{_PYTHON}. {_WITHOUT}"
+    )
