@@ -1,0 +1,91 @@
+"""The labeler in process: a model of the repository on ONNX Runtime, no server needed."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from inference.batching import Window, groups, join, windows
+from inference.repository import DEFAULT_REPOSITORY, find_model
+from inference.signature import (
+    BLOCK_COUNTS,
+    BLOCK_LENGTHS,
+    ID_COUNTS,
+    IDS,
+    PROBABILITIES,
+    SIGNATURE,
+    SIGNATURE_KEY,
+)
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage, Labels
+
+Floats = npt.NDArray[np.float32]
+
+_ERRORS_ONLY = 3
+"""ONNX Runtime's severity from which it writes to standard error."""
+
+
+class OnnxLabeler:
+    """Labels pages with a model that runs in this process.
+
+    Raises:
+        ConfigurationError: the repository holds no such model, or its tensors are not the ones encoded.
+    """
+
+    def __init__(
+        self, model: str, version: str = "", repository: Path = DEFAULT_REPOSITORY, threads: int = 1
+    ) -> None:
+        self._model, file = find_model(repository, model, version)
+        self._session = _open_session(file, threads)
+        self._one_at_a_time = asyncio.Lock()
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        """One answer per page, in order; the event loop stays free while the model runs."""
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._label, pages)
+
+    async def close(self) -> None:
+        """Nothing to give back: the session goes with the labeler."""
+
+    def _label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        cut = [windows(page) for page in pages]
+        answers = iter(self._answers([window for page in cut for window in page]))
+        return [
+            join(page, [next(answers) for _ in of_page], self._model, "onnx")
+            for page, of_page in zip(pages, cut, strict=True)
+        ]
+
+    def _answers(self, cut: list[Window]) -> list[Floats]:
+        """The probabilities of each window, in order; windows of similar length run together."""
+        answers: dict[int, Floats] = {}
+        for group in groups([len(window) for window in cut]):
+            answers.update(zip(group, self._run([cut[index] for index in group]), strict=True))
+        return [answers[index] for index in range(len(cut))]
+
+    def _run(self, batch: list[Window]) -> list[Floats]:
+        feed = {
+            IDS.name: np.concatenate([window.ids for window in batch]),
+            BLOCK_LENGTHS.name: np.concatenate([window.block_lengths for window in batch]),
+            ID_COUNTS.name: np.array([len(window.ids) for window in batch], np.int32),
+            BLOCK_COUNTS.name: np.array([len(window) for window in batch], np.int32),
+        }
+        (probabilities,) = self._session.run([PROBABILITIES.name], feed)
+        return np.split(probabilities, np.cumsum(feed[BLOCK_COUNTS.name])[:-1])
+
+
+def _open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = _ERRORS_ONLY
+    try:
+        session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime's errors share no other base class
+        raise ConfigurationError(f"ONNX Runtime cannot load {file}: {error}") from error
+    declared = session.get_modelmeta().custom_metadata_map.get(SIGNATURE_KEY, "none")
+    if declared != SIGNATURE:
+        raise ConfigurationError(f"{file} declares the signature {declared!r}, this is {SIGNATURE!r}")
+    return session

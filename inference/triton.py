@@ -1,0 +1,154 @@
+"""The labeler on a Triton server: one request per page, so that Triton merges the pages of all workers."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from tritonclient.grpc import InferInput
+from tritonclient.grpc.aio import InferenceServerClient
+from tritonclient.utils import InferenceServerException
+
+from inference.batching import Window, join, windows
+from inference.signature import (
+    ANSWER,
+    BLOCK_LENGTHS,
+    IDS,
+    PROBABILITIES,
+    REQUEST,
+    SIGNATURE,
+    SIGNATURE_KEY,
+    Tensor,
+)
+from schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import EncodedPage, Labels, ModelVersion
+
+Answer = TypeVar("Answer")
+Floats = npt.NDArray[np.float32]
+
+CONCURRENT_REQUESTS = 32
+"""Requests of one labeler that wait for Triton at once: one full batch runs while the next one forms."""
+
+_CHANNEL = [
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+]
+"""gRPC's own two minutes between attempts to reconnect would outlast most restarts of a server."""
+
+
+class TritonLabeler:
+    """Labels pages with the model of a Triton server; connects at the first call."""
+
+    def __init__(self, address: str, model: str, version: str = "", timeout: float = 20.0) -> None:
+        self._address = address
+        self._model = model
+        self._version = version
+        self._timeout = timeout
+        self._connection: InferenceServerClient | None = None
+        self._served: str | None = None
+        """The version whose signature was checked last."""
+        self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS)
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        """One answer per page, in order; nothing is left in flight when one page's request fails."""
+        served = self._served or await self._check()
+        answers = await asyncio.gather(*(self._label(page, served) for page in pages), return_exceptions=True)
+        return [_raised(answer) for answer in answers]
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def _label(self, page: EncodedPage, served: str) -> Labels | Broken:
+        cut = windows(page)
+        try:
+            answers = [await self._infer(window) for window in cut]
+        except PageError as error:
+            return Broken(error.reason, str(error))
+        versions = {version for _, version in answers} or {served}
+        if len(versions) > 1:  # the model was swapped while the page was read
+            return await self._label(page, served)
+        (version,) = versions
+        return join(page, [values for values, _ in answers], ModelVersion(self._model, version), "triton")
+
+    async def _infer(self, window: Window) -> tuple[Floats, str]:
+        """The answer to one window and the version that gave it."""
+        inputs = [_input(IDS, window.ids), _input(BLOCK_LENGTHS, window.block_lengths)]
+        async with self._requests:
+            result = await self._call(
+                self._client.infer(
+                    self._model, inputs, model_version=self._version, client_timeout=self._timeout
+                )
+            )
+        version = result.get_response().model_version
+        if version != self._served:
+            await self._check(version)
+        values: Floats | None = result.as_numpy(PROBABILITIES.name)
+        if values is None:
+            raise PageError(BrokenReason.REJECTED_BY_MODEL, f"no tensor {PROBABILITIES.name!r} in the answer")
+        return values.reshape(-1), version
+
+    @property
+    def _client(self) -> InferenceServerClient:
+        if self._connection is None:
+            self._connection = InferenceServerClient(self._address, channel_args=_CHANNEL)
+        return self._connection
+
+    async def _check(self, version: str = "") -> str:
+        """The version that answers, once it has shown to read and give the tensors of the signature.
+
+        Raises:
+            ConfigurationError: its tensors are others.
+        """
+        which = {"model_name": self._model, "model_version": version or self._version}
+        try:
+            metadata = await self._call(
+                self._client.get_model_metadata(**which, client_timeout=self._timeout)
+            )
+            config = await self._call(self._client.get_model_config(**which, client_timeout=self._timeout))
+        except PageError as error:
+            raise ConfigurationError(str(error)) from error
+        tensors = {Tensor(each.name, each.datatype) for each in (*metadata.inputs, *metadata.outputs)}
+        declared = config.config.parameters[SIGNATURE_KEY].string_value
+        if declared != SIGNATURE or tensors != {*REQUEST, *ANSWER}:
+            raise ConfigurationError(
+                f"model {self._model!r} at {self._address} declares the signature {declared!r} and has the"
+                f" tensors {sorted(tensor.name for tensor in tensors)}; this worker speaks {SIGNATURE!r}"
+            )
+        self._served = version or self._version or max(metadata.versions, key=int)
+        return self._served
+
+    async def _call(self, call: Awaitable[Answer]) -> Answer:
+        try:
+            return await call
+        except InferenceServerException as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: InferenceServerException) -> DehuskError:
+        """What a refusal means: the model is not there, the request is wrong, or Triton cannot serve it now."""
+        message = f"Triton at {self._address}: {error.message()}"
+        match error.status():
+            case "StatusCode.NOT_FOUND":
+                return ConfigurationError(message)
+            case "StatusCode.INVALID_ARGUMENT":
+                return PageError(BrokenReason.REJECTED_BY_MODEL, message)
+            case _:
+                return UnavailableError(message)
+
+
+def _input(tensor: Tensor, values: npt.NDArray[Any]) -> InferInput:
+    made = InferInput(tensor.name, [1, len(values)], tensor.data_type)
+    made.set_data_from_numpy(values[np.newaxis])
+    return made
+
+
+def _raised(answer: Labels | Broken | BaseException) -> Labels | Broken:
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer

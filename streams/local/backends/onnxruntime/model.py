@@ -1,0 +1,117 @@
+"""Triton's `onnxruntime` backend for the Triton that pip installs, which has only a Python backend.
+
+It serves an unchanged model repository the way the C++ backend does, ragged batching included, on the CPU.
+The server finds it as `<backend directory>/onnxruntime/model.py`.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+import triton_python_backend_utils as triton
+
+from inference.batching import groups
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+_THREADS = "intra_op_thread_count"
+_BATCH_INPUT = "BATCH_ELEMENT_COUNT"
+_BATCH_OUTPUT = "BATCH_SCATTER_WITH_INPUT_SHAPE"
+
+
+class TritonPythonModel:
+    """One instance of one model version; the name and the methods are Triton's."""
+
+    @staticmethod
+    def auto_complete_config(config: Any) -> Any:
+        """The configuration as it is: `config.pbtxt` must be complete."""
+        return config
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Load the model file of this version."""
+        config = json.loads(args["model_config"])
+        self._inputs = [each["name"] for each in config["input"]]
+        self._counts = _batch_inputs(config)
+        self._shaped_by = _batch_outputs(config)
+        file = Path(args["model_repository"], args["model_version"], "model.onnx")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = int(config["parameters"].get(_THREADS, {}).get("string_value", "1"))
+        self._session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        self._check_inputs(file)
+
+    def execute(self, requests: Sequence[Any]) -> list[Any]:
+        """One response per request, in order; a request that fails does not fail its batch mates."""
+        feeds = [self._feed(request) for request in requests]
+        responses: dict[int, Any] = {}
+        for group in groups([feed[self._sized_by].size for feed in feeds]):
+            answers = self._answers([feeds[index] for index in group])
+            responses.update(zip(group, answers, strict=True))
+        return [responses[index] for index in range(len(requests))]
+
+    @property
+    def _sized_by(self) -> str:
+        """The input whose size says how long a request is."""
+        return next(iter(self._shaped_by.values()))
+
+    def _check_inputs(self, file: Path) -> None:
+        declared = {*self._inputs, *self._counts}
+        actual = {each.name for each in self._session.get_inputs()}
+        if declared != actual:
+            raise triton.TritonModelException(
+                f"{file} reads {sorted(actual)}, config.pbtxt declares {sorted(declared)}"
+            )
+
+    def _feed(self, request: Any) -> Arrays:
+        return {name: triton.get_input_tensor_by_name(request, name).as_numpy() for name in self._inputs}
+
+    def _answers(self, feeds: list[Arrays]) -> list[Any]:
+        try:
+            return self._run(feeds)
+        except Exception as error:  # noqa: BLE001 - ONNX Runtime's errors share no base class
+            if len(feeds) == 1:
+                return [triton.InferenceResponse(error=_refusal(error))]
+            return [answer for feed in feeds for answer in self._answers([feed])]
+
+    def _run(self, feeds: list[Arrays]) -> list[Any]:
+        merged = {name: np.concatenate([feed[name].ravel() for feed in feeds]) for name in self._inputs}
+        for name, source in self._counts.items():
+            merged[name] = np.array([feed[source].size for feed in feeds], np.int32)
+        outputs = dict(zip(self._shaped_by, self._session.run(list(self._shaped_by), merged), strict=True))
+        return [
+            triton.InferenceResponse([triton.Tensor(name, part) for name, part in each.items()])
+            for each in self._scattered(outputs, feeds)
+        ]
+
+    def _scattered(self, outputs: Arrays, feeds: list[Arrays]) -> list[Arrays]:
+        """Each request's part of the outputs, in the shape of the input that its size comes from."""
+        parts: list[Arrays] = [{} for _ in feeds]
+        for name, values in outputs.items():
+            like = [feed[self._shaped_by[name]] for feed in feeds]
+            ends = np.cumsum([array.size for array in like])
+            for part, array, piece in zip(parts, like, np.split(values, ends[:-1]), strict=True):
+                part[name] = np.ascontiguousarray(piece.reshape(array.shape))
+        return parts
+
+
+def _batch_inputs(config: dict[str, Any]) -> dict[str, str]:
+    """The counted inputs, and the ragged input that each counts."""
+    for each in config["batch_input"]:
+        if (each["kind"], each["data_type"]) != (_BATCH_INPUT, "TYPE_INT32"):
+            raise triton.TritonModelException(f"only {_BATCH_INPUT} of TYPE_INT32 is served, not {each}")
+    return {name: each["source_input"][0] for each in config["batch_input"] for name in each["target_name"]}
+
+
+def _batch_outputs(config: dict[str, Any]) -> dict[str, str]:
+    """The scattered outputs, and the input whose shape each takes."""
+    for each in config["batch_output"]:
+        if each["kind"] != _BATCH_OUTPUT:
+            raise triton.TritonModelException(f"only {_BATCH_OUTPUT} is served, not {each}")
+    return {name: each["source_input"][0] for each in config["batch_output"] for name in each["target_name"]}
+
+
+def _refusal(error: Exception) -> Any:
+    return triton.TritonError(str(error)[:300], triton.TritonError.INVALID_ARG)

@@ -1,0 +1,67 @@
+"""A thin builder of ONNX graphs: nodes in order, constants by value, tensors by name."""
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 18
+IR_VERSION = 10
+"""Read by ONNX Runtime 1.18 and newer, and so by Triton's containers since 24.08."""
+
+_TYPES = {
+    "UINT32": TensorProto.UINT32,
+    "UINT16": TensorProto.UINT16,
+    "INT32": TensorProto.INT32,
+    "FP32": TensorProto.FLOAT,
+}
+"""Triton's names of element types."""
+
+
+class Graph:
+    """An ONNX graph under construction; tensors are referred to by their names."""
+
+    def __init__(self) -> None:
+        self._nodes: list[onnx.NodeProto] = []
+        self._constants: list[onnx.TensorProto] = []
+
+    def add(self, operator: str, *inputs: str, output: str = "", **attributes: object) -> str:
+        """The name of the output of one more node."""
+        output = output or f"{operator}_{len(self._nodes)}"
+        self._nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.int64) -> str:
+        """The name of a constant."""
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
+    def integers(self, tensor: str) -> str:
+        """The tensor as int64, in which every index is computed."""
+        return self.add("Cast", tensor, to=TensorProto.INT64)
+
+    def filled(self, shape: str, value: float, dtype: npt.DTypeLike = np.int64) -> str:
+        """A tensor of a shape, all of one value."""
+        tensor = numpy_helper.from_array(np.array([value], dtype))
+        return self.add("ConstantOfShape", shape, value=tensor)
+
+    def model(
+        self, inputs: dict[str, str], outputs: dict[str, str], properties: dict[str, str]
+    ) -> onnx.ModelProto:
+        """The checked model; `inputs` and `outputs` map names of rank-1 tensors to Triton's element types."""
+        graph = helper.make_graph(
+            self._nodes, "boilernet", _declared(inputs), _declared(outputs), self._constants
+        )
+        opsets = [helper.make_opsetid("", OPSET)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dehusk")
+        helper.set_model_props(model, properties)
+        onnx.checker.check_model(model, full_check=True)
+        return model
+
+
+def _declared(tensors: dict[str, str]) -> list[onnx.ValueInfoProto]:
+    return [
+        helper.make_tensor_value_info(name, _TYPES[data_type], [f"{name}_length"])
+        for name, data_type in tensors.items()
+    ]

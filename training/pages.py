@@ -1,0 +1,129 @@
+"""Labeled pages: what `prepare` makes of data with gold texts, and what everything else reads."""
+
+import lzma
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from inference.segmentation import segment
+from inference.sites import site_of
+from schemas.pages import SegmentedPage
+from training.alignment import content_blocks
+from training.config import DataConfig
+from training.score import score_words, word_f1
+
+_ACTIVE = ("<script", "<style", "<noscript", "<svg", "<!--")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPage:
+    """A page as the data has it: its HTML and its main content."""
+
+    id: str
+    site: str
+    page_type: str
+    html: str
+    text: str
+
+    @property
+    def stripped(self) -> bool:
+        """Whether scripts, styles and comments were taken out before the page came here."""
+        return not any(mark in self.html for mark in _ACTIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledPage:
+    """A segmented page, which of its blocks are content, and the gold text that says so."""
+
+    id: str
+    site: str
+    page_type: str
+    stripped: bool
+    text: str
+    segmented: SegmentedPage
+    content: tuple[bool, ...]
+    oracle: float
+    """Word-level F1 of the content blocks: the best that labels can do on this page."""
+
+
+def read_gold(files: Iterable[Path]) -> Iterator[GoldPage]:
+    """The pages of xz-compressed JSON lines with fields id, url, page_type, html, main_content."""
+    for file in files:
+        with lzma.open(file, "rb") as lines:
+            for line in lines:
+                fields = orjson.loads(line)
+                yield GoldPage(
+                    id=fields["id"],
+                    site=site_of(fields["url"] or "") or fields["id"],
+                    page_type=fields["page_type"],
+                    html=fields["html"],
+                    text=fields["main_content"],
+                )
+
+
+def label(page: GoldPage, share: float) -> LabeledPage:
+    """The page with its blocks labeled by its gold text.
+
+    Raises:
+        PageError: the page cannot be segmented.
+    """
+    segmented = segment(page.html.encode("utf-8", "replace"))
+    words = [score_words(text) for text in segmented.texts]
+    gold = score_words(page.text)
+    content = content_blocks(words, gold, share)
+    chosen = [word for block, kept in zip(words, content, strict=True) if kept for word in block]
+    return LabeledPage(
+        id=page.id,
+        site=page.site,
+        page_type=page.page_type,
+        stripped=page.stripped,
+        text=page.text,
+        segmented=segmented,
+        content=tuple(content.tolist()),
+        oracle=word_f1(chosen, gold),
+    )
+
+
+def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig) -> list[LabeledPage]:
+    """The pages of the sites that are never trained on, good gold or not."""
+    return [page for page in pages if _is_held_out(page.site, config)]
+
+
+def training_pages(pages: Iterable[LabeledPage], config: DataConfig) -> list[LabeledPage]:
+    """The pages of all other sites whose gold text is there and can be reproduced from their blocks."""
+    return [
+        page
+        for page in pages
+        if any(page.content) and page.oracle >= config.least_oracle and not _is_held_out(page.site, config)
+    ]
+
+
+def _is_held_out(site: str, config: DataConfig) -> bool:
+    """Whether a site is held out: decided by its name, so that no other site's pages change it."""
+    return zlib.crc32(site.encode()) % 1000 < 1000 * config.held_out
+
+
+def write_pages(file: Path, pages: Iterable[LabeledPage]) -> None:
+    """Write labeled pages as JSON lines."""
+    with file.open("wb") as lines:
+        for page in pages:
+            lines.write(orjson.dumps(asdict(page), option=orjson.OPT_APPEND_NEWLINE))
+
+
+def read_pages(file: Path) -> Sequence[LabeledPage]:
+    """The labeled pages of a file that `write_pages` wrote."""
+    with file.open("rb") as lines:
+        return [_page(orjson.loads(line)) for line in lines]
+
+
+def _page(fields: dict[str, Any]) -> LabeledPage:
+    columns = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in fields.pop("segmented").items()
+    }
+    content = tuple(fields.pop("content"))
+    return LabeledPage(segmented=SegmentedPage(**columns), content=content, **fields)

@@ -1,0 +1,102 @@
+"""Training: epochs over cropped pages, a checkpoint after each, resumed where it stopped."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor, nn
+
+from schemas.errors import ConfigurationError
+from training.checkpoint import Run, load, new_run, save
+from training.config import Config, TrainerConfig
+from training.examples import Example, class_weights, epoch_batches, example
+from training.pages import LabeledPage, training_pages
+from training.vocabulary import most_frequent
+
+
+def train(pages: Sequence[LabeledPage], config: Config, file: Path) -> Run:
+    """The run after all its epochs; goes on from the checkpoint in `file` where there is one.
+
+    Raises:
+        ConfigurationError: the checkpoint is of another configuration.
+    """
+    torch.set_num_threads(config.trainer.threads)
+    kept = training_pages(pages, config.data)
+    run = _resumed(file, config) if file.exists() else _started(kept, config)
+    examples = [example(page, run.vocabulary) for page in kept]
+    weights = class_weights(examples)
+    with _progress() as progress:
+        for epoch in range(run.epochs, config.trainer.epochs):
+            began = time.monotonic()
+            _epoch(run, epoch, examples, weights, progress)
+            run = replace(run, epochs=epoch + 1, seconds=run.seconds + time.monotonic() - began)
+            save(run, file)
+    return run
+
+
+def _started(pages: Sequence[LabeledPage], config: Config) -> Run:
+    network = config.network
+    vocabulary = most_frequent((page.segmented for page in pages), network.tags, network.words)
+    return new_run(config, vocabulary)
+
+
+def _resumed(file: Path, config: Config) -> Run:
+    run = load(file)
+    if run.config != config:
+        raise ConfigurationError(f"{file} holds a run of another configuration; name another directory")
+    return run
+
+
+def _epoch(
+    run: Run, epoch: int, examples: Sequence[Example], weights: tuple[float, float], progress: Progress
+) -> None:
+    """One pass over the pages; its randomness is the seed's and the epoch's alone."""
+    settings = run.config.trainer
+    torch.manual_seed(settings.seed * 1000 + epoch)
+    batches = epoch_batches(examples, settings, np.random.default_rng([settings.seed, epoch]))
+    task = progress.add_task(f"epoch {epoch + 1}/{settings.epochs}", total=len(batches), loss=0.0)
+    run.network.train()
+    for done, batch in enumerate(batches):
+        rate = _learning_rate(settings, epoch * len(batches) + done, settings.epochs * len(batches))
+        loss = _step(run, batch, weights, rate)
+        progress.update(task, advance=1, loss=loss)
+
+
+def _step(run: Run, batch: Sequence[Example], weights: tuple[float, float], rate: float) -> float:
+    """One update of the weights; the loss before it."""
+    for group in run.optimizer.param_groups:
+        group["lr"] = rate
+    content = torch.cat([each.content for each in batch])
+    loss = _loss(run.network([each.blocks for each in batch]), content, weights)
+    run.optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(run.network.parameters(), run.config.trainer.gradient_norm)
+    run.optimizer.step()
+    return float(loss)
+
+
+def _loss(logits: Tensor, content: Tensor, weights: tuple[float, float]) -> Tensor:
+    """Weighted binary cross entropy."""
+    boilerplate_weight, content_weight = weights
+    weight = torch.where(content > 0, content_weight, boilerplate_weight)
+    return nn.functional.binary_cross_entropy_with_logits(logits, content, weight=weight)
+
+
+def _learning_rate(settings: TrainerConfig, step: int, steps: int) -> float:
+    """Rises over the first steps, then falls in a line to zero at the last."""
+    warmup = min(1.0, (step + 1) / settings.warmup_steps)
+    return settings.learning_rate * warmup * (1 - step / steps)
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}"),
+        TimeRemainingColumn(),
+    )
