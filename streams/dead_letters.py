@@ -1,0 +1,123 @@
+"""Dead letters: messages that could not be cleaned, with the error headers of Kafka Connect (KIP-298).
+
+A dead letter is the original record, untouched, with headers added behind its own. No header tells a time:
+that is the Kafka record's, so a message that fails twice gives the same bytes twice.
+"""
+
+from dataclasses import dataclass
+
+from schemas.documents import Origin
+from schemas.outcomes import Broken
+from schemas.pages import Message
+from streams.sources.source import Record
+
+PREFIX = ("__connect.errors.", "dehusk.")
+"""What the headers that dead letters add begin with."""
+_CONNECT = PREFIX[0]
+_TOPIC = _CONNECT + "topic"
+_REASON = "dehusk.reason"
+_URL = "dehusk.url"
+_VALUE_BYTES = "dehusk.value-bytes"
+_REPLAYS = "dehusk.replays"
+_REPLAY_OF = "dehusk.replay-of"
+_MAX_TEXT = 2000
+"""Characters of a header's text: what failed may have been told at any length, by the page itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A dead letter as it was read from its topic."""
+
+    original: Record
+    """What the crawler wrote, without the headers of dead letters and replays."""
+    origin: Origin
+    """Where the message failed."""
+    stage: str
+    reason: str
+    """A `BrokenReason`, or the exception's class where another program wrote the letter."""
+    detail: str
+    url: str | None
+    is_whole: bool
+    """Whether the value is there; the dead-letter topic may have refused it for its size."""
+    replays: int
+    """How often the message was put back on its topic before it failed here."""
+    first_origin: Origin
+    """Where the message failed first: the same for all letters of a message that was replayed."""
+
+
+def dead_letter(message: Message, broken: Broken, stage: str) -> Record:
+    """The record for the dead-letter topic: key, value and headers as they were, then the error headers."""
+    headers = {
+        _TOPIC: message.topic,
+        _CONNECT + "partition": str(message.partition),
+        _CONNECT + "offset": str(message.offset),
+        _CONNECT + "connector.name": "dehusk",
+        _CONNECT + "stage": stage,
+        _CONNECT + "exception.class.name": broken.reason.value,
+        _CONNECT + "exception.message": broken.detail,
+        _REASON: broken.reason.value,
+    }
+    if broken.url is not None:
+        headers[_URL] = broken.url
+    if message.value is not None:
+        headers[_VALUE_BYTES] = str(len(message.value))
+    return Record(message.key, message.value, (*message.headers, *_encoded(headers)))
+
+
+def read_dead_letter(message: Message) -> DeadLetter | None:
+    """The dead letter that a message is, or None where its headers do not make it one."""
+    names = [name for name, _ in message.headers]
+    if _TOPIC not in names:
+        return None
+    start = len(names) - 1 - names[::-1].index(_TOPIC)
+    original, added = message.headers[:start], Message(None, None, message.headers[start:])
+    before = Message(None, None, original)
+    try:
+        origin = Origin(
+            _text(added, _TOPIC),
+            int(_text(added, _CONNECT + "partition")),
+            int(_text(added, _CONNECT + "offset")),
+        )
+        value_bytes = int(_text(added, _VALUE_BYTES) or "0")
+        replays = int(_text(before, _REPLAYS) or "0")
+        first = _origin(_text(before, _REPLAY_OF)) or origin
+    except ValueError:
+        return None
+    kept = tuple(header for header in original if header[0] not in (_REPLAYS, _REPLAY_OF))
+    return DeadLetter(
+        original=Record(message.key, message.value, kept),
+        origin=origin,
+        stage=_text(added, _CONNECT + "stage"),
+        reason=_text(added, _REASON) or _text(added, _CONNECT + "exception.class.name"),
+        detail=_text(added, _CONNECT + "exception.message"),
+        url=_text(added, _URL) or None,
+        is_whole=len(message.value or b"") >= value_bytes,
+        replays=replays,
+        first_origin=first,
+    )
+
+
+def replay(letter: DeadLetter) -> Record:
+    """The original record, with headers that tell how often and of which message it is a replay."""
+    first = letter.first_origin
+    marks = {
+        _REPLAYS: str(letter.replays + 1),
+        _REPLAY_OF: f"{first.topic}/{first.partition}/{first.offset}",
+    }
+    original = letter.original
+    return Record(original.key, original.value, (*original.headers, *_encoded(marks)))
+
+
+def _encoded(headers: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
+    return tuple((name, value[:_MAX_TEXT].encode("utf-8", "replace")) for name, value in headers.items())
+
+
+def _text(message: Message, name: str) -> str:
+    return (message.header(name) or b"").decode("utf-8", "replace")
+
+
+def _origin(text: str) -> Origin | None:
+    if not text:
+        return None
+    topic, partition, offset = text.split("/")
+    return Origin(topic, int(partition), int(offset))

@@ -1,0 +1,300 @@
+"""Kafka as dehusk's commands use it: connecting, topics, and reading without a consumer group.
+
+Its errors are translated here: what does not answer is an `UnavailableError`, what the cluster refuses
+for good a `ConfigurationError`.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
+    InvalidConfigurationError,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    InvalidTopicError,
+    KafkaError,
+    PolicyViolationError,
+    SaslAuthenticationFailed,
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    for_code,
+)
+
+from schemas.errors import ConfigurationError, UnavailableError
+from schemas.pages import Message
+from streams.settings import MIB, KafkaSettings, TopicSettings
+
+MAX_REQUEST_BYTES = 256 * MIB
+"""What producers may send at once: the broker's own limit decides, not the client's."""
+_FETCH_BYTES = 8 * MIB
+_STALL_SECONDS = 60.0
+_TOPIC_CONFIG = 1
+"""ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
+_REFUSED = (
+    ClusterAuthorizationFailedError,
+    InvalidConfigurationError,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    InvalidTopicError,
+    PolicyViolationError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic that exists, or that is to be created."""
+
+    name: str
+    partitions: int
+    replicas: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The topic's own settings, where they differ from the brokers'."""
+
+
+def client_options(settings: KafkaSettings) -> dict[str, Any]:
+    """The keyword arguments of aiokafka's clients.
+
+    Raises:
+        ConfigurationError: a certificate or key cannot be read.
+    """
+    security = settings.security
+    options: dict[str, Any] = {
+        "bootstrap_servers": [broker.strip() for broker in settings.brokers.split(",")],
+        "security_protocol": security.protocol,
+    }
+    if security.protocol.endswith("SSL"):
+        options["ssl_context"] = ssl_context(settings)
+    if security.protocol.startswith("SASL"):
+        options["sasl_mechanism"] = security.sasl_mechanism
+        options["sasl_plain_username"] = security.username
+        options["sasl_plain_password"] = security.password
+    return options
+
+
+def ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
+    """The TLS context of a secured cluster: it checks the brokers' certificates and names.
+
+    Raises:
+        ConfigurationError: a certificate or key cannot be read.
+    """
+    security = settings.security
+    try:
+        context = ssl.create_default_context(cafile=security.ca_file)
+        if security.certificate_file:
+            context.load_cert_chain(security.certificate_file, security.key_file)
+    except (OSError, ValueError) as error:
+        files = (security.ca_file, security.certificate_file, security.key_file)
+        named = ", ".join(str(file) for file in files if file)
+        raise ConfigurationError(f"cannot read the TLS files {named}: {error}") from error
+    return context
+
+
+@asynccontextmanager
+async def open_producer(settings: KafkaSettings) -> AsyncIterator[AIOKafkaProducer]:
+    """A producer whose sends are acknowledged by all replicas in sync and written once."""
+    producer = AIOKafkaProducer(
+        **client_options(settings), enable_idempotence=True, max_request_size=MAX_REQUEST_BYTES, linger_ms=5
+    )
+    with kafka_errors(settings):
+        await producer.start()
+    try:
+        yield producer
+    finally:
+        await producer.stop()
+
+
+async def describe_topics(settings: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:
+    """Those of the topics that exist, with their settings; asking never creates a topic."""
+    async with _open_admin(settings) as admin:
+        # A request that names a topic may create it, where brokers allow that; one for all topics cannot.
+        found = {topic["topic"]: topic for topic in await admin.describe_topics() if topic["topic"] in names}
+        overrides = await _describe_settings(admin, list(found))
+    return {
+        name: Topic(
+            name,
+            len(topic["partitions"]),
+            min(len(partition["replicas"]) for partition in topic["partitions"]),
+            overrides[name],
+        )
+        for name, topic in found.items()
+    }
+
+
+async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tuple[str, ...]:
+    """Create the topics that do not exist yet, and answer their names.
+
+    Raises:
+        ConfigurationError: the cluster refuses one.
+    """
+    wanted = [
+        NewTopic(topic.name, topic.partitions, topic.replicas, topic_configs=dict(topic.settings))
+        for topic in topics
+    ]
+    async with _open_admin(settings) as admin:
+        response = await admin.create_topics(wanted)
+        codes = {error[0]: for_code(error[1]) for error in response.topic_errors}
+    for name, error in codes.items():
+        if error is not TopicAlreadyExistsError and issubclass(error, KafkaError) and error.errno:
+            raise ConfigurationError(f"the cluster refuses to create topic {name}: {error.description}")
+    return tuple(name for name, error in codes.items() if not error.errno)
+
+
+async def ensure_topics(settings: KafkaSettings, topics: TopicSettings) -> tuple[str, ...]:
+    """Create the output and dead-letter topics if they are missing, and answer those created.
+
+    Raises:
+        ConfigurationError: the input topic does not exist, or the cluster refuses one of the others.
+    """
+    missing = missing_topics(
+        topics, await describe_topics(settings, [topics.input, topics.output, topics.dead_letters])
+    )
+    return await create_topics(settings, missing) if missing else ()
+
+
+def missing_topics(topics: TopicSettings, existing: Mapping[str, Topic]) -> list[Topic]:
+    """The topics that a worker still needs: partitioned, replicated and sized like its input.
+
+    Raises:
+        ConfigurationError: the input topic does not exist.
+    """
+    source = existing.get(topics.input)
+    if source is None:
+        raise ConfigurationError(f"topic {topics.input} does not exist on this cluster")
+    limit = source.settings.get("max.message.bytes")
+    sized = {"max.message.bytes": limit} if limit else {}
+    wanted = (
+        Topic(topics.output, source.partitions, source.replicas, {"cleanup.policy": "compact", **sized}),
+        Topic(topics.dead_letters, source.partitions, source.replicas, sized),
+    )
+    return [topic for topic in wanted if topic.name not in existing]
+
+
+async def read(
+    settings: KafkaSettings, topic: str, *, newest: int | None = None
+) -> AsyncIterator[tuple[Message, int]]:
+    """The messages that a topic holds now, each with its time in milliseconds, in order per partition.
+
+    It joins no group and commits nothing. With `newest`, only about that many, the latest of every partition.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+    """
+    found = (await describe_topics(settings, [topic])).get(topic)
+    if found is None:
+        raise ConfigurationError(f"topic {topic} does not exist on {settings.brokers}")
+    consumer = AIOKafkaConsumer(
+        **client_options(settings),
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=MIB,
+        fetch_max_bytes=_FETCH_BYTES,
+    )
+    try:
+        with kafka_errors(settings):
+            await consumer.start()
+            ends = await _assign(consumer, found, newest)
+            async for record in _records_until(consumer, ends):
+                yield _message(record), record.timestamp
+    finally:
+        await consumer.stop()
+
+
+@contextmanager
+def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
+    """Translates Kafka's exceptions into dehusk's."""
+    try:
+        yield
+    except _REFUSED as error:
+        raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
+    except (KafkaError, OSError) as error:
+        raise UnavailableError(f"Kafka at {settings.brokers} does not answer: {error}") from error
+
+
+@asynccontextmanager
+async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+    admin = AIOKafkaAdminClient(**client_options(settings))
+    try:
+        with kafka_errors(settings):
+            await admin.start()
+            yield admin
+    finally:
+        await admin.close()
+
+
+async def _describe_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The settings of topics that are not the brokers' defaults; empty where the user may not see them."""
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    responses = await admin.describe_configs(resources) if resources else []
+    settings: dict[str, dict[str, str]] = {name: {} for name in names}
+    for response in responses:
+        for _code, _message, _kind, name, entries in response.resources:
+            settings[name] = {entry[0]: entry[1] for entry in entries if entry[3] == _TOPIC_CONFIG}
+    return settings
+
+
+async def _assign(consumer: AIOKafkaConsumer, topic: Topic, newest: int | None) -> dict[TopicPartition, int]:
+    """Assigns the partitions that hold something to be read, and answers where each ends now."""
+    partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
+    starts = await consumer.beginning_offsets(partitions)
+    ends = await consumer.end_offsets(partitions)
+    held = {partition: ends[partition] - starts[partition] for partition in partitions}
+    counts = held if newest is None else _shares(held, newest)
+    consumer.assign([partition for partition, count in counts.items() if count])
+    for partition in consumer.assignment():
+        consumer.seek(partition, ends[partition] - counts[partition])
+    return {partition: ends[partition] for partition in consumer.assignment()}
+
+
+def _shares(held: Mapping[TopicPartition, int], wanted: int) -> dict[TopicPartition, int]:
+    """How many messages to take of each partition, as evenly as they hold them."""
+    shares: dict[TopicPartition, int] = {}
+    for rank, partition in enumerate(sorted(held, key=lambda partition: held[partition])):
+        fair = -(-(wanted - sum(shares.values())) // (len(held) - rank))
+        shares[partition] = min(held[partition], fair)
+    return shares
+
+
+async def _records_until(
+    consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int]
+) -> AsyncIterator[ConsumerRecord]:
+    """The records before the ends; a partition's last offsets may hold none (compaction, transactions)."""
+    while ends:
+        async with asyncio.timeout(_STALL_SECONDS):
+            fetched = await _next_records(consumer, ends)
+        for partition, records in fetched.items():
+            for record in records:
+                if record.offset < ends[partition]:
+                    yield record
+        for partition in list(ends):
+            if await consumer.position(partition) >= ends[partition]:
+                del ends[partition]
+                consumer.pause(partition)
+
+
+async def _next_records(
+    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, list[ConsumerRecord]]:
+    """The next records, or none once a partition's position has moved without any."""
+    before = [await consumer.position(partition) for partition in ends]
+    while True:
+        fetched: dict[TopicPartition, list[ConsumerRecord]] = await consumer.getmany(
+            *ends, timeout_ms=200, max_records=100
+        )
+        if fetched or before != [await consumer.position(partition) for partition in ends]:
+            return fetched
+
+
+def _message(record: ConsumerRecord) -> Message:
+    return Message(
+        record.key, record.value, tuple(record.headers), record.topic, record.partition, record.offset
+    )
