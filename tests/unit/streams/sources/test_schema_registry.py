@@ -1,0 +1,134 @@
+import io
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import fastavro
+import pytest
+
+from schemas.errors import ConfigurationError, PageError, UnavailableError
+from schemas.outcomes import BrokenReason
+from streams.sources.schema_registry import SchemaRegistry
+
+PAGE = {"type": "record", "name": "Page", "fields": [{"name": "url", "type": "string"}]}
+CRAWL = {"type": "record", "name": "Crawl", "fields": [{"name": "page", "type": "Page"}]}
+
+
+class Registry(ThreadingHTTPServer):
+    """Answers with what a test puts into `answers`, and keeps what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: dict[str, tuple[int, bytes]] = {}
+        self.asked: list[tuple[str, str | None]] = []
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.server_port}"
+
+    def holds(self, path: str, schema: object, **more: object) -> None:
+        self.answers[path] = 200, json.dumps({"schema": json.dumps(schema), **more}).encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Registry
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, self.headers["Authorization"]))
+        status, body = self.server.answers.get(self.path, (404, b'{"error_code":40403}'))
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Registry]:
+    with Registry() as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        yield server
+        server.shutdown()
+
+
+def test_a_schema_is_asked_for_once(server):
+    server.holds("/schemas/ids/7", PAGE)
+    registry = SchemaRegistry(f"http://{server.host}/")
+    first = registry.schema("ids/7")
+    assert registry.schema("ids/7") is first
+    assert first.language == "AVRO"
+    assert first.avro["name"] == "Page"
+    assert server.asked == [("/schemas/ids/7", None)]
+
+
+def test_a_schema_is_found_by_its_guid(server):
+    server.holds("/schemas/guids/89791762-2336-4186-9674-299b90a802e2", PAGE)
+    registry = SchemaRegistry(f"http://{server.host}")
+    assert registry.schema("guids/89791762-2336-4186-9674-299b90a802e2").avro is not None
+
+
+def test_schemas_that_a_schema_refers_to_are_read_too(server):
+    server.holds("/schemas/ids/2", CRAWL, references=[{"name": "Page", "subject": "a/b", "version": 3}])
+    server.holds("/subjects/a%2Fb/versions/3", PAGE)
+    schema = SchemaRegistry(f"http://{server.host}").schema("ids/2")
+    out = io.BytesIO()
+    record = {"page": {"url": "http://example.org/"}}
+    fastavro.schemaless_writer(out, schema.avro, record)
+    assert fastavro.schemaless_reader(io.BytesIO(out.getvalue()), schema.avro, None) == record
+
+
+@pytest.mark.parametrize("language", ["JSON", "PROTOBUF"])
+def test_a_schema_of_another_language_is_named(server, language):
+    server.holds("/schemas/ids/3", {}, schemaType=language)
+    schema = SchemaRegistry(f"http://{server.host}").schema("ids/3")
+    assert (schema.language, schema.avro) == (language, None)
+
+
+def test_name_and_password_of_the_url_are_sent(server):
+    server.holds("/prefix/schemas/ids/1", PAGE)
+    SchemaRegistry(f"http://us%40er:pa%3Ass@{server.host}/prefix").schema("ids/1")
+    assert server.asked == [("/prefix/schemas/ids/1", "Basic dXNAZXI6cGE6c3M=")]
+
+
+def test_an_unknown_schema_belongs_to_the_message(server):
+    with pytest.raises(PageError, match="does not know schema ids/9") as raised:
+        SchemaRegistry(f"http://{server.host}").schema("ids/9")
+    assert raised.value.reason is BrokenReason.UNKNOWN_SCHEMA
+
+
+def test_a_schema_that_is_not_avro_belongs_to_the_message(server):
+    server.holds("/schemas/ids/4", {"type": "nonsense"})
+    with pytest.raises(PageError, match="nonsense") as raised:
+        SchemaRegistry(f"http://{server.host}").schema("ids/4")
+    assert raised.value.reason is BrokenReason.UNKNOWN_SCHEMA
+
+
+@pytest.mark.parametrize("answer", [(500, b""), (503, b""), (401, b""), (429, b""), (200, b"<html>")])
+def test_a_registry_in_trouble_is_asked_again_later(server, answer):
+    server.answers["/schemas/ids/1"] = answer
+    registry = SchemaRegistry(f"http://{server.host}")
+    with pytest.raises(UnavailableError, match=server.host):
+        registry.schema("ids/1")
+    server.holds("/schemas/ids/1", PAGE)
+    assert registry.schema("ids/1").avro is not None
+
+
+def test_a_registry_that_is_away_is_unavailable():
+    with pytest.raises(UnavailableError, match=r"127\.0\.0\.1:1 is away"):
+        SchemaRegistry("http://127.0.0.1:1").schema("ids/1")
+
+
+def test_no_password_reaches_an_error_message():
+    with pytest.raises(UnavailableError) as raised:
+        SchemaRegistry("http://user:secret@127.0.0.1:1").schema("ids/1")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("url", ["localhost:8081", "file:///etc/passwd", "http://", "ftp://host"])
+def test_a_registry_needs_an_http_url(url):
+    with pytest.raises(ConfigurationError, match="not an http or https URL"):
+        SchemaRegistry(url)
