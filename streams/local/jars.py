@@ -1,9 +1,9 @@
 """The jars of Apache Kafka, resolved from Maven Central once and kept."""
 
 import fcntl
-import logging
 import shutil
 from pathlib import Path
+from xml.etree.ElementTree import ParseError
 
 from schemas.errors import ConfigurationError, UnavailableError
 
@@ -46,7 +46,7 @@ def _fetch(folder: Path) -> None:
     repository = folder / "maven"
     try:
         jars = _resolve(repository)
-    except (OSError, RuntimeError, ValueError) as error:  # jgo raises RuntimeError, requests OSError
+    except (OSError, RuntimeError, ParseError) as error:  # of requests, of jgo, of an answer that is no POM
         raise UnavailableError(
             f"Kafka's jars could not be fetched from Maven Central ({error}). Go online once, or copy"
             f" {folder.with_suffix('')} from a machine that has it."
@@ -62,7 +62,6 @@ def _resolve(repository: Path) -> list[Path]:
         from jgo.maven import MavenContext  # noqa: PLC0415 only needed once, and only in the extra `local`
     except ImportError as error:
         raise ConfigurationError("Kafka's jars are fetched by jgo: pip install 'dehusk[local]'") from error
-    logging.getLogger("jgo").setLevel(logging.ERROR)
     maven = MavenContext(repo_cache=repository)
     wanted = [maven.create_dependency(coordinate) for coordinate in _COORDINATES]
     named, transitive = maven.resolver.resolve(wanted)

@@ -147,12 +147,12 @@ def kafka_nodes(ports: Sequence[int], directory: Path, java: Path, jars: Path) -
 
 
 def _cluster_id(directory: Path, nodes: int) -> str:
-    kept = list(directory.glob("kafka-*/data/meta.properties"))
-    if not kept:
-        return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    if len(kept) != nodes:
-        raise ConfigurationError(f"{directory} holds the data of {len(kept)} Kafka nodes, not of {nodes}")
-    return _property(kept[0], "cluster.id")
+    kept = len(list(directory.glob("kafka-*")))
+    if kept not in (0, nodes):
+        raise ConfigurationError(f"{directory} holds the data of {kept} Kafka nodes, not of {nodes}")
+    for formatted in directory.glob("kafka-*/data/meta.properties"):
+        return _property(formatted, "cluster.id")
+    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _property(file: Path, wanted: str) -> str:

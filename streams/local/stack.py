@@ -78,10 +78,10 @@ class LocalStack:
             ConfigurationError: a part cannot run here, or the directory is in use.
             UnavailableError: a part did not get ready, or could not be fetched.
         """
-        self._lock()
         try:
+            self._lock()
             self._assemble()
-            self._start()
+            self._for_all(self._start)
         except BaseException:
             self.kill()
             raise
@@ -90,11 +90,9 @@ class LocalStack:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the parts one after the other, Kafka last; an interrupt meanwhile kills what is left."""
+        """Stop all parts at once; an interrupt meanwhile kills them."""
         try:
-            for part in self.parts.values():
-                self._report(part.name, "stopping")
-                part.stop()
+            self._for_all(Part.stop)
         finally:
             self.kill()
 
@@ -158,17 +156,18 @@ class LocalStack:
     def _add(self, program: Program) -> None:
         self.parts[program.name] = Part(program, self._directory / "logs" / f"{program.name}.log")
 
-    def _start(self) -> None:
+    def _for_all(self, action: Callable[[Part], None]) -> None:
+        """Do something to all parts at once; when it fails for one, or is interrupted, all are killed."""
         with ThreadPoolExecutor(len(self.parts)) as pool:
-            starts = [pool.submit(self._start_part, part) for part in self.parts.values()]
+            actions = [pool.submit(action, part) for part in self.parts.values()]
             try:
-                for start in as_completed(starts):
-                    start.result()
+                for done in as_completed(actions):
+                    done.result()
             except BaseException:
-                self._kill_parts()  # so that the other starts fail at once
+                self._kill_parts()
                 raise
 
-    def _start_part(self, part: Part) -> None:
+    def _start(self, part: Part) -> None:
         self._report(part.name, "starting")
         part.start()
         self._report(part.name, "ready")

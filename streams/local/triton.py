@@ -17,9 +17,7 @@ from schemas.errors import ConfigurationError
 from streams.local.addresses import LOOPBACK
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-_WITHOUT = (
-    "Do without it: `dehusk up --without-triton`, and `dehusk worker --labeler onnx` for the same model."
-)
+_WITHOUT = "Do without it: `dehusk up --without-triton`, then `dehusk worker --labeler onnx`."
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where the Python backend passes tensors on
 _REGION = "dehusk-triton-"
 _STAND_IN = Path(__file__).parent / "backends" / "onnxruntime"
