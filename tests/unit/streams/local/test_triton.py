@@ -1,0 +1,58 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import ConfigurationError
+from streams.local import triton
+
+
+def test_elsewhere_than_on_linux_the_error_names_the_way_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton.platform, "machine", lambda: "aarch64")
+    with pytest.raises(ConfigurationError, match=r"Linux on x86-64 only.*--labeler onnx"):
+        triton.find_triton()
+
+
+def test_an_unknown_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton, "_PYTHON", "3.99")
+    with pytest.raises(ConfigurationError, match=r"no stub for Python 3\.99.*--labeler onnx"):
+        triton.find_triton()
+
+
+def test_a_missing_python_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton.ctypes, "CDLL", refuse)
+    with pytest.raises(ConfigurationError, match=r"needs libpython3\S+: apt-get install libpython3"):
+        triton.find_triton()
+
+
+def refuse(library: str) -> None:
+    raise OSError(f"{library}: cannot open shared object file")
+
+
+def test_backends_hold_no_link_out_of_their_directory(tmp_path: Path) -> None:
+    triton.assemble_backends(triton.find_triton(), tmp_path / "backends")
+    files = {str(file.relative_to(tmp_path / "backends")) for file in tmp_path.rglob("*") if file.is_file()}
+    assert {
+        "onnxruntime/model.py",
+        "python/libtriton_python.so",
+        "python/triton_python_backend_stub",
+    } <= files
+    assert not any(file.is_symlink() for file in tmp_path.rglob("*"))
+    assert os.access(tmp_path / "backends" / "python" / "triton_python_backend_stub", os.X_OK)
+
+
+def test_backends_are_laid_out_anew(tmp_path: Path) -> None:
+    wheel = triton.find_triton()
+    triton.assemble_backends(wheel, tmp_path / "backends")
+    stale = tmp_path / "backends" / "onnxruntime" / "stale.py"
+    stale.touch()
+    triton.assemble_backends(wheel, tmp_path / "backends")
+    assert not stale.exists()
+
+
+def test_memory_of_dead_servers_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton, "_SHARED_MEMORY", tmp_path)
+    for name in (f"dehusk-triton-{os.getpid()}-a", "dehusk-triton-4194999-b", "another-program"):
+        (tmp_path / name).touch()
+    triton._sweep_shared_memory()
+    assert {file.name for file in tmp_path.iterdir()} == {f"dehusk-triton-{os.getpid()}-a", "another-program"}
