@@ -1,0 +1,136 @@
+"""The Confluent wire format: a schema id before the value, or in a header beside a bare value.
+
+It frames a value of any format: a framed message is unframed first and then recognised and read
+like any other. An Avro record goes on as the JSON object of the same fields.
+"""
+
+import io
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+import fastavro
+import orjson
+from fastavro.types import Schema as AvroSchema
+
+from schemas.errors import PageError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import Message, RawPage
+from streams.sources.encoding import decode_html
+from streams.sources.schema_registry import SchemaRegistry
+from streams.sources.source import Decoded, Record, Source
+
+HEADER = "__value_schema_id"
+MAX_ID = 0x09000000
+"""Registries count schemas from 1; a larger number is text: a page in UTF-16BE, or one after a NUL."""
+
+
+class Framed:
+    """A source whose messages may be framed.
+
+    Where the schema registry does not answer, `decode` raises UnavailableError: nothing is wrong
+    with the message, and decoding it again later gives the page.
+    """
+
+    def __init__(self, source: Source, registry: SchemaRegistry | None) -> None:
+        self._source = source
+        self._registry = registry
+        self.name = source.name
+
+    def recognises(self, message: Message) -> bool:
+        """Whether the source recognises the unframed message."""
+        try:
+            return self._source.recognises(unframe(message, self._registry))
+        except PageError:
+            return False
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """What the source makes of the unframed message."""
+        try:
+            bare = unframe(message, self._registry)
+        except PageError as error:
+            return [Broken(error.reason, str(error))]
+        return self._source.decode(bare)
+
+    def encode(self, page: RawPage) -> Record:
+        """The record of the source, without a frame."""
+        return self._source.encode(page)
+
+
+def unframe(message: Message, registry: SchemaRegistry | None) -> Message:
+    """The message with its bare value; the message itself where it has no frame.
+
+    Raises PageError where the value cannot be read, UnavailableError where the registry is away.
+    """
+    if message.value is None:
+        return message
+    reference, value = _frame(message.header(HEADER), message.value)
+    if reference is None:
+        return message
+    return replace(message, value=value if _is_json_object(value) else _read(value, reference, registry))
+
+
+def _frame(header: bytes | None, value: bytes) -> tuple[str | None, bytes]:
+    """The registry's name of the schema (None without a frame) and the value without it."""
+    if header is not None:
+        return _reference(header), value
+    number = int.from_bytes(value[1:5])
+    if value[:1] == b"\0" and len(value) > 5 and 0 < number < MAX_ID:
+        return f"ids/{number}", value[5:]
+    return None, value
+
+
+def _reference(header: bytes) -> str:
+    if len(header) == 5 and header[0] == 0:
+        return f"ids/{int.from_bytes(header[1:])}"
+    if len(header) == 17 and header[0] == 1:
+        return f"guids/{uuid.UUID(bytes=header[1:])}"
+    raise PageError(BrokenReason.MALFORMED_MESSAGE, f"header {HEADER} holds {header[:20]!r}")
+
+
+def _is_json_object(value: bytes) -> bool:
+    """Whether the value tells by itself what it is, so that the registry need not be asked.
+
+    No Avro record both begins with `{` (as a length or a branch of a union, a negative number)
+    and ends with `}` by anything but a rare chance.
+    """
+    return value.lstrip()[:1] == b"{" and value.rstrip()[-1:] == b"}"
+
+
+def _read(value: bytes, reference: str, registry: SchemaRegistry | None) -> bytes:
+    if registry is None:
+        message = f"the value needs schema {reference}: give --schema-registry"
+        raise PageError(BrokenReason.UNKNOWN_SCHEMA, message)
+    schema = registry.schema(reference)
+    if schema.language == "JSON":
+        return value
+    if schema.avro is None:
+        message = f"schema {reference} is {schema.language}; Avro and JSON are read"
+        raise PageError(BrokenReason.UNKNOWN_SCHEMA, message)
+    return _read_avro(value, schema.avro, reference)
+
+
+def _read_avro(value: bytes, schema: AvroSchema, reference: str) -> bytes:
+    stream = io.BytesIO(value)
+    try:
+        content = fastavro.schemaless_reader(stream, schema, None)
+        bare = _bare(content)
+    except Exception as error:  # fastavro documents no common base of what bad bytes raise
+        message = f"the value is not of Avro schema {reference}: {error}"
+        raise PageError(BrokenReason.MALFORMED_MESSAGE, message) from error
+    if stream.read(1):
+        message = f"the value goes on after a record of Avro schema {reference}"
+        raise PageError(BrokenReason.MALFORMED_MESSAGE, message)
+    return bare
+
+
+def _bare(content: object) -> bytes:
+    """Bytes and strings are the value itself, everything else becomes JSON."""
+    if isinstance(content, str):
+        return content.encode()
+    return content if isinstance(content, bytes) else orjson.dumps(content, default=_json_form)
+
+
+def _json_form(value: object) -> str:
+    """What JSON has no type for: bytes are read as HTML's own rules read a page, the rest is printed."""
+    return decode_html(value).html.decode() if isinstance(value, bytes) else str(value)
