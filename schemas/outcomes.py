@@ -40,6 +40,8 @@ class BrokenReason(StrEnum):
     """The page nests elements, or lists attributes, beyond what can be parsed in time."""
     TIME_BUDGET_EXCEEDED = "time-budget-exceeded"
     """Decoding and segmenting took longer than a page may take."""
+    MEMORY_BUDGET_EXCEEDED = "memory-budget-exceeded"
+    """Decoding and segmenting needed more memory than a page may have."""
     PROCESS_CRASHED = "process-crashed"
     """The process that worked on this page died."""
     INTERNAL_ERROR = "internal-error"

@@ -83,6 +83,8 @@ class PageLimits:
     """Largest page, after decompression, in bytes."""
     seconds: float = 10.0
     """Wall time for decoding, segmenting and encoding one page."""
+    memory_bytes: int = 1024 * MIB
+    """Memory that the process which does so may hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,153 @@
+"""The Faust app, which reads the input topic for one agent, set up so that nothing is lost."""
+
+import logging
+from collections.abc import Callable
+
+import faust
+from faust.types import EventT
+from mode.utils.queues import ThrowableQueue
+
+from streams.kafka import ssl_context
+from streams.settings import MIB, KafkaSettings
+from streams.worker.agent import Put, agent
+from streams.worker.settings import WorkerSettings
+
+_BUFFER_BYTES = 16 * MIB
+"""Messages that wait for the agent; beyond, partitions are not read."""
+_FETCH_BYTES = 64 * MIB
+"""What all partitions together may bring in one round of fetches."""
+_RECORD_BYTES = 1024
+"""What a message takes beside its value."""
+_NEVER = 1e6
+"""Seconds."""
+REBALANCE_SECONDS = 60.0
+"""How long Kafka waits for a worker to give up its partitions before it deals them out without it."""
+
+Notify = Callable[[], None]
+_log = logging.getLogger(__name__)
+
+
+class FaustApp(faust.App):
+    """A Faust app without tables and web pages, whose buffers are bounded in bytes."""
+
+    on_revoked: Notify
+    on_assigned: Notify
+
+    async def on_first_start(self) -> None:
+        """Keep Faust from creating the directories of tables."""
+
+    def on_rebalance_start(self) -> None:
+        """Take note that Kafka deals the partitions out again."""
+        super().on_rebalance_start()
+        self.on_revoked()
+
+    def on_rebalance_return(self) -> None:
+        """Take note of the partitions that this worker reads from now on."""
+        super().on_rebalance_return()
+        self.on_assigned()
+        _log.info("reads %d partitions", len(self.consumer.assignment()))
+
+    def FlowControlQueue(  # noqa: N802 Faust's name
+        self, maxsize: int | None = None, *, clear_on_resume: bool = False
+    ) -> ThrowableQueue[EventT[bytes]]:
+        """The buffer between Kafka and the agent."""
+        return _BytesQueue(
+            maxsize=maxsize or _BUFFER_BYTES, flow_control=self.flow_control, clear_on_resume=clear_on_resume
+        )
+
+
+class _BytesQueue(ThrowableQueue[EventT[bytes]]):
+    """Faust's queue, which asks for its size to pause and resume partitions, with its size in bytes."""
+
+    _bytes = 0
+
+    def qsize(self) -> int:
+        return self._bytes
+
+    def empty(self) -> bool:
+        return not self._bytes and not self._errors
+
+    def clear(self) -> None:
+        super().clear()
+        self._bytes = 0
+
+    def _put(self, item: EventT[bytes]) -> None:
+        self._bytes += _size(item)
+        super()._put(item)
+
+    def _get(self) -> EventT[bytes]:
+        item: EventT[bytes] = super()._get()
+        self._bytes -= _size(item)
+        return item
+
+
+def _size(event: EventT[bytes]) -> int:
+    return _RECORD_BYTES + len(event.message.value or b"")
+
+
+def create_app(
+    settings: WorkerSettings, partitions: int, put: Put, *, on_revoked: Notify, on_assigned: Notify
+) -> FaustApp:
+    """The app of a worker, which gives every message of an input topic of so many partitions to `put`.
+
+    When Kafka deals the partitions out again, that begins with `on_revoked`, in a thread of Faust's own, and
+    ends with `on_assigned`.
+    """
+    kafka, topics = settings.kafka, settings.topics
+    app = FaustApp(
+        topics.group,
+        broker=[f"kafka://{broker.strip()}" for broker in kafka.brokers.split(",")],
+        broker_credentials=_credentials(kafka),
+        # bytes in, bytes out: what cannot be decoded must reach the agent
+        key_serializer="raw",
+        value_serializer="raw",
+        # no tables, no topics of its own, no web server, no assignor of its own
+        store="memory://",
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        table_standby_replicas=0,
+        web_enabled=False,
+        # a batch may take for ever while a part is away; heartbeats tell Kafka that the worker lives
+        broker_max_poll_interval=_NEVER,
+        stream_processing_timeout=_NEVER,
+        broker_commit_livelock_soft_timeout=_NEVER,
+        broker_session_timeout=settings.session_seconds,
+        broker_heartbeat_interval=settings.session_seconds / 5,
+        broker_rebalance_timeout=REBALANCE_SECONDS,
+        # what is in flight when partitions are taken away or the worker stops is finished and committed
+        stream_wait_empty=True,
+        broker_commit_interval=1.0,
+        consumer_auto_offset_reset="earliest",
+        stream_buffer_maxsize=_BUFFER_BYTES,
+        broker_max_poll_records=100,
+        consumer_max_fetch_size=min(2 * MIB, max(MIB // 4, _FETCH_BYTES // partitions)),
+    )
+    app.on_revoked = on_revoked
+    topic = app.topic(topics.input, key_type=bytes, value_type=bytes)
+    app.agent(topic, concurrency=1, name="clean")(agent(app, put))
+
+    app.on_assigned = on_assigned
+    return app
+
+
+def lag(app: FaustApp) -> int:
+    """How many messages of the assigned partitions are still to be read, as far as the last fetches told."""
+    monitor, assigned = app.monitor, app.consumer.assignment()
+    return sum(
+        max(0, monitor.tp_end_offsets.get(partition, 0) - read - 1)
+        for partition, read in monitor.tp_read_offsets.items()
+        if partition in assigned
+    )
+
+
+def _credentials(kafka: KafkaSettings) -> faust.auth.Credentials | None:
+    security = kafka.security
+    context = ssl_context(kafka) if security.protocol.endswith("SSL") else None
+    if security.protocol.startswith("SASL"):
+        return faust.SASLCredentials(
+            username=security.username,
+            password=security.password,
+            ssl_context=context,
+            mechanism=security.sasl_mechanism,
+        )
+    return faust.SSLCredentials(context) if context is not None else None

@@ -1,0 +1,120 @@
+"""The delivery of what became of a batch: nothing counts as done before the brokers acknowledged it."""
+
+from collections.abc import Awaitable, Sequence
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import Message
+from streams.dead_letters import PREFIX, dead_letter
+from streams.kafka import client_options
+from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.sources.source import Record
+from streams.worker.assembly import CleanedMessage, Failure
+from streams.worker.availability import Part
+from streams.worker.backoff import back_off
+
+_LARGEST_REQUEST = 96 * MIB
+"""Below the brokers' own default limit of a request, beyond which they hang up instead of answering."""
+_LARGEST_BATCH = 32 * 1024
+"""Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
+_LINGER_MS = 5
+
+
+def create_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
+    """A producer whose records are acknowledged by all replicas in sync."""
+    return AIOKafkaProducer(
+        **client_options(kafka),
+        acks="all",
+        linger_ms=_LINGER_MS,
+        max_batch_size=_LARGEST_BATCH,
+        max_request_size=_LARGEST_REQUEST,
+    )
+
+
+class Delivery:
+    """Sends documents and dead letters, and tries for ever what may still succeed."""
+
+    def __init__(self, producer: AIOKafkaProducer, topics: TopicSettings, kafka: Part) -> None:
+        self._producer = producer
+        self._topics = topics
+        self._kafka = kafka
+
+    async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
+        """Return once the brokers hold everything; what they refuse for its size becomes a dead letter."""
+        await self._deliver_records(batch)
+        for cleaned in batch:
+            if cleaned.failure is not None:
+                await self._deliver_dead_letter(cleaned.message, cleaned.failure)
+
+    async def _deliver_records(self, batch: Sequence[CleanedMessage]) -> None:
+        senders = [(cleaned, record) for cleaned in batch for record in cleaned.records]
+        taken = await self._send(self._topics.output, [record for _, record in senders])
+        for (cleaned, record), was_taken in zip(senders, taken, strict=True):
+            if not was_taken:
+                cleaned.records.remove(record)
+                cleaned.fail("deliver", _too_large(record))
+
+    async def _deliver_dead_letter(self, message: Message, failure: Failure) -> None:
+        letter = dead_letter(message, failure.broken, failure.stage)
+        for smaller in (letter, _without_value(letter), _bare(letter)):
+            (taken,) = await self._send(self._topics.dead_letters, [smaller])
+            if taken:
+                return
+        raise ConfigurationError(f"topic {self._topics.dead_letters!r} takes no records: max.message.bytes")
+
+    async def _send(self, topic: str, records: Sequence[Record]) -> list[bool]:
+        """Whether the brokers took each record or refused it for its size; anything else is tried again."""
+        taken: list[bool | None] = [None] * len(records)
+        trial = 0
+        while pending := [index for index, answer in enumerate(taken) if answer is None]:
+            sent = [await self._enqueue(topic, records[index]) for index in pending]
+            for index, answer in zip(pending, sent, strict=True):
+                taken[index] = await self._acknowledged(answer)
+            if None in taken:
+                await back_off(trial)
+                trial += 1
+        return [answer is True for answer in taken]
+
+    async def _enqueue(self, topic: str, record: Record) -> Awaitable[object]:
+        """What tells of the record's fate."""
+        value = record.value if record.value is not None or record.key is not None else b""
+        try:
+            sent: Awaitable[object] = await self._producer.send(
+                topic, value, record.key, headers=list(record.headers)
+            )
+        except KafkaError as error:
+            return _failed(error)
+        return sent
+
+    async def _acknowledged(self, sent: Awaitable[object]) -> bool | None:
+        """True when the brokers hold the record, False when they refuse its size, None for another trial."""
+        try:
+            await sent
+        except MessageSizeTooLargeError:
+            return False
+        except KafkaError as error:
+            self._kafka.missed(error)
+            return None
+        self._kafka.answered()
+        return True
+
+
+async def _failed(error: KafkaError) -> None:
+    raise error
+
+
+def _too_large(record: Record) -> Broken:
+    detail = f"the document has {len(record.value or b''):,} bytes, more than the output topic takes"
+    return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, (record.key or b"").decode(errors="replace"))
+
+
+def _without_value(letter: Record) -> Record:
+    return Record(letter.key, None, letter.headers)
+
+
+def _bare(letter: Record) -> Record:
+    """The dead letter reduced to what says where the message lies and what was wrong with it."""
+    return Record(None, None, tuple(header for header in letter.headers if header[0].startswith(PREFIX)))

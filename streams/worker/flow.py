@@ -1,0 +1,103 @@
+"""The flow of micro-batches: several are cleaned at once, delivered and acknowledged strictly in order."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+
+from schemas.pages import Message
+from streams.settings import FlowLimits
+from streams.worker.assembly import CleanedMessage
+from streams.worker.intake import Arrival, Intake
+from streams.worker.metrics import Metrics
+
+Clean = Callable[[Sequence[Message]], Coroutine[None, None, list[CleanedMessage]]]
+Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    arrivals: list[Arrival]
+    cleaning: asyncio.Task[list[CleanedMessage]]
+    begun: float = field(default_factory=time.monotonic)
+
+
+class Flow:
+    """Bounds what is in flight: while all batches are busy, arrivals wait and the stream is not read."""
+
+    def __init__(self, limits: FlowLimits, clean: Clean, deliver: Deliver, metrics: Metrics) -> None:
+        self.intake = Intake(limits)
+        self._batches = limits.batches
+        self._clean = clean
+        self._deliver = deliver
+        self._metrics = metrics
+        self._in_flight: list[_Batch] = []
+        self._running: asyncio.Task[None] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+
+    async def run(self) -> None:
+        """Take batches from the intake for ever; what is raised is a bug of a step."""
+        while True:
+            self._running = asyncio.create_task(self._run())
+            try:
+                await self._running
+            except asyncio.CancelledError:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise
+
+    def finish_within(self, seconds: float) -> None:
+        """Give up what is still in flight after that time, so that nothing waits for it for ever."""
+        self.take_your_time()
+        self._deadline = asyncio.get_running_loop().call_later(seconds, self._abandon)
+
+    def take_your_time(self) -> None:
+        """Lift the deadline."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def __len__(self) -> int:
+        """Messages in flight."""
+        return len(self.intake) + sum(len(batch.arrivals) for batch in self._in_flight)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the oldest batch in flight was begun; 0 where there is none."""
+        return time.monotonic() - self._in_flight[0].begun if self._in_flight else 0.0
+
+    async def _run(self) -> None:
+        free = asyncio.Semaphore(self._batches)
+        batches: asyncio.Queue[_Batch] = asyncio.Queue()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._finish_in_order(batches, free))
+            while True:
+                await free.acquire()
+                arrivals = await self.intake.take()
+                cleaning = tasks.create_task(self._clean([arrival.message for arrival in arrivals]))
+                batch = _Batch(arrivals, cleaning)
+                self._in_flight.append(batch)
+                batches.put_nowait(batch)
+
+    async def _finish_in_order(self, batches: asyncio.Queue[_Batch], free: asyncio.Semaphore) -> None:
+        while True:
+            batch = await batches.get()
+            cleaned = await batch.cleaning
+            with self._metrics.step("deliver"):
+                await self._deliver(cleaned)
+            for arrival, message in zip(batch.arrivals, cleaned, strict=True):
+                await arrival.acknowledge()
+                self._metrics.count(message)
+            self._in_flight.remove(batch)
+            free.release()
+
+    def _abandon(self) -> None:
+        if len(self):
+            _log.warning("giving up %d messages in flight; Kafka will give them to a worker again", len(self))
+        self.intake.abandon()
+        for batch in self._in_flight:
+            for arrival in batch.arrivals:
+                arrival.abandon()
+        self._in_flight.clear()
+        if self._running is not None:
+            self._running.cancel()

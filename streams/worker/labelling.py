@@ -1,0 +1,125 @@
+"""The labels of a batch of pages, whatever becomes of the labeler in the meantime."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from inference.encoding import encode
+from inference.labeler import Labeler
+from schemas.errors import ConfigurationError, UnavailableError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import EncodedPage, Labels, SegmentedPage
+from streams.worker.availability import Part
+from streams.worker.backoff import back_off
+
+_AWAY = (UnavailableError, ConfigurationError)
+"""What an answering labeler does not raise; a model that does not fit may be swapped for one that does."""
+_BATCH_TRIALS = 3
+"""Failures of a batch until its pages are tried one by one."""
+_PAGE_TRIALS = 3
+"""Failures of a page alone, on a labeler that answers, until the page is blamed."""
+_PROBE_SECONDS = 2.0
+
+PROBE = encode(SegmentedPage("", None, ("a line of text",), ("html/body/p",), (0,), (0,)))
+"""The smallest page: what it gets says whether the labeler is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A labeler's answers for a batch of pages, in order."""
+
+    answers: list[Labels | Broken]
+    degraded: bool = False
+    """Whether the rules answered because the model could not."""
+
+
+class Labelling(Protocol):
+    """Labels batches; what to do while the labeler is away is what sets its kinds apart."""
+
+    async def label(self, pages: Sequence[EncodedPage]) -> Labelled:
+        """The labels of each page, however long it takes."""
+        ...
+
+
+class WaitingLabelling:
+    """Waits until the labeler answers; a page that alone makes it fail is blamed in the end."""
+
+    def __init__(self, labeler: Labeler, part: Part) -> None:
+        self._labeler = labeler
+        self._part = part
+
+    async def label(self, pages: Sequence[EncodedPage]) -> Labelled:
+        """The labels of each page, however long it takes."""
+        for trial in range(_BATCH_TRIALS):
+            try:
+                return Labelled(await self._ask(pages))
+            except _AWAY:
+                await back_off(trial)
+        return Labelled([await self._label_alone(page) for page in pages])
+
+    async def _label_alone(self, page: EncodedPage) -> Labels | Broken:
+        trial = blamed = 0
+        while True:
+            try:
+                return (await self._ask([page]))[0]
+            except _AWAY as error:
+                await back_off(trial)
+                trial += 1
+                blamed += await self._answers()
+                if blamed == _PAGE_TRIALS:
+                    return Broken(BrokenReason.REJECTED_BY_MODEL, f"fails for this page alone: {error}")
+
+    async def _answers(self) -> bool:
+        """Whether the labeler answers for another page."""
+        try:
+            await self._ask([PROBE])
+        except _AWAY:
+            return False
+        return True
+
+    async def _ask(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        try:
+            answers = await self._labeler.label(pages)
+        except _AWAY as error:
+            self._part.missed(error)
+            raise
+        self._part.answered()
+        return answers
+
+
+class DegradingLabelling:
+    """Labels by rules while the labeler is away, and asks in the background whether it is back."""
+
+    def __init__(self, labeler: Labeler, rules: Labeler, part: Part) -> None:
+        self._labeler = labeler
+        self._rules = rules
+        self._part = part
+        self._probe: asyncio.Task[None] | None = None
+
+    async def label(self, pages: Sequence[EncodedPage]) -> Labelled:
+        """The labels of each page, of the labeler or, without waiting for it twice, of the rules."""
+        if not self._part.away:
+            try:
+                return Labelled(await self._labeler.label(pages))
+            except _AWAY as error:
+                self._part.missed(error)
+        self._probe_in_background()
+        return Labelled(await self._rules.label(pages), degraded=True)
+
+    def _probe_in_background(self) -> None:
+        if self._probe is not None and self._probe.done():
+            self._probe.result()
+            self._probe = None
+        if self._probe is None:
+            self._probe = asyncio.create_task(self._await_return())
+
+    async def _await_return(self) -> None:
+        while self._part.away:
+            await asyncio.sleep(_PROBE_SECONDS)
+            try:
+                await self._labeler.label([PROBE])
+            except _AWAY as error:
+                self._part.missed(error)
+            else:
+                self._part.answered()

@@ -1,0 +1,97 @@
+"""What a worker counts, in one Prometheus registry that is passed in."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from streams.worker.assembly import CleanedMessage
+from streams.worker.availability import Part
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The counts since the worker started; pages = documents + tombstones + skipped + dead letters."""
+
+    messages: int
+    bytes: int
+    pages: int
+    documents: int
+    tombstones: int
+    skipped: int
+    dead_letters: int
+
+
+class Metrics:
+    """Counters, which change together when a message is done with, and the times of the steps."""
+
+    def __init__(self, registry: CollectorRegistry, parts: Iterable[Part]) -> None:
+        self.registry = registry
+        self._messages = Counter("dehusk_messages", "Messages done with.", registry=registry)
+        self._bytes = Counter("dehusk_bytes", "Bytes of the messages done with.", registry=registry)
+        self._pages = Counter("dehusk_pages", "Pages in, whatever became of them.", registry=registry)
+        self._documents = Counter("dehusk_documents", "Documents that Kafka acknowledged.", registry=registry)
+        self._tombstones = Counter("dehusk_tombstones", "Tombstones passed on.", registry=registry)
+        self._skipped = Counter("dehusk_skipped", "Messages that are no page.", ["reason"], registry=registry)
+        self._dead_letters = Counter("dehusk_dead_letters", "Dead letters.", ["reason"], registry=registry)
+        self._degraded = Counter(
+            "dehusk_degraded", "Documents made without a part that was away.", ["missing"], registry=registry
+        )
+        self._steps = Histogram(
+            "dehusk_step_seconds",
+            "Seconds a batch takes for a step.",
+            ["step"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.in_flight = Gauge("dehusk_messages_in_flight", "Messages being worked on.", registry=registry)
+        away = Gauge("dehusk_part_away", "1 while a part does not answer.", ["part"], registry=registry)
+        for part in parts:
+            away.labels(part.name).set_function(partial(_away, part))
+        self.lag = Gauge(
+            "dehusk_lag", "Messages of the assigned partitions yet to be read.", registry=registry
+        )
+
+    def step(self, name: str) -> AbstractContextManager[object]:
+        """Measures how long a batch takes for a step."""
+        return self._steps.labels(name).time()
+
+    def count(self, cleaned: CleanedMessage) -> None:
+        """Count a message whose documents or dead letter are delivered."""
+        self._messages.inc()
+        self._bytes.inc(len(cleaned.message.value or b""))
+        self._documents.inc(cleaned.documents)
+        self._tombstones.inc(len(cleaned.records) - cleaned.documents)
+        for skipped in cleaned.skipped:
+            self._skipped.labels(skipped.reason.value).inc()
+        for missing in cleaned.degraded:
+            self._degraded.labels(missing).inc(cleaned.documents)
+        if cleaned.failure is not None:
+            self._dead_letters.labels(cleaned.failure.broken.reason.value).inc()
+        self._pages.inc(cleaned.pages)
+
+    @property
+    def totals(self) -> Totals:
+        """The counts so far."""
+        return Totals(
+            messages=_total(self._messages),
+            bytes=_total(self._bytes),
+            pages=_total(self._pages),
+            documents=_total(self._documents),
+            tombstones=_total(self._tombstones),
+            skipped=_total(self._skipped),
+            dead_letters=_total(self._dead_letters),
+        )
+
+
+def _away(part: Part) -> float:
+    return float(part.away)
+
+
+def _total(counter: Counter) -> int:
+    samples = (sample for family in counter.collect() for sample in family.samples)
+    return int(sum(sample.value for sample in samples if sample.name.endswith("_total")))

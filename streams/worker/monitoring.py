@@ -1,0 +1,67 @@
+"""The pages by which a worker is watched, on the loopback interface unless told otherwise.
+
+`/` is a report in text, `/report` the same as JSON; `/healthz` answers while the worker runs, `/readyz` while
+all parts are there as well, and `/metrics` is for Prometheus.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import orjson
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from schemas.errors import ConfigurationError
+from streams.worker.progress import Report
+from streams.worker.settings import MonitoringSettings
+
+
+@asynccontextmanager
+async def monitoring(
+    settings: MonitoringSettings, registry: CollectorRegistry, report: Callable[[], Report]
+) -> AsyncIterator[str]:
+    """The pages' address, while they are served.
+
+    Raises:
+        ConfigurationError: the port is taken.
+    """
+    runner = web.AppRunner(_pages(registry, report), access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, settings.host, settings.port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigurationError(f"cannot listen on {settings.host}:{settings.port}: {error}") from error
+        host, port = runner.addresses[0][:2]
+        yield f"http://{host}:{port}/"
+    finally:
+        await runner.cleanup()
+
+
+def _pages(registry: CollectorRegistry, report: Callable[[], Report]) -> web.Application:
+    async def overview(_: web.Request) -> web.Response:
+        return web.Response(text=f"{report()}\n", headers={"Refresh": "2"})
+
+    async def as_json(_: web.Request) -> web.Response:
+        return web.Response(body=orjson.dumps(report()), content_type="application/json")
+
+    async def health(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def readiness(_: web.Request) -> web.Response:
+        away = report().away
+        return web.Response(
+            text=f"away: {', '.join(away)}\n" if away else "ok\n", status=503 if away else 200
+        )
+
+    async def metrics(_: web.Request) -> web.Response:
+        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    pages = web.Application()
+    pages.router.add_get("/", overview)
+    pages.router.add_get("/report", as_json)
+    pages.router.add_get("/healthz", health)
+    pages.router.add_get("/readyz", readiness)
+    pages.router.add_get("/metrics", metrics)
+    return pages

@@ -1,0 +1,35 @@
+"""The block frequencies of a batch of pages, or none while the store is away."""
+
+from collections.abc import Sequence
+
+from inference.cleaning import PreparedPage
+from schemas.errors import UnavailableError
+from schemas.pages import BlockFrequencies
+from streams.frequencies.store import BlockFrequencyStore, SiteObservation
+from streams.worker.availability import Part
+
+_RETRY_SECONDS = 5.0
+
+
+class Observer:
+    """Counts pages in the store; while it is away one batch every few seconds asks whether it is back."""
+
+    def __init__(self, store: BlockFrequencyStore, part: Part) -> None:
+        self._store = store
+        self._part = part
+
+    async def observe(self, pages: Sequence[PreparedPage]) -> list[BlockFrequencies] | None:
+        """The frequencies of each page's blocks, in order; None where the store is away."""
+        if not pages or not self._part.due:
+            return None
+        try:
+            frequencies = await self._store.observe([_observation(page) for page in pages])
+        except UnavailableError as error:
+            self._part.missed(error, retry_after=_RETRY_SECONDS)
+            return None
+        self._part.answered()
+        return frequencies
+
+
+def _observation(page: PreparedPage) -> SiteObservation:
+    return SiteObservation(page.identity.site, page.identity.url, page.encoded.fingerprints)

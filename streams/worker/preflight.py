@@ -1,0 +1,61 @@
+"""What must hold before a worker starts; each error says in one line what to do about it."""
+
+import logging
+
+from inference.labeler import Labeler
+from schemas.errors import ConfigurationError, UnavailableError
+from streams.kafka import Topic, describe_topics, missing_topics
+from streams.settings import WhenTritonIsAway
+from streams.worker.labelling import PROBE
+from streams.worker.settings import WorkerSettings
+
+_log = logging.getLogger(__name__)
+_PARTITIONS = 8
+"""Suggested for a topic of which nothing is known."""
+
+
+async def check_topics(settings: WorkerSettings) -> int:
+    """The partitions of the input topic, once all three topics exist.
+
+    Raises:
+        UnavailableError: no broker answers.
+        ConfigurationError: a topic is missing; the message has the command that creates it.
+    """
+    topics = settings.topics
+    existing = await describe_topics(settings.kafka, [topics.input, topics.output, topics.dead_letters])
+    if topics.input not in existing:
+        missing = [Topic(topics.input, _PARTITIONS, 1)]
+    else:
+        missing = missing_topics(topics, existing)
+    if missing:
+        names = ", ".join(topic.name for topic in missing)
+        commands = " && ".join(_creation(topic, settings.kafka.brokers) for topic in missing)
+        raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; create with: {commands}")
+    return existing[topics.input].partitions
+
+
+async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> None:
+    """Return once the labeler has labelled a line of text, or may be done without.
+
+    Raises:
+        UnavailableError: it does not answer.
+        ConfigurationError: its model is missing, or reads other tensors than this worker writes.
+    """
+    try:
+        await labeler.label([PROBE])
+    except UnavailableError as error:
+        if settings.when_triton_is_away is WhenTritonIsAway.RULES:
+            _log.warning("starting without Triton: %s", error)
+            return
+        raise UnavailableError(
+            f"{error}; start Triton, give its address with --triton HOST:PORT, "
+            "or label in this process with --labeler onnx"
+        ) from error
+
+
+def _creation(topic: Topic, brokers: str) -> str:
+    configs = "".join(f" --config {name}={value}" for name, value in topic.settings.items())
+    return (
+        f"kafka-topics.sh --bootstrap-server {brokers} --create --topic {topic.name} "
+        f"--partitions {topic.partitions} --replication-factor {topic.replicas}{configs}"
+    )

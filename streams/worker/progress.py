@@ -1,0 +1,71 @@
+"""How a worker is doing: a line in its log every few seconds, and a report for its monitoring pages."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from streams.worker.metrics import Metrics, Totals
+from streams.worker.parts import Parts
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A worker's state."""
+
+    totals: Totals
+    pages_per_second: float
+    """Over the last interval, as `bytes_per_second`."""
+    bytes_per_second: float
+    in_flight: int
+    lag: int
+    """Messages of its partitions yet to be read."""
+    away: list[str]
+    """The parts that do not answer."""
+
+    def __str__(self) -> str:
+        totals = self.totals
+        away = f"; away: {', '.join(self.away)}" if self.away else ""
+        return (
+            f"{self.pages_per_second:.0f} pages/s, {self.bytes_per_second / 1e6:.1f} MB/s; "
+            f"{totals.pages} pages = {totals.documents} documents + {totals.tombstones} tombstones "
+            f"+ {totals.skipped} skipped + {totals.dead_letters} dead letters; "
+            f"{self.in_flight} in flight, {self.lag} to come{away}"
+        )
+
+
+class Progress:
+    """Measures how fast a worker is, interval by interval."""
+
+    def __init__(
+        self, metrics: Metrics, parts: Parts, in_flight: Callable[[], int], lag: Callable[[], int]
+    ) -> None:
+        self._metrics = metrics
+        self._parts = parts
+        self._in_flight = in_flight
+        self._lag = lag
+        self._before = metrics.totals
+        self._since = time.monotonic()
+        self._rates = (0.0, 0.0)
+
+    async def log_every(self, seconds: float) -> None:
+        """Log a line every few seconds, for as long as this runs."""
+        while True:
+            await asyncio.sleep(seconds)
+            self._measure()
+            _log.info("%s", self.report())
+
+    def report(self) -> Report:
+        """The state now, with the rates of the last interval."""
+        away = [part.name for part in self._parts.away]
+        return Report(self._metrics.totals, *self._rates, self._in_flight(), self._lag(), away)
+
+    def _measure(self) -> None:
+        now, totals = time.monotonic(), self._metrics.totals
+        seconds = now - self._since
+        pages, volume = totals.pages - self._before.pages, totals.bytes - self._before.bytes
+        self._rates = (pages / seconds, volume / seconds)
+        self._since, self._before = now, totals

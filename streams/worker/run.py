@@ -1,0 +1,140 @@
+"""The life of a worker: check, start, work until told to stop, finish what is in flight."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+from prometheus_client import CollectorRegistry
+
+from streams.formats import FORMATS
+from streams.frequencies.redis_store import RedisFrequencyStore
+from streams.sources.registry import open_source
+from streams.sources.source import Source
+from streams.worker.app import REBALANCE_SECONDS, FaustApp, create_app, lag
+from streams.worker.assembly import Assembler
+from streams.worker.batch import BatchCleaner
+from streams.worker.delivery import Delivery, create_producer
+from streams.worker.exit import fail
+from streams.worker.flow import Flow
+from streams.worker.metrics import Metrics
+from streams.worker.monitoring import monitoring
+from streams.worker.observation import Observer
+from streams.worker.parts import Parts, name_parts, open_labeler, open_labelling
+from streams.worker.pool import PreparationPool
+from streams.worker.preflight import check_labeler, check_topics
+from streams.worker.preparation import preparer
+from streams.worker.progress import Progress
+from streams.worker.settings import WorkerSettings
+from streams.worker.shutdown import Shutdown
+from streams.worker.watchdog import Watchdog
+
+_log = logging.getLogger(__name__)
+_PROGRESS_SECONDS = 10.0
+_STALL_SECONDS = 300.0
+_DRAIN_SHARE = 0.7
+"""How much of a deadline the work in flight may take; the rest is for committing it."""
+Loop = Coroutine[None, None, None]
+
+
+async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | None = None) -> None:
+    """Work until SIGTERM or SIGINT; a bug ends the process.
+
+    Args:
+        settings: what to work on.
+        open_own: opens a source of the caller's own, in each preparation process.
+
+    Raises:
+        ConfigurationError: a setting does not fit; nothing was read.
+        UnavailableError: a part that must be there at the start is not.
+    """
+    shutdown = Shutdown(settings.flow.grace_seconds)
+    shutdown.listen()
+    async with AsyncExitStack() as resources:
+        partitions = await check_topics(settings)
+        parts = name_parts(settings)
+        metrics = Metrics(CollectorRegistry(), parts)
+        open_one = open_own or partial(open_source, settings.source, settings.source_settings)
+        pool = await resources.enter_async_context(_pool(settings, open_one))
+        flow = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
+        app = _app(settings, partitions, flow)
+        metrics.in_flight.set_function(lambda: len(flow))
+        metrics.lag.set_function(lambda: lag(app))
+        progress = Progress(metrics, parts, lambda: len(flow), lambda: lag(app))
+        pages = monitoring(settings.monitoring, metrics.registry, progress.report)
+        _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
+        watchdog = Watchdog(lambda: bool(parts.away), lambda: flow.age, _STALL_SECONDS)
+        loops = (flow.run(), pool.kill_the_stuck(), watchdog.run(), progress.log_every(_PROGRESS_SECONDS))
+        await _work(app, loops, shutdown.requested())
+        flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
+        await app.stop()
+        _log.info("stopped; %s", progress.report())
+
+
+@asynccontextmanager
+async def _pool(settings: WorkerSettings, open_one: Callable[[], Source]) -> AsyncIterator[PreparationPool]:
+    pool = PreparationPool(partial(preparer, open_one), settings.processes, settings.page)
+    try:
+        await pool.start()
+        yield pool
+    finally:
+        pool.close()
+
+
+@asynccontextmanager
+async def _flow(
+    settings: WorkerSettings, parts: Parts, pool: PreparationPool, metrics: Metrics
+) -> AsyncIterator[Flow]:
+    """The flow through labeler, store and producer, once the labeler has answered."""
+    async with AsyncExitStack() as resources:
+        labeler = open_labeler(settings)
+        resources.push_async_callback(labeler.close)
+        await check_labeler(settings, labeler)
+        store = RedisFrequencyStore(settings.redis)
+        resources.push_async_callback(store.close)
+        producer = create_producer(settings.kafka)
+        resources.push_async_callback(producer.stop)
+        await producer.start()
+        cleaner = BatchCleaner(
+            pool,
+            parts.schema_registry,
+            Observer(store, parts.redis),
+            open_labelling(settings, labeler, parts.labeler),
+            Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
+            metrics,
+        )
+        delivery = Delivery(producer, settings.topics, parts.kafka)
+        yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics)
+
+
+def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:
+    """The app, which gives the flow a deadline when Kafka wants partitions back."""
+    loop = asyncio.get_running_loop()
+
+    def on_revoked() -> None:
+        loop.call_soon_threadsafe(flow.finish_within, REBALANCE_SECONDS / 3)
+
+    return create_app(
+        settings,
+        partitions,
+        flow.intake.put,
+        on_revoked=on_revoked,
+        on_assigned=flow.take_your_time,
+    )
+
+
+async def _work(app: FaustApp, loops: Iterable[Loop], stop_requested: Loop) -> None:
+    """Return when the worker is to stop; if anything else ends first, that is a bug."""
+    stop = asyncio.create_task(stop_requested)
+    work = [asyncio.create_task(loop) for loop in (_live(app), *loops)]
+    done, _ = await asyncio.wait([stop, *work], return_when=asyncio.FIRST_COMPLETED)
+    for task in done - {stop}:
+        fail(task.exception() or RuntimeError(f"{task.get_coro()} ended"))
+
+
+async def _live(app: FaustApp) -> None:
+    await app.start()
+    await app.wait_until_stopped()
+    if app.crash_reason is not None:
+        raise app.crash_reason

@@ -1,0 +1,58 @@
+"""What a worker is told: the settings of its parts, gathered in one value."""
+
+import os
+from dataclasses import dataclass, field
+from typing import Literal
+
+from streams.settings import (
+    FlowLimits,
+    KafkaSettings,
+    PageLimits,
+    RedisSettings,
+    TopicSettings,
+    TritonSettings,
+    WhenTritonIsAway,
+)
+from streams.sources.registry import SourceSettings
+
+LabelerName = Literal["triton", "onnx", "rules"]
+
+
+def available_processors() -> int:
+    """The processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class MonitoringSettings:
+    """Where the worker answers `/`, `/healthz`, `/readyz` and `/metrics`."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    """0 for any free port, which is logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """Everything `dehusk worker` needs to know."""
+
+    kafka: KafkaSettings = field(default_factory=KafkaSettings)
+    topics: TopicSettings = field(default_factory=TopicSettings)
+    session_seconds: float = 15.0
+    """How long Kafka waits for a worker that died before others take its partitions."""
+    source: str = "auto"
+    """The crawler format of the input topic, a name in `streams.sources.registry`."""
+    source_settings: SourceSettings = field(default_factory=SourceSettings)
+    redis: RedisSettings = field(default_factory=RedisSettings)
+    labeler: LabelerName = "triton"
+    triton: TritonSettings = field(default_factory=TritonSettings)
+    when_triton_is_away: WhenTritonIsAway = WhenTritonIsAway.WAIT
+    page: PageLimits = field(default_factory=PageLimits)
+    flow: FlowLimits = field(default_factory=FlowLimits)
+    processes: int = field(default_factory=available_processors)
+    """Processes that decode, segment and encode pages."""
+    format: str = "document"
+    """How documents are written, a name in `streams.formats`."""
+    with_blocks: bool = False
+    """Whether documents list every block with its label."""
+    monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)
