@@ -1,17 +1,15 @@
-"""Kafka as dehusk's commands use it: connecting, topics, and reading without a consumer group.
+"""The user's Kafka cluster: how clients connect to it, and its topics.
 
 Its errors are translated here: what does not answer is an `UnavailableError`, what the cluster refuses
 for good a `ConfigurationError`.
 """
 
-import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import (
@@ -29,13 +27,8 @@ from aiokafka.errors import (
 )
 
 from schemas.errors import ConfigurationError, UnavailableError
-from schemas.pages import Message
-from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.settings import KafkaSettings, TopicSettings
 
-MAX_REQUEST_BYTES = 256 * MIB
-"""What producers may send at once: the broker's own limit decides, not the client's."""
-_FETCH_BYTES = 8 * MIB
-_STALL_SECONDS = 60.0
 _TOPIC_CONFIG = 1
 """ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
 _REFUSED = (
@@ -97,20 +90,6 @@ def ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
         named = ", ".join(str(file) for file in files if file)
         raise ConfigurationError(f"cannot read the TLS files {named}: {error}") from error
     return context
-
-
-@asynccontextmanager
-async def open_producer(settings: KafkaSettings) -> AsyncIterator[AIOKafkaProducer]:
-    """A producer whose sends are acknowledged by all replicas in sync and written once."""
-    producer = AIOKafkaProducer(
-        **client_options(settings), enable_idempotence=True, max_request_size=MAX_REQUEST_BYTES, linger_ms=5
-    )
-    with kafka_errors(settings):
-        await producer.start()
-    try:
-        yield producer
-    finally:
-        await producer.stop()
 
 
 async def describe_topics(settings: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:
@@ -179,36 +158,6 @@ def missing_topics(topics: TopicSettings, existing: Mapping[str, Topic]) -> list
     return [topic for topic in wanted if topic.name not in existing]
 
 
-async def read(
-    settings: KafkaSettings, topic: str, *, newest: int | None = None
-) -> AsyncIterator[tuple[Message, int]]:
-    """The messages that a topic holds now, each with its time in milliseconds, in order per partition.
-
-    It joins no group and commits nothing. With `newest`, only about that many, the latest of every partition.
-
-    Raises:
-        ConfigurationError: the topic does not exist, or may not be read.
-    """
-    found = (await describe_topics(settings, [topic])).get(topic)
-    if found is None:
-        raise ConfigurationError(f"topic {topic} does not exist on {settings.brokers}")
-    consumer = AIOKafkaConsumer(
-        **client_options(settings),
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        max_partition_fetch_bytes=MIB,
-        fetch_max_bytes=_FETCH_BYTES,
-    )
-    try:
-        with kafka_errors(settings):
-            await consumer.start()
-            ends = await _assign(consumer, found, newest)
-            async for record in _records_until(consumer, ends):
-                yield _message(record), record.timestamp
-    finally:
-        await consumer.stop()
-
-
 @contextmanager
 def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
     """Translates Kafka's exceptions into dehusk's."""
@@ -240,61 +189,3 @@ async def _describe_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -
         for _code, _message, _kind, name, entries in response.resources:
             settings[name] = {entry[0]: entry[1] for entry in entries if entry[3] == _TOPIC_CONFIG}
     return settings
-
-
-async def _assign(consumer: AIOKafkaConsumer, topic: Topic, newest: int | None) -> dict[TopicPartition, int]:
-    """Assigns the partitions that hold something to be read, and answers where each ends now."""
-    partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
-    starts = await consumer.beginning_offsets(partitions)
-    ends = await consumer.end_offsets(partitions)
-    held = {partition: ends[partition] - starts[partition] for partition in partitions}
-    counts = held if newest is None else _shares(held, newest)
-    consumer.assign([partition for partition, count in counts.items() if count])
-    for partition in consumer.assignment():
-        consumer.seek(partition, ends[partition] - counts[partition])
-    return {partition: ends[partition] for partition in consumer.assignment()}
-
-
-def _shares(held: Mapping[TopicPartition, int], wanted: int) -> dict[TopicPartition, int]:
-    """How many messages to take of each partition, as evenly as they hold them."""
-    shares: dict[TopicPartition, int] = {}
-    for rank, partition in enumerate(sorted(held, key=lambda partition: held[partition])):
-        fair = -(-(wanted - sum(shares.values())) // (len(held) - rank))
-        shares[partition] = min(held[partition], fair)
-    return shares
-
-
-async def _records_until(
-    consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int]
-) -> AsyncIterator[ConsumerRecord]:
-    """The records before the ends; a partition's last offsets may hold none (compaction, transactions)."""
-    while ends:
-        async with asyncio.timeout(_STALL_SECONDS):
-            fetched = await _next_records(consumer, ends)
-        for partition, records in fetched.items():
-            for record in records:
-                if record.offset < ends[partition]:
-                    yield record
-        for partition in list(ends):
-            if await consumer.position(partition) >= ends[partition]:
-                del ends[partition]
-                consumer.pause(partition)
-
-
-async def _next_records(
-    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, list[ConsumerRecord]]:
-    """The next records, or none once a partition's position has moved without any."""
-    before = [await consumer.position(partition) for partition in ends]
-    while True:
-        fetched: dict[TopicPartition, list[ConsumerRecord]] = await consumer.getmany(
-            *ends, timeout_ms=200, max_records=100
-        )
-        if fetched or before != [await consumer.position(partition) for partition in ends]:
-            return fetched
-
-
-def _message(record: ConsumerRecord) -> Message:
-    return Message(
-        record.key, record.value, tuple(record.headers), record.topic, record.partition, record.offset
-    )

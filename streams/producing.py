@@ -1,0 +1,105 @@
+"""Writing records in order with a bounded number of bytes on their way."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
+
+from streams.kafka import client_options, kafka_errors
+from streams.settings import MIB, KafkaSettings
+from streams.sources.source import Record
+
+IN_FLIGHT_BYTES = 32 * MIB
+"""What may wait for the brokers' acknowledgement, beside the record that is being sent."""
+_LARGEST_REQUEST = 96 * MIB
+"""Below the brokers' own limit of a request (100 MiB), beyond which they hang up instead of answering."""
+_TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A record and where it goes."""
+
+    topic: str
+    record: Record
+    partition: int | None = None
+    """None for the one of the record's key, or any where it has none."""
+
+    def __len__(self) -> int:
+        """Bytes of key and value."""
+        return len(self.record.key or b"") + len(self.record.value or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of a record."""
+
+    outgoing: Outgoing
+    refusal: str | None
+    """Why the brokers refuse the record, or None where all replicas in sync hold it."""
+
+
+async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> AsyncIterator[Sent]:
+    """What became of each record, in order; where brokers are slow, no further records are asked for.
+
+    Raises:
+        UnavailableError: the brokers do not answer; the records that were not answered may be written.
+        ConfigurationError: the brokers refuse the user.
+    """
+    pending: deque[tuple[Outgoing, asyncio.Future[object]]] = deque()
+    in_flight = 0
+    async with _open_producer(settings) as producer:
+        async for outgoing in records:
+            pending.append((outgoing, await _enqueue(settings, producer, outgoing)))
+            in_flight += len(outgoing)
+            while pending and (in_flight > IN_FLIGHT_BYTES or pending[0][1].done()):
+                sent = await _acknowledgement(settings, *pending.popleft())
+                in_flight -= len(sent.outgoing)
+                yield sent
+        while pending:
+            yield await _acknowledgement(settings, *pending.popleft())
+
+
+@asynccontextmanager
+async def _open_producer(settings: KafkaSettings) -> AsyncIterator[AIOKafkaProducer]:
+    """A producer whose records are acknowledged by all replicas in sync."""
+    producer = AIOKafkaProducer(
+        **client_options(settings), acks="all", linger_ms=5, max_request_size=_LARGEST_REQUEST
+    )
+    try:
+        with kafka_errors(settings):
+            await producer.start()
+        yield producer
+    finally:
+        await producer.stop()
+
+
+async def _enqueue(
+    settings: KafkaSettings, producer: AIOKafkaProducer, outgoing: Outgoing
+) -> asyncio.Future[object]:
+    record = outgoing.record
+    value = b"" if record.key is None and record.value is None else record.value  # aiokafka sends no nothing
+    with kafka_errors(settings):
+        try:
+            acknowledgement: asyncio.Future[object] = await producer.send(
+                outgoing.topic, value, record.key, outgoing.partition, headers=list(record.headers)
+            )
+        except _TOO_LARGE as error:
+            acknowledgement = asyncio.get_running_loop().create_future()
+            acknowledgement.set_exception(error)
+    return acknowledgement
+
+
+async def _acknowledgement(
+    settings: KafkaSettings, outgoing: Outgoing, acknowledgement: asyncio.Future[object]
+) -> Sent:
+    with kafka_errors(settings):
+        try:
+            await acknowledgement
+        except _TOO_LARGE:
+            return Sent(outgoing, f"{len(outgoing):,} bytes are more than topic {outgoing.topic} takes")
+    return Sent(outgoing, None)
