@@ -18,7 +18,7 @@ from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
 from streams.sources.encoding import decode_html
 from streams.sources.schema_registry import SchemaRegistry
-from streams.sources.source import Decoded, Record, Source
+from streams.sources.source import Decoded, Record, Source, without_value
 
 HEADER = "__value_schema_id"
 MAX_ID = 0x09000000
@@ -45,7 +45,10 @@ class Framed:
             return False
 
     def decode(self, message: Message) -> Sequence[Decoded]:
-        """What the source makes of the unframed message."""
+        """What the source makes of the unframed message; what a message without a value says."""
+        nothing = without_value(message)
+        if nothing is not None:
+            return [nothing]
         try:
             bare = unframe(message, self._registry)
         except PageError as error:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from schemas.outcomes import Broken, Skipped, Tombstone
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from schemas.pages import Message, RawPage
 
 Decoded = RawPage | Skipped | Broken | Tombstone
@@ -36,3 +36,14 @@ class Source(Protocol):
     def encode(self, page: RawPage) -> Record:
         """The record that the crawler would have written for this page (`dehusk feed --as`)."""
         ...
+
+
+def without_value(message: Message) -> Decoded | None:
+    """What a message without a value says, in any format: null that the page of its key is gone."""
+    if message.value:
+        return None
+    if message.value is not None:
+        return Skipped(SkipReason.NO_BODY, "the value is empty")
+    if message.key is None:
+        return Broken(BrokenReason.MALFORMED_MESSAGE, "neither a key nor a value")
+    return Tombstone(message.key)

@@ -1,0 +1,88 @@
+"""The character encoding of a page, in the order of authority of the HTML standard (section 13.2.3).
+
+A byte order mark wins over the transport's declaration, that over the page's own `<meta>`, and only a page
+that declares nothing is looked at for what it could be.
+"""
+
+import codecs
+from dataclasses import dataclass
+
+import charset_normalizer
+import webencodings
+
+from streams.sources.prescan import prescan
+
+_FALLBACK = "windows-1252"
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_BE, "utf-16be"),
+    (codecs.BOM_UTF16_LE, "utf-16le"),
+)
+_NOT_ASCII_COMPATIBLE = {"utf-16be", "utf-16le", "replacement", "iso-2022-jp"}
+_SAMPLE = 8192
+"""Bytes that detection looks at, from shortly before the first one that is not ASCII."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedText:
+    """A page as text."""
+
+    html: bytes
+    """In UTF-8 without a byte order mark; U+FFFD stands where the page's bytes made no character."""
+    encoding: str
+    """The name, in the Encoding standard, of what the page was decoded from."""
+
+
+def decode_html(body: bytes, declared: str | None = None) -> DecodedText:
+    """The body of an answer as text; `declared` is the label that the transport gave, if any.
+
+    U+0000 stays: what it becomes depends on where it stands, which the parser knows.
+    """
+    for mark, name in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            return _decode(body[len(mark) :], name)
+    return _decode(body, encoding_of(declared) or prescan(body) or _detect(body))
+
+
+def encode_text(text: str) -> bytes:
+    """Text that is Unicode already, in UTF-8; a lone surrogate, which UTF-8 cannot say, becomes U+FFFD."""
+    text = text.removeprefix("\ufeff")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        pairs_joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return pairs_joined.encode()
+
+
+def encoding_of(label: str | None) -> str | None:
+    """The standard's name of the encoding that a label stands for, or None where it stands for none."""
+    found = webencodings.lookup(label) if label else None
+    return found.name if found else None
+
+
+def _decode(body: bytes, name: str) -> DecodedText:
+    if name not in _NOT_ASCII_COMPATIBLE and body.isascii():
+        return DecodedText(body, name)
+    if name == "utf-8" and _is_utf8(body):
+        return DecodedText(body, name)
+    text, _ = webencodings.decode(body, name, "replace")
+    return DecodedText(encode_text(text), name)
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _detect(body: bytes) -> str:
+    """What a page that declares nothing could be: UTF-8 where it is valid, else what the detector finds."""
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        start = max(0, error.start - _SAMPLE // 8)
+        best = charset_normalizer.from_bytes(body[start : start + _SAMPLE]).best()
+        return encoding_of(best.encoding.replace("_", "-") if best else None) or _FALLBACK
+    return "utf-8"

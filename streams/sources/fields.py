@@ -1,0 +1,90 @@
+"""JSON as crawlers write it: parsed leniently, read by fields whose types are not taken for granted."""
+
+import json
+import re
+from collections.abc import Mapping
+
+import orjson
+
+from schemas.errors import PageError
+from schemas.outcomes import BrokenReason
+
+Fields = Mapping[str, object]
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+def parse_json(value: bytes) -> object:
+    """The JSON value; lone surrogates, which some crawlers write and orjson refuses, are let through.
+
+    Raises:
+        PageError: it is no JSON, or nests too deep.
+    """
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError as refusal:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            detail = f"it is no JSON: {refusal}"
+            raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from refusal
+
+
+def parse_object(value: bytes) -> Fields:
+    """The JSON object.
+
+    Raises:
+        PageError: it is no JSON, or no object.
+    """
+    parsed = parse_json(value)
+    if not isinstance(parsed, dict):
+        raise PageError(BrokenReason.MALFORMED_MESSAGE, f"a JSON {_kind(parsed)} where an object is expected")
+    return parsed
+
+
+def has_keys(value: bytes, *keys: str) -> bool:
+    """Whether a JSON object or array of objects may have these keys, seen without parsing it.
+
+    Within a JSON string a quote is escaped, so a page's text cannot pretend to be a key.
+    """
+    return value.lstrip()[:1] in (b"{", b"[") and all(b'"%b"' % key.encode() in value for key in keys)
+
+
+def field(content: object, name: str) -> object:
+    """The field of an object, its keys compared without case, the first value of a list; else None."""
+    if not isinstance(content, Mapping):
+        return None
+    value = content.get(name)
+    if value is None:
+        wanted = name.lower()
+        value = next((item for key, item in content.items() if str(key).lower() == wanted), None)
+    return first(value)
+
+
+def text(content: object, name: str) -> str | None:
+    """A field that is text; None where it is missing or anything else."""
+    value = field(content, name)
+    return value if isinstance(value, str) else None
+
+
+def number(content: object, name: str) -> int | None:
+    """A field that is a whole number, or the digits of one."""
+    return number_in(field(content, name))
+
+
+def number_in(value: object) -> int | None:
+    """A value that is a whole number, or the digits of one."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def first(value: object) -> object:
+    """The first value of a list, None of an empty one, anything else as it is."""
+    if isinstance(value, list):
+        return value[0] if value else None
+    return value
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
+    return kinds.get(type(value), "null")

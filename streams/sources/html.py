@@ -1,0 +1,58 @@
+"""`html`: the page's bytes as the value, its URL as the key or in the header `url`."""
+
+from collections.abc import Sequence
+
+from schemas.pages import Message, RawPage
+from streams.sources.fields import number_in
+from streams.sources.page import html_page, looks_like_html
+from streams.sources.source import Decoded, Record
+from streams.sources.times import parse_time
+
+_SNIFFED = 4096
+_UTF16 = (b"<\x00", b"\x00<", b"\xff\xfe", b"\xfe\xff")
+
+
+class Html:
+    """Pages as they are; the headers of the answer may stand in the headers of the message."""
+
+    name = "html"
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+
+    def recognises(self, message: Message) -> bool:
+        """Whether the value begins with the markup of a page, in whatever encoding."""
+        head = (message.value or b"")[:_SNIFFED]
+        if head.startswith(_UTF16):
+            head = head.replace(b"\x00", b"").lstrip(b"\xff\xfe")
+        start = head.lstrip(b"\xef\xbb\xbf\t\n\r\x0c \x00")
+        return start.startswith(b"<") and looks_like_html(start)
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """The page of the message."""
+        return [
+            html_page(
+                url=_text(message.header("url")) or _text(message.key),
+                body=message.value,
+                content_type=_text(message.header("content-type")),
+                status=number_in(_text(message.header("status"))),
+                content_encoding=_text(message.header("content-encoding")),
+                fetched_at=parse_time(_text(message.header("fetched-at"))),
+                language=_text(message.header("content-language")),
+                source=self.name,
+                max_bytes=self._max_bytes,
+            )
+        ]
+
+    def encode(self, page: RawPage) -> Record:
+        """The page keyed by its URL."""
+        headers = [("content-type", b"text/html; charset=utf-8")]
+        if page.language:
+            headers.append(("content-language", page.language.encode()))
+        if page.fetched_at:
+            headers.append(("fetched-at", page.fetched_at.isoformat().encode()))
+        return Record(page.url.encode(), page.html, tuple(headers))
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", "replace")

@@ -1,0 +1,139 @@
+"""`json`: an object whose fields are named by paths, e.g. `url=page.address html=page.body`."""
+
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+import orjson
+
+from schemas.errors import ConfigurationError, PageError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import Message, RawPage
+from streams.sources.fields import has_keys, number_in, parse_object
+from streams.sources.page import html_page
+from streams.sources.source import Decoded, Record
+from streams.sources.times import parse_time
+
+FieldName = Literal[
+    "url", "html", "html_base64", "id", "status", "content_type", "content_encoding", "fetched_at", "language"
+]
+FieldPaths = tuple[tuple[FieldName, str], ...]
+"""For each field the dotted path to it; a number in a path is a place in an array."""
+
+NAMES: tuple[FieldName, ...] = get_args(FieldName)
+DEFAULT_FIELDS: FieldPaths = tuple((name, name) for name in NAMES)
+
+
+class JsonFields:
+    """Objects that hold the page as text in `html`, or its bytes in `html_base64`."""
+
+    name = "json"
+
+    def __init__(self, max_bytes: int, fields: FieldPaths = DEFAULT_FIELDS) -> None:
+        self._max_bytes = max_bytes
+        self._paths = dict(fields)
+
+    def recognises(self, message: Message) -> bool:
+        """Whether the value is an object that holds text where the URL and the page are to be."""
+        value = message.value or b""
+        if not any(self._may_hold(value, body) for body in ("html", "html_base64")):
+            return False
+        try:
+            content = parse_object(value)
+        except PageError:
+            return False
+        bodies = (self._field(content, "html"), self._field(content, "html_base64"))
+        return isinstance(self._field(content, "url"), str) and any(isinstance(each, str) for each in bodies)
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """The page of the object."""
+        try:
+            content = parse_object(message.value or b"")
+            body = self._body(content)
+        except PageError as error:
+            return [Broken(error.reason, str(error))]
+        return [
+            html_page(
+                url=self._field(content, "url"),
+                body=body,
+                content_type=self._field(content, "content_type"),
+                status=number_in(self._field(content, "status")),
+                content_encoding=self._field(content, "content_encoding"),
+                id=self._text(content, "id"),
+                fetched_at=parse_time(self._field(content, "fetched_at")),
+                language=self._text(content, "language"),
+                source=self.name,
+                max_bytes=self._max_bytes,
+            )
+        ]
+
+    def encode(self, page: RawPage) -> Record:
+        """An object with the fields where the paths say."""
+        content: dict[str, object] = {}
+        values: dict[FieldName, object] = {
+            "url": page.url,
+            "html": page.html.decode("utf-8", "replace"),
+            "id": page.id,
+            "fetched_at": page.fetched_at,
+            "language": page.language,
+        }
+        for name, value in values.items():
+            if value is not None and name in self._paths:
+                _place(content, self._paths[name].split("."), value)
+        return Record(page.url.encode(), orjson.dumps(content))
+
+    def _may_hold(self, value: bytes, body: FieldName) -> bool:
+        paths = [self._paths[name] for name in ("url", body) if name in self._paths]
+        keys = [step for path in paths for step in path.split(".") if not step.isdecimal()]
+        return len(paths) > 1 and has_keys(value, *keys)
+
+    def _body(self, content: Mapping[str, object]) -> object:
+        encoded = self._field(content, "html_base64")
+        if not isinstance(encoded, str):
+            return self._field(content, "html")
+        try:
+            return b64decode(encoded, validate=True)
+        except ValueError as error:
+            raise PageError(BrokenReason.MALFORMED_MESSAGE, f"html_base64 is no base64: {error}") from error
+
+    def _field(self, content: Mapping[str, object], name: FieldName) -> object:
+        value: object = content
+        for step in self._paths[name].split(".") if name in self._paths else ():
+            if isinstance(value, Mapping):
+                value = value.get(step)
+            elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+                value = value[int(step)]
+            else:
+                return None
+        return None if value is content else value
+
+    def _text(self, content: Mapping[str, object], name: FieldName) -> str | None:
+        value = self._field(content, name)
+        return value if isinstance(value, str) else None
+
+
+def field_paths(assignments: Sequence[str]) -> FieldPaths:
+    """The default paths with those of assignments such as `url=page.address` in their place.
+
+    Raises:
+        ConfigurationError: an assignment names no field, or no path.
+    """
+    paths = dict(DEFAULT_FIELDS)
+    for assignment in assignments:
+        name, _, path = assignment.partition("=")
+        known = next((each for each in NAMES if each == name), None)
+        if known is None or not all(path.split(".")):
+            raise ConfigurationError(f"{assignment!r} is not FIELD=PATH with a field of {', '.join(NAMES)}")
+        paths[known] = path
+    return tuple(paths.items())
+
+
+def _place(content: dict[str, object], path: Sequence[str], value: object) -> None:
+    """Put a value where a path leads, making objects on the way."""
+    *steps, last = path
+    for step in steps:
+        inner = content.setdefault(step, {})
+        if not isinstance(inner, dict):
+            raise ConfigurationError(f"two fields of json meet at {step!r}")
+        content = inner
+    content[last] = value

@@ -1,0 +1,108 @@
+"""`nutch`: what Apache Nutch's indexer-kafka writes: arrays of documents, even of one."""
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from schemas.errors import PageError
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import Message, RawPage
+from streams.sources.fields import Fields, first, has_keys, parse_json, text
+from streams.sources.page import html_page
+from streams.sources.source import Decoded, Record
+from streams.sources.times import parse_time
+
+_HEAD = re.compile(r"Version: -?\d+\n(?P<head>.*?)\nContent:\n", re.DOTALL)
+_CONTENT_TYPE = re.compile(r"^contentType:[ \t]*(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What `binaryContent` says."""
+
+    body: str | bytes
+    content_type: str | None = None
+
+
+class Nutch:
+    """Index documents, which hold their page only where Nutch indexes with `-addBinaryContent`."""
+
+    name = "nutch"
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+
+    def recognises(self, message: Message) -> bool:
+        """Whether the value has the fields that Nutch's indexer itself gives every document."""
+        return has_keys(message.value or b"", "segment", "digest", "boost")
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """One outcome per document."""
+        try:
+            parsed = parse_json(message.value or b"")
+        except PageError as error:
+            return [Broken(error.reason, str(error))]
+        documents = parsed if isinstance(parsed, list) else [parsed]
+        if not documents:
+            return [Skipped(SkipReason.NOT_A_PAGE, "an empty array of documents")]
+        return [self._page(document) for document in documents]
+
+    def encode(self, page: RawPage) -> Record:
+        """An array of one document with its binary content; Nutch sets no key."""
+        html = page.html.decode("utf-8", "replace")
+        head = (
+            f"Version: -1\nurl: {page.url}\nbase: {page.url}\ncontentType: text/html\nmetadata: \nContent:\n"
+        )
+        document = {
+            "id": page.url,
+            "url": page.url,
+            "digest": "",
+            "boost": "1.0",
+            "segment": "0",
+            "binaryContent": head + html,
+        }
+        if page.fetched_at:
+            document["tstamp"] = page.fetched_at.strftime("%a %b %d %H:%M:%S UTC %Y")
+        if page.language:
+            document["lang"] = page.language
+        return Record(None, orjson.dumps([document]))
+
+    def _page(self, document: object) -> Decoded:
+        if not isinstance(document, Mapping):
+            return Broken(BrokenReason.MALFORMED_MESSAGE, "an array of something else than documents")
+        url = text(document, "id") or text(document, "url")
+        binary = first(document.get("binaryContent"))
+        if not isinstance(binary, str):
+            return Skipped(SkipReason.NO_BODY, "no binaryContent: index with -addBinaryContent", url)
+        content = _content(binary)
+        return html_page(
+            url=url,
+            body=content.body,
+            content_type=content.content_type or _media_type(document),
+            fetched_at=parse_time(first(document.get("tstamp"))),
+            language=text(document, "lang"),
+            source=self.name,
+            max_bytes=self._max_bytes,
+        )
+
+
+def _content(binary: str) -> _Content:
+    """The page: text behind a head of its properties, or with `-base64` the bytes as they were fetched."""
+    head = _HEAD.match(binary)
+    if head:
+        declared = _CONTENT_TYPE.search(head["head"])
+        return _Content(binary[head.end() :], declared[1] if declared else None)
+    try:
+        return _Content(b64decode(binary, validate=True))
+    except (binascii.Error, ValueError):
+        return _Content(binary)
+
+
+def _media_type(document: Fields) -> str | None:
+    """What index-more found the document to be; other plugins use the field for other things."""
+    value = text(document, "type")
+    return value if value and "/" in value else None

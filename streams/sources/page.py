@@ -1,0 +1,175 @@
+"""From what a crawler says of an answer to a page, or to the reason why it is none."""
+
+import re
+from datetime import datetime
+
+from schemas.errors import PageError
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import RawPage
+from streams.sources.compression import inflate
+from streams.sources.encoding import decode_html, encode_text, encoding_of
+
+_HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
+_UNDECLARED_TYPES = {
+    "",
+    "application/octet-stream",
+    "unknown",
+    "unknown/unknown",
+    "*/*",
+    "application/unknown",
+}
+"""Content types that say nothing: the body is looked at (the MIME Sniffing standard, section 7)."""
+_MARKUP = re.compile(
+    rb"<(?:!doctype\s+html|html|head|body|title|meta|link|script|style|div|span|p|a|b|i|br|h[1-6]|table|tr|td|ul|ol|li|"
+    rb"img|font|center|article|section|main|header|nav|footer|iframe|form|noscript|base|svg)[\s/>]",
+    re.IGNORECASE,
+)
+_SNIFFED = 2048
+_OTHER_FORMATS = {
+    b"%PDF-": "a PDF",
+    b"%!PS-Adobe-": "PostScript",
+    b"\x89PNG\r\n\x1a\n": "a PNG image",
+    b"GIF87a": "a GIF image",
+    b"GIF89a": "a GIF image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"RIFF": "a RIFF file",
+    b"PK\x03\x04": "a zip archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"\x1f\x8b": "a gzip file",
+    b"\x7fELF": "a program",
+    b"OggS": "an Ogg file",
+    b"ID3": "an MP3 file",
+    b"{\\rtf": "an RTF document",
+    b"\xd0\xcf\x11\xe0": "an Office document",
+}
+_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
+_URL = re.compile(
+    r"(?:https?://[^\s/?#\x00-\x20\x7f][^\x00-\x20\x7f]*|file:///[^\x00-\x20\x7f]*)", re.IGNORECASE
+)
+_OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
+_WEB_SCHEMES = {"http", "https", "file"}
+_SPACES = re.compile(r"[\t\n\r]+")
+
+
+def html_page(
+    *,
+    url: object,
+    body: object,
+    content_type: object = None,
+    status: int | None = None,
+    content_encoding: object = None,
+    charset: str | None = None,
+    id: str | None = None,  # noqa: A002 the field's name
+    fetched_at: datetime | None = None,
+    language: str | None = None,
+    source: str,
+    max_bytes: int,
+) -> RawPage | Skipped | Broken:
+    """The page that an answer is.
+
+    `body` is the bytes as the server sent them, or text that is Unicode already, whose declared encodings
+    mean nothing any more. `charset` is what the crawler took for the encoding: it counts where `content_type`
+    names none. Values of a wrong type are taken for missing.
+    """
+    address = page_url(url)
+    if not isinstance(address, str):
+        return address
+    declared_type = content_type if isinstance(content_type, str) else ""
+    no_page = _no_page(address, status, declared_type, body)
+    if no_page is not None:
+        return no_page
+    try:
+        html, encoding = _read(body, content_encoding, declared_type, charset, max_bytes)
+    except PageError as error:
+        return Broken(error.reason, str(error), address)
+    reason = _no_html(html, declared_type)
+    if reason:
+        return Skipped(SkipReason.NOT_HTML, reason, address)
+    return RawPage(
+        url=address,
+        html=html,
+        id=id or None,
+        fetched_at=fetched_at,
+        language=language or None,
+        encoding=encoding,
+        source=source,
+    )
+
+
+def page_url(url: object) -> str | Skipped | Broken:
+    """The URL of a page as it is keyed, without white space around it; or what is wrong with it."""
+    if not isinstance(url, str) or not url.strip():
+        return Broken(BrokenReason.MISSING_URL, "the message gives no URL")
+    address = _SPACES.sub("", url.strip()).replace(" ", "%20")
+    if _URL.fullmatch(address):
+        return encode_text(address).decode()
+    scheme = _OTHER_SCHEME.match(address)
+    if scheme and scheme[1].lower() not in _WEB_SCHEMES and "." not in scheme[1]:
+        return Skipped(SkipReason.NOT_A_PAGE, f"a record of {scheme[1].lower()}:", _shown(address))
+    return Broken(BrokenReason.MISSING_URL, f"{_shown(address)!r} is no URL of a page")
+
+
+def looks_like_html(head: bytes) -> bool:
+    """Whether the start of something is markup of a page, and not of a feed or another kind of XML."""
+    head = head[:_SNIFFED].lstrip(b"\xef\xbb\xbf\t\n\r\x0c ")
+    found = _MARKUP.search(head)
+    is_xml = head.startswith(b"<?xml") or head[:4] in (b"<rss", b"<svg")
+    return found is not None and (not is_xml or b"<html" in head.lower())
+
+
+def charset_of(content_type: str) -> str | None:
+    """The charset parameter of a content type, if it names an encoding that the web knows."""
+    label = _CHARSET.search(content_type)
+    return label[1] if label and encoding_of(label[1]) else None
+
+
+def _no_page(url: str, status: int | None, content_type: str, body: object) -> Skipped | None:
+    if status is not None and not 200 <= status < 300:
+        return Skipped(SkipReason.ERROR_STATUS, f"status {status}", url)
+    media_type = _media_type(content_type)
+    if media_type not in _HTML_TYPES | _UNDECLARED_TYPES and not media_type.endswith("xml"):
+        return Skipped(SkipReason.NOT_HTML, f"content type {_shown(media_type)}", url)
+    if not isinstance(body, bytes | str) or not body:
+        return Skipped(SkipReason.NO_BODY, "the message holds no content", url)
+    return None
+
+
+def _read(
+    body: object, content_encoding: object, content_type: str, charset: str | None, max_bytes: int
+) -> tuple[bytes, str]:
+    """The HTML in UTF-8, and the name of the encoding that it was in."""
+    if isinstance(body, str):
+        html = encode_text(body)
+        _check_size(html, max_bytes)
+        return html, "utf-8"
+    raw = body if isinstance(body, bytes) else b""
+    _check_size(raw, max_bytes)
+    coding = content_encoding if isinstance(content_encoding, str) else None
+    decoded = decode_html(inflate(raw, coding, max_bytes), charset_of(content_type) or charset)
+    return decoded.html, decoded.encoding
+
+
+def _check_size(body: bytes, max_bytes: int) -> None:
+    if len(body) > max_bytes:
+        detail = f"{len(body):,} bytes, more than the limit of {max_bytes:,}"
+        raise PageError(BrokenReason.PAGE_TOO_LARGE, detail)
+
+
+def _no_html(html: bytes, content_type: str) -> str | None:
+    """Why something is no HTML whatever its content type, or that it does not look like it without one."""
+    for mark, kind in _OTHER_FORMATS.items():
+        if html.startswith(mark):
+            return kind
+    if _media_type(content_type) in _HTML_TYPES or looks_like_html(html):
+        return None
+    return (
+        f"content type {content_type!r}, and no markup of a page" if content_type else "no markup of a page"
+    )
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _shown(value: str) -> str:
+    return encode_text(value[:200]).decode()

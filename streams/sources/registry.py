@@ -1,0 +1,65 @@
+"""The crawler formats by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from schemas.errors import ConfigurationError
+from streams.settings import MIB
+from streams.sources.auto import Auto
+from streams.sources.confluent import Framed
+from streams.sources.frontera import Frontera
+from streams.sources.html import Html
+from streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
+from streams.sources.norconex import Norconex
+from streams.sources.nutch import Nutch
+from streams.sources.schema_registry import SchemaRegistry
+from streams.sources.scrapy_cluster import ScrapyCluster
+from streams.sources.source import Source
+from streams.sources.warc import Warc
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """What the formats need to know; small and picklable, for sources are opened where pages are read."""
+
+    max_bytes: int = 16 * MIB
+    """Largest page, after decompression, in bytes."""
+    fields: FieldPaths = DEFAULT_FIELDS
+    """Where the objects of `json` hold what."""
+    warc_directory: Path | None = None
+    """Where the WARC files lie that the messages of `warc-pointer` name."""
+    schema_registry: str | None = None
+    """URL of the registry of the schemas that framed messages name."""
+
+
+_FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(
+    {
+        "html": lambda settings: Html(settings.max_bytes),
+        "json": lambda settings: JsonFields(settings.max_bytes, settings.fields),
+        "scrapy-cluster": lambda settings: ScrapyCluster(settings.max_bytes),
+        "nutch": lambda settings: Nutch(settings.max_bytes),
+        "frontera": lambda settings: Frontera(settings.max_bytes),
+        "norconex": lambda settings: Norconex(settings.max_bytes),
+        "warc": lambda settings: Warc(settings.max_bytes),
+    }
+)
+FORMATS = tuple(_FORMATS)
+"""The crawler formats: the values of `--as`."""
+SOURCES = ("auto", *FORMATS)
+"""The values of `--source`."""
+
+
+def open_source(name: str, settings: SourceSettings) -> Source:
+    """The source of this name, which reads framed messages too.
+
+    Raises:
+        ConfigurationError: there is no source of this name, or its settings do not fit.
+    """
+    if name not in SOURCES:
+        raise ConfigurationError(f"there is no source {name!r}; choose one of {', '.join(SOURCES)}")
+    registry = SchemaRegistry(settings.schema_registry) if settings.schema_registry else None
+    if name == "auto":
+        return Framed(Auto([make(settings) for make in _FORMATS.values()]), registry)
+    return Framed(_FORMATS[name](settings), registry)
