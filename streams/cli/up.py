@@ -1,7 +1,6 @@
 """`dehusk up`: the local stack in the foreground."""
 
 import asyncio
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,6 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 
 from inference.repository import DEFAULT_REPOSITORY
+from streams.cli.interrupts import interrupted_by_signals
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.stack import PARTS, LocalStack, Report, default_cache
 from streams.settings import KafkaSettings, TopicSettings
@@ -59,7 +59,7 @@ def command(
     """
     console = Console(stderr=as_json, highlight=False)
     parts = tuple(part for part in PARTS if not (without_triton and part == "triton"))
-    with _interrupted_by_signals(), _directory(keep) as directory, ExitStack() as running:
+    with interrupted_by_signals(), _directory(keep) as directory, ExitStack() as running:
         with _progress(console) as report:
             stack = LocalStack(
                 directory,
@@ -76,18 +76,6 @@ def command(
         with suppress(KeyboardInterrupt):
             _watch(stack)
         console.print("Stopping …")
-
-
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """SIGTERM and a closed terminal interrupt like Ctrl-C, which shells switch off in the background."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 @contextmanager

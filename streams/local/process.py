@@ -90,11 +90,15 @@ class Part:
         """Whether the part's process lives."""
         return self._guard is not None and self._guard.poll() is None
 
+    @property
+    def status(self) -> int | None:
+        """The exit status of the part's process; None while it runs, or before it was started."""
+        return None if self._guard is None else self._guard.poll()
+
     def last_words(self) -> str:
         """How the part ended and the last lines of its log, for an error message."""
-        status = self._guard.poll() if self._guard else None
         lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
-        ended = "it still runs" if status is None else f"it ended with status {status}"
+        ended = "it still runs" if self.status is None else f"it ended with status {self.status}"
         return "\n".join([f"{ended}; the end of {self.log}:", *lines])
 
     def _run(self, command: Sequence[str]) -> None:

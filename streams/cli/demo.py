@@ -1,0 +1,67 @@
+"""`dehusk demo`: the main job on a real site, from crawl to cleaned documents."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import get_args
+
+import click
+from rich.console import Console
+
+from schemas.errors import ConfigurationError
+from streams.cli.interrupts import interrupted_by_signals
+from streams.demo.display import Display
+from streams.demo.run import DemoSettings, run_demo
+from streams.demo.sites import NAMES, find_site
+from streams.demo.summary import show
+from streams.local.stack import default_cache
+from streams.worker.settings import LabelerName
+
+
+@click.command(name="demo", epilog="Status 1 says that a page is unaccounted for.")
+@click.option(
+    "--site",
+    "site_name",
+    type=click.Choice(NAMES),
+    default="auto",
+    show_default=True,
+    help="The documentation to crawl, fetched as a Debian package without installing it; `shipped` is a "
+    "handbook that comes with dehusk, which `auto` takes where Python's documentation cannot be had.",
+)
+@click.option("--pages", type=click.IntRange(min=1), default=1000, show_default=True, help="Crawl at most.")
+@click.option(
+    "--labeler",
+    type=click.Choice(get_args(LabelerName)),
+    default="triton",
+    show_default=True,
+    help="What labels the blocks; `onnx` needs no Triton, `rules` no model.",
+)
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the documents and logs are written; a new temporary folder by default.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
+def command(
+    *, site_name: str, pages: int, labeler: LabelerName, directory: Path | None, as_json: bool
+) -> None:
+    """Crawl a real site into Kafka and clean it while it is crawled.
+
+    Starts Kafka, Redis and Triton on this machine, serves a documentation site on the loopback interface,
+    crawls it with Scrapy and runs `dehusk worker` on the crawler's topic. It ends with what became of
+    every page. Nothing keeps running.
+    """
+    if find_spec("scrapy") is None:
+        raise ConfigurationError("the demo crawls with Scrapy: pip install 'dehusk[demo]'")
+    console = Console(stderr=as_json, highlight=False)
+    with interrupted_by_signals(), Display(console) as display:
+        site = find_site(site_name, default_cache())
+        display.milestone(f"the site to crawl: {site.name}, {site.directory}")
+        folder = directory or Path(mkdtemp(prefix="dehusk-"))
+        summary = run_demo(DemoSettings(site, pages, labeler, folder.resolve()), display)
+    if as_json:
+        click.echo(summary.to_json())
+    else:
+        show(summary, console)
+    sys.exit(summary.unaccounted != 0)

@@ -1,0 +1,58 @@
+"""A worker's monitoring pages, read as its operators would."""
+
+from dataclasses import dataclass
+from urllib.request import urlopen
+
+import orjson
+from prometheus_client.parser import text_string_to_metric_families
+
+from schemas.errors import UnavailableError
+from streams.worker.metrics import Totals
+from streams.worker.progress import Report
+
+_TIMEOUT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Monitoring:
+    """The pages under a URL that ends with a slash."""
+
+    url: str
+
+    def is_ready(self) -> bool:
+        """Whether the worker runs and misses no part."""
+        try:
+            self._get("readyz")
+        except UnavailableError:
+            return False
+        return True
+
+    def report(self) -> Report:
+        """The worker's state.
+
+        Raises:
+            UnavailableError: the worker does not answer.
+        """
+        fields = orjson.loads(self._get("report"))
+        return Report(**fields | {"totals": Totals(**fields["totals"])})
+
+    def skipped(self) -> dict[str, int]:
+        """How many messages the worker has skipped so far, by reason.
+
+        Raises:
+            UnavailableError: the worker does not answer.
+        """
+        families = text_string_to_metric_families(self._get("metrics").decode())
+        samples = (sample for family in families for sample in family.samples)
+        return {
+            sample.labels["reason"]: int(sample.value)
+            for sample in samples
+            if sample.name == "dehusk_skipped_total" and sample.value
+        }
+
+    def _get(self, page: str) -> bytes:
+        try:
+            with urlopen(self.url + page, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 an http URL of ours
+                return bytes(answer.read())
+        except OSError as error:
+            raise UnavailableError(f"{self.url}{page} does not answer: {error}") from error

@@ -1,0 +1,84 @@
+"""The two programs that the demo runs beside the local stack, as a user would run them."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams.demo.monitoring import Monitoring
+from streams.local.addresses import LOOPBACK, Addresses
+from streams.settings import TopicSettings
+from streams.worker.settings import LabelerName
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """`dehusk worker` on the topic that the crawler fills."""
+
+    addresses: Addresses
+    topics: TopicSettings
+    labeler: LabelerName
+    port: int
+    """Where its monitoring pages are."""
+    name: str = "worker"
+
+    @property
+    def monitoring(self) -> Monitoring:
+        """Its monitoring pages."""
+        return Monitoring(f"http://{LOOPBACK}:{self.port}/")
+
+    def preparation(self) -> Sequence[str]:
+        """Nothing to prepare."""
+        return ()
+
+    def command(self) -> Sequence[str]:
+        """The command line, with all blocks in the documents: the summary shows what was left out."""
+        options = {
+            "--brokers": self.addresses.kafka,
+            "--input": self.topics.input,
+            "--output": self.topics.output,
+            "--dead-letters": self.topics.dead_letters,
+            "--group": self.topics.group,
+            "--redis": self.addresses.redis,
+            "--labeler": self.labeler,
+            "--monitoring": f"{LOOPBACK}:{self.port}",
+            **({"--triton": self.addresses.triton_grpc} if self.labeler == "triton" else {}),
+        }
+        pairs = [argument for pair in options.items() for argument in pair]
+        return [str(Path(sys.executable).with_name("dehusk")), "worker", *pairs, "--with-blocks"]
+
+    def environment(self) -> Mapping[str, str]:
+        """Nothing: all is on the command line."""
+        return {}
+
+    def is_ready(self) -> bool:
+        """Whether it works and misses no part."""
+        return self.monitoring.is_ready()
+
+
+@dataclass(frozen=True, slots=True)
+class Crawler:
+    """A Scrapy spider that follows the links of one site."""
+
+    start: str
+    brokers: str
+    topic: str
+    pages: int
+    name: str = "crawler"
+
+    def preparation(self) -> Sequence[str]:
+        """Nothing to prepare."""
+        return ()
+
+    def command(self) -> Sequence[str]:
+        """The command line; it ends by itself when no new link is left."""
+        options = ["--brokers", self.brokers, "--topic", self.topic, "--pages", str(self.pages)]
+        return [sys.executable, "-m", "streams.demo.spider", self.start, *options]
+
+    def environment(self) -> Mapping[str, str]:
+        """Nothing: all is on the command line."""
+        return {}
+
+    def is_ready(self) -> bool:
+        """Always: nobody has to wait for it."""
+        return True

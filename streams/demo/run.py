@@ -1,0 +1,146 @@
+"""The demo from start to end: a site is crawled into Kafka, cleaned meanwhile, and every page is counted."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from schemas.errors import UnavailableError
+from streams.demo.display import Display
+from streams.demo.monitoring import Monitoring
+from streams.demo.outcome import Crawled, read_cleaned, read_crawled, read_dead
+from streams.demo.programs import Crawler, Worker
+from streams.demo.server import serve
+from streams.demo.sites import Site
+from streams.demo.summary import Summary
+from streams.kafka import Topic, create_topics, ensure_topics
+from streams.local.addresses import Addresses, free_ports
+from streams.local.process import Part, Program
+from streams.local.stack import PARTS, LocalStack
+from streams.settings import KafkaSettings, TopicSettings
+from streams.worker.settings import LabelerName
+
+_TOPICS = TopicSettings()
+_PARTITIONS = 4
+_SECONDS_BETWEEN_LOOKS = 0.25
+_STALL_SECONDS = 60.0
+"""How long the worker may finish no page, once the crawl is over, before the rest counts as lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """What the demo is told."""
+
+    site: Site
+    pages: int
+    """How many pages are crawled at most."""
+    labeler: LabelerName
+    directory: Path
+    """Where the documents, dead letters, summary and logs are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What was counted while the worker ran."""
+
+    crawled: Crawled
+    skipped: dict[str, int]
+    ended: float
+    """When the last page was done with, in seconds since 1970."""
+
+
+def run_demo(settings: DemoSettings, display: Display) -> Summary:
+    """Crawl the site into Kafka, clean it while it is crawled, and count what became of every page.
+
+    Raises:
+        ConfigurationError: a part cannot run on this machine.
+        UnavailableError: a part did not start, or ended before its work was done.
+    """
+    settings.directory.mkdir(parents=True, exist_ok=True)
+    parts = [part for part in PARTS if part != "triton" or settings.labeler == "triton"]
+    with (
+        TemporaryDirectory(prefix="dehusk-demo-") as data,
+        serve(settings.site.directory) as url,
+        LocalStack(Path(data), parts=parts, report=display.part) as stack,
+    ):
+        kafka = KafkaSettings(stack.addresses.kafka)
+        asyncio.run(_create_topics(kafka))
+        run = _run(settings, stack.addresses, url + settings.site.start, display)
+        return asyncio.run(_summarise(settings, kafka, run))
+
+
+async def _create_topics(kafka: KafkaSettings) -> None:
+    await create_topics(kafka, [Topic(_TOPICS.input, _PARTITIONS, 1)])
+    await ensure_topics(kafka, _TOPICS)
+
+
+def _run(settings: DemoSettings, addresses: Addresses, start: str, display: Display) -> _Run:
+    kafka = KafkaSettings(addresses.kafka)
+    program = Worker(addresses, _TOPICS, settings.labeler, port=free_ports(1)[0])
+    crawler = Crawler(start, addresses.kafka, _TOPICS.input, settings.pages)
+    with _running(program, settings.directory, display) as worker:
+        with _running(crawler, settings.directory, display) as crawl:
+            while crawl.running:
+                _look(program.monitoring, worker, display)
+        if crawl.status:
+            raise UnavailableError(f"the crawler failed; {crawl.last_words()}")
+        display.milestone("the crawl is over")
+        crawled = asyncio.run(read_crawled(kafka, _TOPICS.input))
+        _wait_until_done(crawled.messages, program.monitoring, worker, display)
+        return _Run(crawled, program.monitoring.skipped(), time.time())
+
+
+@contextmanager
+def _running(program: Program, directory: Path, display: Display) -> Iterator[Part]:
+    part = Part(program, directory / f"{program.name}.log")
+    part.log.unlink(missing_ok=True)
+    display.part(program.name, "starting")
+    try:
+        part.start()
+        display.part(program.name, "ready")
+        yield part
+    finally:
+        part.stop()
+
+
+def _wait_until_done(messages: int, monitoring: Monitoring, worker: Part, display: Display) -> None:
+    done, since = 0, time.monotonic()
+    while done < messages and time.monotonic() - since < _STALL_SECONDS:
+        before, done = done, _look(monitoring, worker, display)
+        if done > before:
+            since = time.monotonic()
+
+
+def _look(monitoring: Monitoring, worker: Part, display: Display) -> int:
+    """Shows how far the worker is, and answers how many messages it is done with."""
+    if not worker.running:
+        raise UnavailableError(f"the worker ended; {worker.last_words()}")
+    report = monitoring.report()
+    display.progress(str(report))
+    time.sleep(_SECONDS_BETWEEN_LOOKS)
+    return report.totals.messages
+
+
+async def _summarise(settings: DemoSettings, kafka: KafkaSettings, run: _Run) -> Summary:
+    cleaned = await read_cleaned(kafka, _TOPICS.output, settings.directory / "documents.jsonl")
+    dead = await read_dead(kafka, _TOPICS.dead_letters, settings.directory / "dead-letters.jsonl")
+    summary = Summary(
+        site=settings.site.name,
+        labeler=settings.labeler,
+        pages=len(run.crawled.urls),
+        documents=len(cleaned.urls & run.crawled.urls),
+        skipped=run.skipped,
+        dead_letters=dict(dead.reasons),
+        seconds=run.ended - run.crawled.first,
+        megabytes=run.crawled.bytes / 1e6,
+        visible_characters=cleaned.visible,
+        kept_characters=cleaned.kept,
+        example_url=cleaned.example_url,
+        example=cleaned.example,
+        directory=settings.directory,
+    )
+    (settings.directory / "summary.json").write_bytes(summary.to_json() + b"\n")
+    return summary
