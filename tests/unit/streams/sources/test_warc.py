@@ -1,0 +1,285 @@
+import gzip
+import io
+import zlib
+from datetime import UTC, datetime
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import Message, RawPage
+from streams.sources.warc import MAX_HEAD, Warc, open_warc, read_warc
+
+URL = "http://example.org/a?b=c"
+HTML = "<!doctype html><title>Ж</title><p>" + "Привет. " * 40
+BODY = HTML.encode("windows-1251")
+TYPE = ("Content-Type", "text/html; charset=windows-1251")
+MAX_BYTES = 100_000
+
+
+def warc(
+    body=BODY,
+    *headers,
+    url=URL,
+    kind="response",
+    status="200 OK",
+    protocol="HTTP/1.1",
+    compress=False,
+    **fields,
+):
+    """A record as warcio writes it."""
+    http = StatusAndHeaders(status, headers or [TYPE], protocol=protocol) if kind == "response" else None
+    out = io.BytesIO()
+    writer = WARCWriter(out, gzip=compress)
+    record = writer.create_warc_record(
+        url,
+        kind,
+        payload=io.BytesIO(body),
+        length=len(body),
+        http_headers=http,
+        warc_headers_dict={"WARC-Date": "2026-01-02T03:04:05Z", **fields},
+        warc_content_type=fields.pop("content_type", ""),
+    )
+    writer.write_record(record)
+    return out.getvalue()
+
+
+def decode(value, max_bytes=MAX_BYTES):
+    return list(Warc(max_bytes).decode(Message(None, value)))
+
+
+def only(value, max_bytes=MAX_BYTES):
+    (outcome,) = decode(value, max_bytes)
+    return outcome
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_response_is_a_page(compress):
+    value = warc(
+        BODY,
+        TYPE,
+        ("Content-Language", "ru"),
+        compress=compress,
+        **{"WARC-Record-ID": "<urn:uuid:89791762-2336-4186-9674-299b90a802e2>"},
+    )
+    assert Warc(MAX_BYTES).recognises(Message(None, value))
+    assert only(value) == RawPage(
+        url=URL,
+        html=HTML.encode(),
+        id="urn:uuid:89791762-2336-4186-9674-299b90a802e2",
+        fetched_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        language="ru",
+        encoding="windows-1251",
+        source="warc",
+    )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "status"),
+    [("HTTP/2", "200"), ("HTTP/2.0", "200"), ("HTTP/3", "200 "), ("HTTP/1.0", " 200 OK")],
+)
+def test_every_version_of_http_has_its_status_line(protocol, status):
+    assert only(warc(protocol=protocol, status=status)).html == HTML.encode()
+
+
+def chunked(body, size=100):
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+
+
+def bare_deflate(body):
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(body) + compressor.flush()
+
+
+CHUNKED = ("Transfer-Encoding", "chunked")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (chunked(BODY), [CHUNKED]),
+        (chunked(BODY), [("transfer-encoding", "Chunked")]),
+        (BODY, [CHUNKED]),
+        (chunked(gzip.compress(BODY)), [CHUNKED, ("Content-Encoding", "gzip")]),
+        (gzip.compress(BODY), [CHUNKED, ("Content-Encoding", "gzip")]),
+        (gzip.compress(BODY), [("Content-Encoding", "gzip")]),
+        (zlib.compress(BODY), [("Content-Encoding", "deflate")]),
+        (bare_deflate(BODY), [("Content-Encoding", "deflate")]),
+        (brotli.compress(BODY), [("Content-Encoding", "br")]),
+        (zstandard.compress(BODY), [("Content-Encoding", "zstd")]),
+        (BODY, [("Content-Encoding", "gzip")]),
+        (BODY, [("Content-Encoding", "br")]),
+    ],
+)
+def test_the_body_is_read_as_it_was_sent_or_as_the_crawler_left_it(body, headers):
+    assert only(warc(body, TYPE, *headers)).html == HTML.encode()
+
+
+def test_a_resource_with_a_web_address_is_a_page():
+    value = warc(HTML.encode(), kind="resource", content_type="text/html; charset=utf-8")
+    assert only(value).html == HTML.encode()
+
+
+@pytest.mark.parametrize("kind", ["request", "revisit", "metadata", "conversion", "continuation"])
+def test_other_records_are_no_pages(kind):
+    head = b"HTTP/1.1 200 OK" if kind == "revisit" else b"GET / HTTP/1.1"
+    outcome = only(warc(head + b"\r\n\r\n", kind=kind))
+    assert outcome == Skipped(SkipReason.NOT_A_PAGE, f"a WARC record of type {kind!r}", URL)
+
+
+def test_the_head_of_an_archive_is_no_page():
+    out = io.BytesIO()
+    writer = WARCWriter(out, gzip=True)
+    writer.write_record(writer.create_warcinfo_record("a.warc.gz", {"software": "test"}))
+    assert only(out.getvalue()) == Skipped(SkipReason.NOT_A_PAGE, "a WARC record of type 'warcinfo'", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (
+            warc(b"20260102030405\nexample.org. 1 IN A 1.2.3.4\n", url="dns:example.org"),
+            SkipReason.NOT_A_PAGE,
+        ),
+        (warc(b"text", kind="resource", url="urn:text:http://example.org/"), SkipReason.NOT_A_PAGE),
+        (warc(status="404 Not Found"), SkipReason.ERROR_STATUS),
+        (warc(b"\x89PNG\r\n\x1a\n", ("Content-Type", "image/png")), SkipReason.NOT_HTML),
+        (warc(b""), SkipReason.NO_BODY),
+    ],
+)
+def test_what_is_no_page_is_skipped_with_its_reason(value, reason):
+    outcome = only(value)
+    assert isinstance(outcome, Skipped)
+    assert outcome.reason is reason
+    assert outcome.url
+
+
+def test_brackets_round_the_address_are_not_of_it():
+    assert only(warc().replace(URL.encode(), f"<{URL}>".encode())).url == URL
+
+
+def bare(*lines, block=b""):
+    return b"\r\n".join([b"WARC/1.0", *lines, b"", block])
+
+
+RESPONSE = (b"WARC-Type: response", b"WARC-Target-URI: " + URL.encode())
+
+
+GZIP = ("Content-Encoding", "gzip")
+MALFORMED = BrokenReason.MALFORMED_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "detail"),
+    [
+        (b"", MALFORMED, "no WARC record"),
+        (b"<p>", MALFORMED, "begins with b'<p>'"),
+        (bare(*RESPONSE), MALFORMED, "Content-Length is ''"),
+        (bare(*RESPONSE, b"Content-Length: -5"), MALFORMED, "Content-Length is '-5'"),
+        (bare(*RESPONSE, b"Content-Length: " + b"9" * 5000), MALFORMED, "Content-Length is '999"),
+        (bare(*RESPONSE, b"Content-Length: 5", block=b"hello"), MALFORMED, "b'hello'"),
+        (bare(*RESPONSE, b"X: " + b"x" * MAX_HEAD), MALFORMED, "headers of more than"),
+        (bare(RESPONSE[0], b"Content-Length: 0"), BrokenReason.MISSING_URL, "no URL"),
+        (warc()[:-20], MALFORMED, "cut short"),
+        (warc(compress=True)[:-20], BrokenReason.MALFORMED_COMPRESSION, "ends early"),
+        (warc(gzip.compress(BODY)[:-20], TYPE, GZIP), BrokenReason.MALFORMED_COMPRESSION, "ends early"),
+        (warc(b"<p>" + b"x" * MAX_BYTES), BrokenReason.PAGE_TOO_LARGE, "limit"),
+        (warc(b"<p>" + b"x" * 9 * MAX_HEAD), BrokenReason.PAGE_TOO_LARGE, "limit"),
+        (warc(gzip.compress(bytes(10_000_000)), TYPE, GZIP), BrokenReason.INFLATES_TOO_LARGE, "grows"),
+        (gzip.compress(b"WARC/1.0\r\n" + bytes(10_000_000)), BrokenReason.INFLATES_TOO_LARGE, "grows"),
+    ],
+)
+def test_what_cannot_be_read_is_broken_with_its_reason(value, reason, detail):
+    outcome = only(value)
+    assert isinstance(outcome, Broken)
+    assert outcome.reason is reason
+    assert detail in outcome.detail
+
+
+def test_a_large_record_that_is_no_page_stays_a_skip():
+    outcome = only(warc(bytes(9 * MAX_HEAD), ("Content-Type", "video/mp4")))
+    assert outcome.reason is SkipReason.NOT_HTML
+
+
+def test_a_message_of_several_records_gives_an_outcome_for_each():
+    value = warc(kind="metadata") + warc(b"<p>1") + warc(b"x", url="dns:a") + warc(b"<p>2", url=URL + "2")
+    first, second, third, fourth = decode(value)
+    assert (first.reason, third.reason) == (SkipReason.NOT_A_PAGE, SkipReason.NOT_A_PAGE)
+    assert (second.html, fourth.html, fourth.url) == (b"<p>1", b"<p>2", URL + "2")
+
+
+def test_a_bad_response_does_not_hide_the_next_record():
+    bad, good = decode(warc(protocol="GARBAGE") + warc())
+    assert bad.reason is BrokenReason.MALFORMED_MESSAGE
+    assert good.html == HTML.encode()
+
+
+def test_an_archive_of_gzip_members_is_read_record_by_record():
+    pages = [warc(b"<p>%d" % number, compress=True) for number in range(5)]
+    with open_warc(io.BytesIO(b"".join(pages)[:-30])) as stream:
+        *read, damaged = read_warc(stream, MAX_BYTES)
+    assert [page.html for page in read] == [b"<p>0", b"<p>1", b"<p>2", b"<p>3"]
+    assert damaged.reason is BrokenReason.MALFORMED_MESSAGE
+
+
+class Counted(io.BytesIO):
+    """A stream that keeps the largest read that was asked of it."""
+
+    largest = 0
+
+    def read(self, size=-1):
+        self.largest = max(self.largest, size)
+        return super().read(size)
+
+    def readline(self, size=-1):
+        self.largest = max(self.largest, size)
+        return super().readline(size)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        warc(b"<p>" + b"x" * 50 * MAX_BYTES),
+        warc(b"x" * 50 * MAX_BYTES, kind="metadata"),
+        b"WARC/1.0\r\n" + b"x" * 50 * MAX_BYTES,
+        b"x" * 50 * MAX_BYTES,
+    ],
+)
+def test_no_read_is_larger_than_a_page(value):
+    stream = Counted(value)
+    assert list(read_warc(stream, MAX_BYTES))
+    assert 0 < stream.largest <= MAX_BYTES + MAX_HEAD
+
+
+def test_what_is_encoded_decodes_to_the_same_page():
+    page = RawPage(
+        url="http://example.org/ä b",
+        html=b"<meta charset=koi8-r><p>" + "ж".encode(),
+        fetched_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        language="ru",
+    )
+    record = Warc(MAX_BYTES).encode(page)
+    read = only(record.value)
+    assert record.key == page.url.encode()
+    assert (read.url, read.html) == ("http://example.org/ä%20b", page.html)
+    assert (read.fetched_at, read.language) == (page.fetched_at, "ru")
+
+
+@pytest.mark.parametrize(
+    "value", [None, b"", b"<html>", b"{}", gzip.compress(b"<html>"), b"\x1f\x8bWARC/", b"WARC"]
+)
+def test_other_messages_are_not_recognised(value):
+    assert not Warc(MAX_BYTES).recognises(Message(None, value))
+
+
+@given(st.data(), st.sampled_from([warc(), warc(compress=True), warc(chunked(BODY), TYPE, CHUNKED)]))
+def test_whatever_the_value_it_has_an_outcome(data, value):
+    at = data.draw(st.integers(0, len(value)))
+    mutated = value[:at] + data.draw(st.binary(max_size=8)) + value[at + data.draw(st.integers(0, 8)) :]
+    assert decode(mutated)
