@@ -4,6 +4,7 @@ Its errors are translated here: what does not answer is an `UnavailableError`, w
 for good a `ConfigurationError`.
 """
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -122,10 +123,17 @@ async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tup
     async with _open_admin(settings) as admin:
         response = await admin.create_topics(wanted)
         codes = {error[0]: for_code(error[1]) for error in response.topic_errors}
-    for name, error in codes.items():
-        if error is not TopicAlreadyExistsError and issubclass(error, KafkaError) and error.errno:
-            raise ConfigurationError(f"the cluster refuses to create topic {name}: {error.description}")
+        for name, error in codes.items():
+            if error is not TopicAlreadyExistsError and issubclass(error, KafkaError) and error.errno:
+                raise ConfigurationError(f"the cluster refuses to create topic {name}: {error.description}")
+        await _wait_until_known(admin, set(codes))
     return tuple(name for name, error in codes.items() if not error.errno)
+
+
+async def _wait_until_known(admin: AIOKafkaAdminClient, names: set[str]) -> None:
+    """Wait for the brokers to learn of new topics: the controller answers before they know."""
+    while not names <= set(await admin.list_topics()):  # noqa: ASYNC110 the brokers set no event
+        await asyncio.sleep(0.05)
 
 
 async def ensure_topics(settings: KafkaSettings, topics: TopicSettings) -> tuple[str, ...]:
@@ -156,6 +164,16 @@ def missing_topics(topics: TopicSettings, existing: Mapping[str, Topic]) -> list
         Topic(topics.dead_letters, source.partitions, source.replicas, sized),
     )
     return [topic for topic in wanted if topic.name not in existing]
+
+
+def create_command(settings: KafkaSettings, topic: Topic) -> str:
+    """The command of Kafka's own tools that creates a topic."""
+    options = [
+        f"--bootstrap-server {settings.brokers} --create --topic {topic.name}",
+        f"--partitions {topic.partitions} --replication-factor {topic.replicas}",
+        *(f"--config {name}={value}" for name, value in topic.settings.items()),
+    ]
+    return "kafka-topics.sh " + " ".join(options)
 
 
 @contextmanager
