@@ -5,6 +5,7 @@ import socket
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +59,8 @@ class KafkaNode:
         """Whether the node answers a metadata request and counts itself among the brokers."""
         try:
             socket.create_connection((LOOPBACK, self.port), timeout=1).close()
-            brokers = asyncio.run(_brokers(f"{LOOPBACK}:{self.port}"))
+            with ThreadPoolExecutor(1) as loop_free:  # the caller's thread may run an event loop
+                brokers = loop_free.submit(asyncio.run, _brokers(f"{LOOPBACK}:{self.port}")).result()
         except (OSError, KafkaError, TimeoutError):
             return False
         return self.number in brokers

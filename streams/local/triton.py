@@ -13,6 +13,7 @@ from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 
+from inference.repository import versions
 from schemas.errors import ConfigurationError
 from streams.local.addresses import LOOPBACK
 
@@ -25,7 +26,7 @@ _STAND_IN = Path(__file__).parent / "backends" / "onnxruntime"
 
 @dataclass(frozen=True, slots=True)
 class TritonServer:
-    """One Triton server that loads every model of a repository and no more by itself."""
+    """One Triton server; it loads the models of a repository at its start, and later what it is told to."""
 
     name: str
     wheel: Path
@@ -49,13 +50,14 @@ class TritonServer:
             f"--model-repository={self.repository}",
             f"--backend-directory={self._backends}",
             "--model-control-mode=explicit",
-            "--load-model=*",
+            *(f"--load-model={model}" for model in self._models()),
             f"--http-address={LOOPBACK}",
             f"--http-port={self.http_port}",
             f"--grpc-address={LOOPBACK}",
             f"--grpc-port={self.grpc_port}",
             f"--metrics-port={self.metrics_port}",
             f"--backend-config=python,shm-region-prefix-name={_REGION}{os.getpid()}-",
+            "--log-info=false",
             "--exit-timeout-secs=10",
         ]
 
@@ -77,6 +79,11 @@ class TritonServer:
             return False
         finally:
             connection.close()
+
+    def _models(self) -> list[str]:
+        """The models of the repository that have a version to serve."""
+        models = (file.parent.name for file in self.repository.glob("*/config.pbtxt"))
+        return sorted(model for model in models if versions(self.repository, model))
 
     @property
     def _backends(self) -> Path:

@@ -6,7 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.stack import LocalStack
+from streams.settings import KafkaSettings, TopicSettings
 
 INTEGRATION = Path(__file__).parent
 
@@ -27,5 +29,20 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 @pytest.fixture
 def fresh() -> str:
-    """A name that no other test uses, for topics, groups and sites: `f"{fresh}-raw"`."""
+    """A name that no other test uses, for groups and sites: `f"{fresh}.example"`."""
     return f"test-{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def kafka(stack: LocalStack) -> KafkaSettings:
+    """The stack's Kafka."""
+    return KafkaSettings(stack.addresses.kafka)
+
+
+@pytest.fixture
+async def topics(kafka: KafkaSettings, fresh: str) -> TopicSettings:
+    """Topics and a group of this test alone; the topics exist, with four partitions each."""
+    names = TopicSettings(f"{fresh}-raw", f"{fresh}-cleaned", f"{fresh}-dead", fresh)
+    await create_topics(kafka, [Topic(names.input, partitions=4, replicas=1)])
+    await ensure_topics(kafka, names)
+    return names

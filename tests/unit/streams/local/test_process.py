@@ -142,7 +142,7 @@ def test_one_that_never_gets_ready_is_told(
 ) -> None:
     monkeypatch.setattr(process, "_START_SECONDS", 0.3)
     part = part_of("import time; print('waiting', flush=True); time.sleep(600)")
-    with pytest.raises(UnavailableError, match="script was not ready in .* it still runs"):
+    with pytest.raises(UnavailableError, match=r"script was not ready in .* it still runs"):
         part.start()
 
 

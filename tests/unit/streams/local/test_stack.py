@@ -30,9 +30,8 @@ def test_what_was_not_asked_for_has_no_address(tmp_path: Path) -> None:
 
 
 def test_a_directory_holds_one_stack_at_a_time(tmp_path: Path) -> None:
-    with redis_alone(tmp_path):
-        with pytest.raises(ConfigurationError, match="in use by another local stack"):
-            redis_alone(tmp_path).__enter__()
+    with redis_alone(tmp_path), pytest.raises(ConfigurationError, match="in use by another local stack"):
+        redis_alone(tmp_path).__enter__()
     with redis_alone(tmp_path):
         pass
 
