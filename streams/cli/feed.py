@@ -1,0 +1,146 @@
+"""`dehusk feed`: pages from files onto a topic."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken
+from streams.cli.options import kafka_options
+from streams.cli.standard_input import abandoned_on_errors
+from streams.feeding import FeedCounts, Report, feed
+from streams.kafka import Topic, create_command, describe_topics
+from streams.readers import read_pages
+from streams.settings import MIB, KafkaSettings, PageLimits, TopicSettings
+from streams.sources.registry import FORMATS, SourceSettings, open_source
+
+_PARTITIONS = 8
+
+
+@click.command(
+    name="feed",
+    epilog="""\b
+Examples:
+  dehusk feed crawl/                               every file below crawl/, as HTML
+  dehusk feed --as warc CC-MAIN-*.warc.gz          the responses of WARC files
+  dehusk feed --as scrapy-cluster pages.jsonl.xz   {"id","url","html"} per line
+  zcat pages.jsonl.gz | dehusk feed --rate 50 -    50 pages a second""",
+)
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(allow_dash=True, path_type=Path)
+)
+@kafka_options
+@click.option(
+    "--topic",
+    metavar="TOPIC",
+    default=TopicSettings().input,
+    show_default=True,
+    show_envvar=True,
+    help="The topic to write to; it must exist.",
+)
+@click.option(
+    "--as",
+    "crawler",
+    type=click.Choice(FORMATS),
+    default="html",
+    show_default=True,
+    show_envvar=True,
+    help="Write the messages as this crawler would.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="PAGES",
+    help="At most so many pages a second.",
+)
+@click.option(
+    "--base-url",
+    metavar="URL",
+    default="",
+    help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their place.",
+)
+@click.option(
+    "--warc-directory",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="With --as warc-pointer: where the WARC files are written that the messages point to.",
+)
+@click.option(
+    "--max-page-mib",
+    type=click.IntRange(min=1),
+    default=PageLimits().max_bytes // MIB,
+    show_default=True,
+    help="A larger page is not sent.",
+)
+def command(
+    *,
+    kafka: KafkaSettings,
+    paths: tuple[Path, ...],
+    topic: str,
+    crawler: str,
+    rate: float | None,
+    base_url: str,
+    warc_directory: Path | None,
+    max_page_mib: int,
+) -> None:
+    """Put pages from files on a topic, keyed and written as a crawler would.
+
+    PATH is a file or a directory, read to its depth: HTML files, JSON lines (.jsonl, one {"id","url","html"}
+    per line), WARC files (.warc), each plain or compressed; `-` is JSON lines on standard input. Memory stays
+    the same however much there is, and where Kafka is slow, reading waits.
+
+    Ends with status 1 if a page could not be read or sent; each is named, with the reason.
+    """
+    settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
+    source = open_source(crawler, settings)
+    pages = read_pages(paths, settings.max_bytes, base_url)
+    console = Console(stderr=True, highlight=False)
+
+    async def run(report: Report) -> FeedCounts:
+        if topic not in await describe_topics(kafka, [topic]):
+            example = create_command(kafka, Topic(topic, _PARTITIONS, 1))
+            raise ConfigurationError(
+                f"topic {topic} does not exist on {kafka.brokers}; to create it: {example}"
+            )
+        return await feed(pages, kafka, topic, source, pages_per_second=rate, report=report)
+
+    with abandoned_on_errors(), _progress(console) as report:
+        counts = asyncio.run(run(report))
+    click.echo(_summary(counts, topic))
+    raise SystemExit(1 if counts.failed else 0)
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Report]:
+    """A bar that moves while pages are sent, above it a line for each page that is not."""
+    columns = (
+        TextColumn("feeding"),
+        BarColumn(),
+        TextColumn("{task.completed:,} pages"),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("feeding", total=None, speed="")
+
+        def report(counts: FeedCounts, broken: Broken | None) -> None:
+            elapsed = progress.tasks[0].elapsed or 1e-9
+            speed = f"{counts.sent / elapsed:,.0f} pages/s, {decimal(int(counts.bytes / elapsed))}/s"
+            progress.update(task, completed=counts.sent, speed=speed)
+            if broken is not None:
+                place = f"{broken.url}: " if broken.url else ""
+                progress.console.print(f"not sent: {place}{broken.reason}: {broken.detail}", markup=False)
+
+        yield report
+
+
+def _summary(counts: FeedCounts, topic: str) -> str:
+    lines = [f"{counts.sent:,} pages ({decimal(counts.bytes)}) sent to {topic}"]
+    lines += [f"{count:,} passed over: {reason}" for reason, count in counts.skipped.most_common()]
+    lines += [f"{count:,} not sent: {reason}" for reason, count in counts.failed.most_common()]
+    return "\n".join(lines)

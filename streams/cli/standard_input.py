@@ -1,0 +1,34 @@
+"""Leaving a command whose standard input may not have ended."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from schemas.errors import DehuskError
+
+
+@contextmanager
+def abandoned_on_errors() -> Iterator[None]:
+    """Ends the process at once on errors, Ctrl-C, or when nobody reads its output any more (then silently).
+
+    A thread may still wait for standard input (see `streams.read_ahead`), and Python aborts, with a dump of
+    its state, when it leaves the usual way meanwhile.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        _leave(128 + signal.SIGPIPE)
+    except KeyboardInterrupt:
+        _leave(128 + signal.SIGINT)
+    except DehuskError as error:
+        sys.stderr.write(f"dehusk: {error}\n")
+        _leave(1)
+
+
+def _leave(status: int) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(status)
