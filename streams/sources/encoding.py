@@ -7,7 +7,7 @@ that declares nothing is looked at for what it could be.
 import codecs
 from dataclasses import dataclass
 
-import charset_normalizer
+import chardetng_py  # type: ignore[import-untyped]
 import webencodings
 
 from streams.sources.prescan import prescan
@@ -19,7 +19,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16le"),
 )
 _NOT_ASCII_COMPATIBLE = {"utf-16be", "utf-16le", "replacement", "iso-2022-jp"}
-_SAMPLE = 8192
+_SAMPLE = 1 << 16
 """Bytes that detection looks at, from shortly before the first one that is not ASCII."""
 
 
@@ -65,6 +65,8 @@ def _decode(body: bytes, name: str) -> DecodedText:
         return DecodedText(body, name)
     if name == "utf-8" and _is_utf8(body):
         return DecodedText(body, name)
+    if name == "replacement":
+        return DecodedText("\ufffd".encode(), name)
     text, _ = webencodings.decode(body, name, "replace")
     return DecodedText(encode_text(text), name)
 
@@ -78,11 +80,10 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _detect(body: bytes) -> str:
-    """What a page that declares nothing could be: UTF-8 where it is valid, else what the detector finds."""
+    """What a page that declares nothing could be: UTF-8 where it is valid, else what Firefox would take."""
     try:
         body.decode()
     except UnicodeDecodeError as error:
         start = max(0, error.start - _SAMPLE // 8)
-        best = charset_normalizer.from_bytes(body[start : start + _SAMPLE]).best()
-        return encoding_of(best.encoding.replace("_", "-") if best else None) or _FALLBACK
+        return encoding_of(chardetng_py.detect(body[start : start + _SAMPLE])) or _FALLBACK
     return "utf-8"

@@ -7,7 +7,7 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.sources.compression import inflate
-from streams.sources.encoding import decode_html, encode_text, encoding_of
+from streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
 
 _HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
 _UNDECLARED_TYPES = {
@@ -79,19 +79,22 @@ def html_page(
     if no_page is not None:
         return no_page
     try:
-        html, encoding = _read(body, content_encoding, declared_type, charset, max_bytes)
+        content = _inflated(body, content_encoding, max_bytes)
     except PageError as error:
         return Broken(error.reason, str(error), address)
-    reason = _no_html(html, declared_type)
-    if reason:
-        return Skipped(SkipReason.NOT_HTML, reason, address)
+    other = _other_format(content)
+    if other:
+        return Skipped(SkipReason.NOT_HTML, other, address)
+    decoded = _decoded(content, charset_of(declared_type) or charset)
+    if _media_type(declared_type) not in _HTML_TYPES and not looks_like_html(decoded.html):
+        return Skipped(SkipReason.NOT_HTML, "no content type of HTML, and no markup of a page", address)
     return RawPage(
         url=address,
-        html=html,
+        html=decoded.html,
         id=id or None,
         fetched_at=fetched_at,
         language=language or None,
-        encoding=encoding,
+        encoding=decoded.encoding,
         source=source,
     )
 
@@ -134,36 +137,33 @@ def _no_page(url: str, status: int | None, content_type: str, body: object) -> S
     return None
 
 
-def _read(
-    body: object, content_encoding: object, content_type: str, charset: str | None, max_bytes: int
-) -> tuple[bytes, str]:
-    """The HTML in UTF-8, and the name of the encoding that it was in."""
+def _inflated(body: object, content_encoding: object, max_bytes: int) -> bytes | str:
+    """The content as the server meant it: text, or bytes without compression, within the limit."""
     if isinstance(body, str):
-        html = encode_text(body)
-        _check_size(html, max_bytes)
-        return html, "utf-8"
+        _check_size(len(body), max_bytes)
+        return body
     raw = body if isinstance(body, bytes) else b""
-    _check_size(raw, max_bytes)
-    coding = content_encoding if isinstance(content_encoding, str) else None
-    decoded = decode_html(inflate(raw, coding, max_bytes), charset_of(content_type) or charset)
-    return decoded.html, decoded.encoding
+    _check_size(len(raw), max_bytes)
+    return inflate(raw, content_encoding if isinstance(content_encoding, str) else None, max_bytes)
 
 
-def _check_size(body: bytes, max_bytes: int) -> None:
-    if len(body) > max_bytes:
-        detail = f"{len(body):,} bytes, more than the limit of {max_bytes:,}"
-        raise PageError(BrokenReason.PAGE_TOO_LARGE, detail)
+def _check_size(size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise PageError(BrokenReason.PAGE_TOO_LARGE, f"{size:,} bytes, more than the limit of {max_bytes:,}")
 
 
-def _no_html(html: bytes, content_type: str) -> str | None:
-    """Why something is no HTML whatever its content type, or that it does not look like it without one."""
-    for mark, kind in _OTHER_FORMATS.items():
-        if html.startswith(mark):
-            return kind
-    if _media_type(content_type) in _HTML_TYPES or looks_like_html(html):
+def _other_format(content: bytes | str) -> str | None:
+    """What a content is whose first bytes are those of another format, whatever its content type says."""
+    if isinstance(content, str):
         return None
+    return next((kind for mark, kind in _OTHER_FORMATS.items() if content.startswith(mark)), None)
+
+
+def _decoded(content: bytes | str, charset: str | None) -> DecodedText:
     return (
-        f"content type {content_type!r}, and no markup of a page" if content_type else "no markup of a page"
+        decode_html(content, charset)
+        if isinstance(content, bytes)
+        else DecodedText(encode_text(content), "utf-8")
     )
 
 

@@ -1,0 +1,94 @@
+import gzip
+
+import pytest
+
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import RawPage
+from streams.sources.page import html_page, page_url
+
+HTML = b"<!doctype html><title>t</title><p>text</p>"
+
+
+def outcome(**answer):
+    return html_page(
+        **({"url": "https://example.org/", "body": HTML, "source": "test", "max_bytes": 10_000} | answer)
+    )
+
+
+def test_an_answer_is_a_page():
+    page = outcome(content_type="text/html; charset=utf-8", status=200, language="de", id="7")
+    assert page == RawPage("https://example.org/", HTML, id="7", language="de", source="test")
+
+
+@pytest.mark.parametrize("status", [199, 301, 404, 500, -1])
+def test_an_error_status_is_skipped(status):
+    assert outcome(status=status).reason is SkipReason.ERROR_STATUS
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/pdf", "image/png", "text/plain", "application/json; charset=utf-8"]
+)
+def test_other_content_types_are_skipped(kind):
+    assert outcome(content_type=kind).reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize("body", [b"%PDF-1.7 ...", b"\x89PNG\r\n\x1a\n....", b"PK\x03\x04...."])
+def test_other_formats_are_skipped_whatever_the_content_type_says(body):
+    assert outcome(body=body, content_type="text/html").reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize("kind", [None, "", "application/octet-stream", "application/xml", ["text/html"]])
+def test_without_a_content_type_the_body_is_looked_at(kind):
+    assert isinstance(outcome(content_type=kind), RawPage)
+    assert outcome(content_type=kind, body=b"some words").reason is SkipReason.NOT_HTML
+    assert outcome(content_type=kind, body=b"<?xml version='1.0'?><rss><link>").reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize("body", [None, b"", "", 7, {}])
+def test_no_content_is_skipped(body):
+    assert outcome(body=body).reason is SkipReason.NO_BODY
+
+
+def test_the_limit_holds_before_and_after_inflating():
+    assert outcome(body=b"<p>" + b"x" * 10_000).reason is BrokenReason.PAGE_TOO_LARGE
+    bomb = gzip.compress(b"<p>" + b"x" * 10_000)
+    assert outcome(body=bomb, content_encoding="gzip").reason is BrokenReason.INFLATES_TOO_LARGE
+
+
+def test_text_is_unicode_already_whatever_the_page_declares():
+    page = outcome(body="<meta charset=koi8-r><p>é \ud800", content_type="text/html; charset=koi8-r")
+    assert page.html.decode() == "<meta charset=koi8-r><p>é \ufffd"
+
+
+def test_the_charset_of_the_content_type_counts_before_the_crawlers():
+    assert (
+        outcome(content_type='text/html;Charset="koi8-r"', charset="utf-8", body=HTML + b"\xcf").encoding
+        == "koi8-r"
+    )
+    assert outcome(content_type="text/html", charset="koi8-r", body=HTML + b"\xcf").encoding == "koi8-r"
+    assert outcome(content_type="text/html; charset=none", charset="koi8-r").encoding == "koi8-r"
+
+
+@pytest.mark.parametrize("url", ["http://a.b/c", "HTTPS://a.b", "https://a.b/ü?q=1#f", "file:///a/b.html"])
+def test_urls_of_pages(url):
+    assert page_url(f" {url}\n") == url
+
+
+def test_white_space_inside_a_url_is_what_browsers_make_of_it():
+    assert page_url("http://a.b/c d\n/e") == "http://a.b/c%20d/e"
+
+
+@pytest.mark.parametrize(
+    "url", [None, "", " ", 7, "a.b/c", "http://", "http:///c", "http://a\x00b/", "http://a.b/\x7f", "\ud800"]
+)
+def test_what_is_no_url_breaks_the_page(url):
+    broken = page_url(url)
+    assert isinstance(broken, Broken)
+    assert broken.reason is BrokenReason.MISSING_URL
+
+
+@pytest.mark.parametrize("url", ["dns:example.org", "javascript:void(0)", "data:text/html,x", "ftp://a.b/c"])
+def test_other_schemes_are_no_pages(url):
+    skipped = page_url(url)
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason is SkipReason.NOT_A_PAGE
