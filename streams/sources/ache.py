@@ -1,0 +1,91 @@
+"""`ache`: what the Kafka sink of the ACHE crawler writes, in each of its formats."""
+
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from urllib.parse import quote_plus
+
+import orjson
+
+from schemas.errors import PageError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import Message, RawPage
+from streams.sources.cdr import cdr_page, is_cdr
+from streams.sources.fields import Fields, field, has_keys, parse_object, text
+from streams.sources.page import html_page
+from streams.sources.source import Decoded, Record
+from streams.sources.times import parse_time
+
+
+class Ache:
+    """Objects with the page's bytes in base64 (format JSON), or with text (formats ELASTIC and CDR31).
+
+    Only the first has marks of its own: `auto` reads the others as `json` and as `cdr`.
+    """
+
+    name = "ache"
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+
+    def recognises(self, message: Message) -> bool:
+        """Whether the value has the fields of format JSON."""
+        return has_keys(message.value or b"", "url", "content", "fetch_time", "response_headers")
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """The page of the object; the final URL counts, where the request was redirected."""
+        value = message.value or b""
+        try:
+            fields = parse_object(value)
+            page = cdr_page(fields, self.name, self._max_bytes) if is_cdr(value) else self._page(fields)
+        except PageError as error:
+            return [Broken(error.reason, str(error))]
+        return [page]
+
+    def encode(self, page: RawPage) -> Record:
+        """The object of format JSON; the key is the URL as Java's URLEncoder writes it."""
+        content_type = "text/html; charset=utf-8"
+        headers = {"content-type": [content_type]}
+        if page.language:
+            headers["content-language"] = [page.language]
+        fields = {
+            "url": page.url,
+            "redirected_url": None,
+            "content": b64encode(page.html).decode(),
+            "content_type": content_type,
+            "response_headers": headers,
+            "fetch_time": int((page.fetched_at or datetime.now(UTC)).timestamp() * 1000),
+            "relevance": {"isRelevant": True, "relevance": 1.0},
+            "crawler_id": "dehusk",
+        }
+        return Record(_key(page.url), orjson.dumps(fields))
+
+    def _page(self, fields: Fields) -> Decoded:
+        headers = field(fields, "response_headers") or field(fields, "responseHeaders")
+        return html_page(
+            url=text(fields, "redirected_url") or field(fields, "url"),
+            body=_body(fields),
+            content_type=text(fields, "content_type") or text(headers, "content-type"),
+            content_encoding=text(headers, "content-encoding"),
+            fetched_at=parse_time(field(fields, "fetch_time") or field(fields, "retrieved")),
+            language=text(headers, "content-language"),
+            source=self.name,
+            max_bytes=self._max_bytes,
+        )
+
+
+def _body(fields: Fields) -> bytes | str | None:
+    """The bytes of `content`; else the text of format ELASTIC, or of the time before `content`."""
+    content = text(fields, "content")
+    if content is None:
+        return text(fields, "html") or text(fields, "response_body")
+    try:
+        return b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        detail = f"content is not base64: {error}"
+        raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error
+
+
+def _key(url: str) -> bytes:
+    return quote_plus(url, safe="*").replace("~", "%7E").encode()
