@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 ARGS ?=
-LOCK := .venv/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --group build
+COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
 .PHONY: help setup demo test test-training bench lock clean
 
@@ -27,9 +27,10 @@ test-training: .venv-training/.ready ## run the tests that need the training fra
 bench: setup ## measure the stream and its steps beside trafilatura and resiliparse
 	.venv/bin/python -m benchmarks $(ARGS)
 
-lock: setup ## resolve the dependencies of pyproject.toml anew
-	$(LOCK) --upgrade --extra test --extra bench --output-file requirements.lock
-	$(LOCK) --upgrade --extra test --extra train --output-file requirements-training.lock
+lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
+	$(COMPILE) pyproject.toml --extra test --extra bench --group lock -o requirements.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra test --extra train -c requirements.lock -o requirements-training.lock $(ARGS)
+	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 clean: ## remove the virtual environments and caches
 	rm -rf .venv .venv-training .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
