@@ -1,0 +1,100 @@
+"""Every format against every other: none takes a message of another for its own."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
+from schemas.pages import Message, RawPage
+from streams.sources.registry import FORMATS, SourceSettings, open_source
+
+PAGE = RawPage(
+    "https://example.org/a?b=c",
+    '<!doctype html><title>"url" "html" "content" "id"</title><p>Grüße {"response_url": 1}</p>'.encode(),
+    fetched_at=datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC),
+    language="de",
+)
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    return SourceSettings(max_bytes=100_000, warc_directory=tmp_path_factory.mktemp("warcs"))
+
+
+@pytest.fixture(scope="module")
+def messages(settings):
+    records = {name: open_source(name, settings).encode(PAGE) for name in FORMATS}
+    return {name: Message(record.key, record.value, record.headers) for name, record in records.items()}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_reads_what_it_writes(name, settings, messages):
+    (page,) = open_source(name, settings).decode(messages[name])
+    assert (page.url, page.html, page.source) == (PAGE.url, PAGE.html, name)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_only_its_own_format_recognises_a_message(name, settings, messages):
+    recognising = [other for other in FORMATS if open_source(other, settings).recognises(messages[name])]
+    assert recognising == [name]
+
+
+def test_auto_reads_every_format_in_any_order(settings, messages):
+    auto = open_source("auto", settings)
+    for name in [*FORMATS, *reversed(FORMATS)]:
+        (page,) = auto.decode(messages[name])
+        assert page.source == name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"some text",
+        b"{}",
+        b"[]",
+        b"7",
+        b'{"url": "https://example.org/"}',
+        b"\x00",
+        b"\x92\xa2xx\xc0",
+        b"{" * 50_000,
+    ],
+)
+def test_a_message_of_no_format_is_broken_and_shown(value, settings):
+    (broken,) = open_source("auto", settings).decode(Message(b"https://example.org/", value))
+    assert isinstance(broken, Broken)
+    assert broken.reason is BrokenReason.UNKNOWN_FORMAT
+    assert "--source" in broken.detail
+
+
+@pytest.mark.parametrize("name", ["auto", *FORMATS])
+def test_a_null_value_is_a_tombstone_in_every_format(name, settings):
+    source = open_source(name, settings)
+    assert source.decode(Message(b"key", None)) == [Tombstone(b"key")]
+    assert source.decode(Message(None, None))[0].reason is BrokenReason.MALFORMED_MESSAGE
+    assert source.decode(Message(b"key", b""))[0].reason is SkipReason.NO_BODY
+
+
+@given(data=st.data(), name=st.sampled_from(FORMATS))
+def test_no_damage_makes_a_format_raise(data, name, settings, messages):
+    message = messages[name]
+    damaged = bytearray(message.value)
+    for _ in range(data.draw(st.integers(1, 6))):
+        start = data.draw(st.integers(0, len(damaged)))
+        length = data.draw(st.integers(0, 12))
+        damaged[start : start + length] = data.draw(st.binary(max_size=8))
+    for source in (open_source(name, settings), open_source("auto", settings)):
+        outcomes = source.decode(replace(message, value=bytes(damaged)))
+        assert outcomes
+        assert all(isinstance(each, RawPage | Skipped | Broken) or not damaged for each in outcomes)
+
+
+@given(
+    value=st.binary(max_size=200),
+    key=st.none() | st.binary(max_size=20),
+    name=st.sampled_from(["auto", *FORMATS]),
+)
+def test_no_value_makes_a_format_raise(value, key, name, settings):
+    assert open_source(name, settings).decode(Message(key, value))

@@ -1,0 +1,82 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from schemas.outcomes import BrokenReason, SkipReason
+from schemas.pages import Message, RawPage
+from streams.sources.html import Html
+
+URL = b"https://example.org/page"
+HTML = "<!doctype html><p>Grüße".encode()
+html = Html(max_bytes=100_000)
+
+
+def decode(value, key=URL, **headers):
+    pairs = tuple((name.replace("_", "-"), text) for name, text in headers.items())
+    (outcome,) = html.decode(Message(key, value, pairs))
+    return outcome
+
+
+def test_the_key_is_the_url_and_the_value_the_page():
+    assert decode(HTML) == RawPage(URL.decode(), HTML, source="html")
+
+
+def test_headers_say_what_the_value_does_not():
+    page = decode(
+        b"<p>\xcf",
+        key=b"7",
+        url=URL,
+        content_type=b"text/html; charset=koi8-r",
+        status=b"200",
+        fetched_at=b"2026-03-04T05:06:07Z",
+        Content_Language=b"ru",
+    )
+    assert page == RawPage(
+        URL.decode(),
+        "<p>о".encode(),
+        fetched_at=datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC),
+        language="ru",
+        encoding="koi8-r",
+        source="html",
+    )
+
+
+def test_an_error_status_in_the_headers_is_skipped():
+    assert decode(HTML, status=b"404").reason is SkipReason.ERROR_STATUS
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\xff\xfe", b"42"])
+def test_a_page_without_a_url_is_broken(key):
+    assert decode(HTML, key=key).reason is BrokenReason.MISSING_URL
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        HTML,
+        b"\xef\xbb\xbf\r\n <HTML>",
+        "<html><p>".encode("utf-16-le"),
+        "<html><p>".encode("utf-16-be"),
+        "\ufeff<html>".encode("utf-16-be"),
+        b"<?xml version='1.0'?>\n<!DOCTYPE html>\n<html>",
+        b"<!-- a comment --><div>",
+    ],
+)
+def test_markup_is_recognised_in_any_encoding(value):
+    assert html.recognises(Message(None, value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b'{"html": "<html>"}',
+        b"[<html>",
+        b"text <p> ",
+        b"<?xml?><rss>",
+        b"\x00\x00\x00\x00\x07{",
+        b"\x92",
+    ],
+)
+def test_other_values_are_not_recognised(value):
+    assert not html.recognises(Message(None, value))

@@ -1,0 +1,82 @@
+from base64 import b64encode
+
+import orjson
+import pytest
+
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import Message, RawPage
+from streams.sources.json_fields import JsonFields, field_paths
+
+URL = "https://example.org/page"
+HTML = "<p>é</p>"
+PAGE = RawPage(URL, HTML.encode(), source="json")
+
+
+def decode(content, *assignments):
+    value = content if isinstance(content, bytes) else orjson.dumps(content)
+    (outcome,) = JsonFields(100_000, field_paths(assignments)).decode(Message(None, value))
+    return outcome
+
+
+def test_the_fields_have_plain_names_by_default():
+    assert decode({"url": URL, "html": HTML}) == PAGE
+
+
+def test_paths_lead_to_fields_and_into_arrays():
+    content = {"page": {"address": URL}, "answers": [{"status": 200, "body": HTML}]}
+    assert decode(content, "url=page.address", "html=answers.0.body", "status=answers.0.status") == PAGE
+
+
+def test_bytes_travel_as_base64():
+    body = b64encode(HTML.encode("latin-1")).decode()
+    page = decode({"url": URL, "html_base64": body, "content_type": "text/html; charset=latin1"})
+    assert page == RawPage(URL, HTML.encode(), encoding="windows-1252", source="json")
+
+
+def test_lone_surrogates_are_let_through():
+    value = b'{"url": "' + URL.encode() + b'", "html": "<p>\\ud800</p>"}'
+    assert decode(value).html.decode() == "<p>\ufffd</p>"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"{",
+        b"7",
+        b"[]",
+        b"null",
+        b'"text"',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"html_base64": "<>"}',
+    ],
+)
+def test_what_is_no_such_object_is_broken(value):
+    outcome = decode(value)
+    assert isinstance(outcome, Broken)
+    assert outcome.reason is BrokenReason.MALFORMED_MESSAGE
+
+
+@pytest.mark.parametrize("url", [None, 7, [], {}, ""])
+def test_a_url_of_a_wrong_type_is_missing(url):
+    assert decode({"url": url, "html": HTML}).reason is BrokenReason.MISSING_URL
+
+
+@pytest.mark.parametrize("assignment", ["url", "url=", "url=a..b", "name=a"])
+def test_an_assignment_that_is_none_is_refused(assignment):
+    with pytest.raises(ConfigurationError, match="FIELD=PATH"):
+        field_paths([assignment])
+
+
+def test_it_writes_where_its_paths_say():
+    source = JsonFields(100_000, field_paths(["url=page.address", "html=page.body"]))
+    record = source.encode(PAGE)
+    assert orjson.loads(record.value) == {"page": {"address": URL, "body": HTML}}
+    assert source.decode(Message(record.key, record.value)) == [PAGE]
+
+
+def test_two_fields_cannot_share_a_place():
+    with pytest.raises(ConfigurationError, match="meet"):
+        JsonFields(100_000, field_paths(["url=page", "html=page.body"])).encode(PAGE)
