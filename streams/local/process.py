@@ -52,11 +52,13 @@ class Part:
         self._guard: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the part and wait until it is ready.
+        """Start the part, unless it runs, and wait until it is ready.
 
         Raises:
             UnavailableError: it ended or did not get ready; the message holds the end of its log.
         """
+        if self.running:
+            return
         if preparation := self._program.preparation():
             self._run(preparation)
             if self._guard is not None and self._guard.wait():

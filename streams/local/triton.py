@@ -5,7 +5,6 @@ import os
 import platform
 import shutil
 import sys
-import sysconfig
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -131,7 +130,7 @@ def _stub(wheel: Path) -> Path:
 
 
 def _python_libraries() -> Path:
-    return Path(sysconfig.get_config_var("LIBDIR"))
+    return Path(sys.base_prefix) / "lib"
 
 
 def _check_python_library() -> None:

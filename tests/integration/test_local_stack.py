@@ -1,24 +1,201 @@
-"""The local stack itself, on real parts."""
+"""The local stack itself, and `dehusk up`, on the real parts."""
 
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import orjson
+import psutil
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import UnknownTopicOrPartitionError
 
+from inference.repository import DEFAULT_REPOSITORY
+from streams.kafka import Topic, create_topics, describe_topics
 from streams.local.stack import LocalStack
+from streams.settings import MIB, KafkaSettings, TopicSettings
+
+DEHUSK = Path(sys.executable).with_name("dehusk")
+SECONDS = 60
 
 
-async def test_kafka_answers_at_its_address(stack: LocalStack) -> None:
-    client = AIOKafkaAdminClient(bootstrap_servers=stack.addresses.kafka)
+async def send(brokers: str, topic: str, value: bytes) -> None:
+    options = {"bootstrap_servers": brokers, "max_request_size": 64 * MIB, "acks": "all"}
+    async with AIOKafkaProducer(**options) as producer:
+        await producer.send_and_wait(topic, value, partition=0)
+
+
+async def stored(brokers: str, topic: str) -> int:
+    """How many messages the topic's first partition holds."""
+    partition = TopicPartition(topic, 0)
+    async with AIOKafkaConsumer(bootstrap_servers=brokers) as consumer:
+        ends: dict[TopicPartition, int] = await consumer.end_offsets([partition])
+    return ends[partition]
+
+
+async def test_kafka_takes_pages_of_many_megabytes(kafka: KafkaSettings, topics: TopicSettings) -> None:
+    await send(kafka.brokers, topics.input, bytes(50 * MIB))
+    assert await stored(kafka.brokers, topics.input) == 1
+
+
+async def test_kafka_creates_no_topic_that_is_only_asked_for(kafka: KafkaSettings, fresh: str) -> None:
+    client = AIOKafkaAdminClient(bootstrap_servers=kafka.brokers)
     await client.start()
     try:
-        cluster = await client.describe_cluster()
+        (answer,) = await client.describe_topics([fresh])
+        assert answer["error_code"] == UnknownTopicOrPartitionError.errno
+        assert fresh not in await client.list_topics()
     finally:
         await client.close()
-    assert [broker["port"] for broker in cluster["brokers"]] == [int(stack.addresses.kafka.split(":")[1])]
 
 
-def test_parts_answer_at_the_same_address_after_a_kill(stack: LocalStack) -> None:
+def test_triton_serves_every_model_of_the_repository(stack: LocalStack) -> None:
+    models = [file.parent.name for file in DEFAULT_REPOSITORY.glob("*/config.pbtxt")]
+    assert models
+    for model in models:
+        with urlopen(f"http://{stack.addresses.triton_http}/v2/models/{model}/ready") as answer:
+            assert answer.status == 200
+
+
+def test_triton_counts_inferences_per_model(stack: LocalStack) -> None:
+    with urlopen(stack.triton_metrics) as answer:
+        assert b'nv_inference_count{model="boilernet",version="1"}' in answer.read()
+
+
+@pytest.mark.parametrize("name", ["kafka-1", "redis", "triton"])
+def test_a_killed_part_comes_back_at_its_address(stack: LocalStack, name: str) -> None:
     before = stack.addresses
-    stack.parts["redis"].kill()
-    assert not stack.parts["redis"].running
-    stack.parts["redis"].start()
+    stack.parts[name].kill()
+    assert not stack.parts[name].running
+    stack.parts[name].start()
     assert stack.addresses == before
     stack.check()
+
+
+async def test_kafka_keeps_its_messages_when_it_is_killed(
+    stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings
+) -> None:
+    await send(kafka.brokers, topics.input, b"before")
+    stack.parts["kafka-1"].kill()
+    stack.parts["kafka-1"].start()
+    assert await stored(kafka.brokers, topics.input) == 1
+
+
+async def test_three_nodes_do_without_one(tmp_path: Path) -> None:
+    with LocalStack(tmp_path, kafka_nodes=3, parts=("kafka",)) as stack:
+        kafka = KafkaSettings(stack.addresses.kafka)
+        await create_topics(kafka, [Topic("pages", partitions=1, replicas=3)])
+        await send(kafka.brokers, "pages", b"all three")
+        stack.parts["kafka-1"].kill()
+        await send(kafka.brokers, "pages", b"two of three")
+        stack.parts["kafka-1"].start()
+        assert await stored(kafka.brokers, "pages") == 2
+
+
+@contextmanager
+def up(*options: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, str]]]:
+    """A running `dehusk up --json` and its addresses."""
+    command = [DEHUSK, "up", "--json", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            yield process, orjson.loads(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def processes_below(process: subprocess.Popen[bytes]) -> dict[str, psutil.Process]:
+    """The processes that it started, and that these did, by name."""
+    return {each.name(): each for each in psutil.Process(process.pid).children(recursive=True)}
+
+
+def have_ended(processes: dict[str, psutil.Process]) -> bool:
+    return not psutil.wait_procs(processes.values(), timeout=SECONDS)[1]
+
+
+def test_up_stops_cleanly_and_removes_its_folder() -> None:
+    with up() as (process, addresses):
+        assert list(addresses) == ["kafka", "redis", "triton_grpc", "triton_http", "directory"]
+        below = processes_below(process)
+        assert {"java", "redis-server", "tritonserver"} <= set(below)
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0
+        assert rest == b""
+        assert have_ended(below)
+        assert not Path(addresses["directory"]).exists()
+
+
+def test_up_kills_when_it_is_interrupted_twice() -> None:
+    with up() as (process, addresses):
+        below = processes_below(process)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        while b"Stopping" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+        assert process.returncode == 1
+        assert have_ended(below)
+        assert not Path(addresses["directory"]).exists()
+
+
+def test_up_leaves_no_process_when_it_is_killed(tmp_path: Path) -> None:
+    with up("--keep", str(tmp_path)) as (process, _):
+        below = processes_below(process)
+        assert {"java", "redis-server", "tritonserver"} <= set(below)
+        process.kill()
+        assert have_ended(below)
+
+
+def test_up_leaves_no_process_when_it_is_interrupted_at_its_start(tmp_path: Path) -> None:
+    command = [DEHUSK, "up", "--keep", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while "java" not in (below := processes_below(process)):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+        assert process.returncode == 1
+        assert have_ended(below)
+
+
+async def test_up_keeps_topics_and_messages(tmp_path: Path) -> None:
+    options = ("--without-triton", "--keep", str(tmp_path))
+    with up(*options) as (process, addresses):
+        found = await describe_topics(
+            KafkaSettings(addresses["kafka"]), ["raw-pages", "cleaned-documents", "dead-letters"]
+        )
+        assert found["cleaned-documents"].settings["cleanup.policy"] == "compact"
+        assert len(found) == 3
+        await send(addresses["kafka"], "raw-pages", b"kept")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+    with up(*options) as (_, addresses):
+        assert await stored(addresses["kafka"], "raw-pages") == 1
+
+
+def test_up_ends_with_the_part_that_ends() -> None:
+    with up("--without-triton") as (process, _):
+        below = processes_below(process)
+        below["redis-server"].kill()
+        _, errors = process.communicate(timeout=SECONDS)
+        assert process.returncode == 1
+        assert b"dehusk: redis ended; it ended with status 137" in errors
+        assert have_ended(below)
+
+
+def test_up_says_why_a_part_does_not_start(tmp_path: Path) -> None:
+    broken = tmp_path / "repository" / "broken"
+    (broken / "1").mkdir(parents=True)
+    (broken / "1" / "model.onnx").write_bytes(b"no model")
+    (broken / "config.pbtxt").write_text('name: "broken"\nbackend: "onnxruntime"\nmax_batch_size: 8\n')
+    command = [DEHUSK, "up", "--model-repository", str(broken.parent)]
+    ended = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+    assert ended.returncode == 1
+    assert b"dehusk: triton ended at its start" in ended.stderr
+    assert b"failed to load 'broken' version 1" in ended.stderr

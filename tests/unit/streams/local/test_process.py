@@ -74,6 +74,14 @@ def test_it_starts_again_after_an_end(part_of: Callable[..., Part], end: Callabl
     assert part.running
 
 
+def test_starting_what_runs_does_nothing(part_of: Callable[..., Part]) -> None:
+    part = part_of(READY)
+    part.start()
+    before = psutil.Process().children()
+    part.start()
+    assert psutil.Process().children() == before
+
+
 def test_stopping_what_does_not_run_does_nothing(part_of: Callable[..., Part]) -> None:
     part = part_of(READY)
     part.stop()
