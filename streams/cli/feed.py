@@ -14,6 +14,7 @@ from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from streams.cli.options import kafka_options
 from streams.cli.standard_input import abandoned_on_errors
+from streams.cli.terminal import plain_console, printable
 from streams.feeding import FeedCounts, Report, feed
 from streams.kafka import Topic, create_command, describe_topics
 from streams.readers import read_pages
@@ -99,7 +100,7 @@ def command(
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
     source = open_source(crawler, settings)
     pages = read_pages(paths, settings.max_bytes, base_url)
-    console = Console(stderr=True, highlight=False)
+    console = plain_console(stderr=True)
 
     async def run(report: Report) -> FeedCounts:
         if topic not in await describe_topics(kafka, [topic]):
@@ -134,7 +135,7 @@ def _progress(console: Console) -> Iterator[Report]:
             progress.update(task, completed=counts.sent, speed=speed)
             if broken is not None:
                 place = f"{broken.url}: " if broken.url else ""
-                progress.console.print(f"not sent: {place}{broken.reason}: {broken.detail}", markup=False)
+                console.print(printable(f"not sent: {place}{broken.reason}: {broken.detail}"), soft_wrap=True)
 
         yield report
 

@@ -1,0 +1,180 @@
+"""`dehusk dead-letters`: what could not be cleaned, and another try."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import click
+import orjson
+from rich.table import Table
+
+from schemas.outcomes import BrokenReason
+from streams.cli.options import kafka_options
+from streams.cli.terminal import plain_console, printable
+from streams.replaying import FoundLetter, Obstacle, Wanted, find_letters, replay_letters
+from streams.settings import KafkaSettings, TopicSettings
+
+_WHICH = (
+    click.option(
+        "--topic",
+        metavar="TOPIC",
+        default=TopicSettings().dead_letters,
+        show_default=True,
+        show_envvar=True,
+        help="The dead-letter topic.",
+    ),
+    click.option(
+        "--reason",
+        metavar="REASON",
+        help=f"Only this reason: {', '.join(BrokenReason)}, or another program's.",
+    ),
+    click.option("--stage", metavar="STAGE", help="Only what failed in this step, e.g. prepare."),
+    click.option("--url", metavar="TEXT", help="Only pages whose URL holds this text."),
+)
+
+
+def _which(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say which letters are meant."""
+    for option in reversed(_WHICH):
+        command = option(command)
+    return command
+
+
+@click.group(name="dead-letters")
+def command() -> None:
+    """List or replay pages that could not be cleaned.
+
+    Messages that cannot be cleaned go to the dead-letter topic as they were, with the reason in headers
+    (`__connect.errors.*`, which Kafka's tools know, and `dehusk.*`).
+    """
+
+
+@command.command(
+    name="list",
+    epilog="""\b
+Examples:
+  dehusk dead-letters list --limit 20
+  dehusk dead-letters list --reason page-too-large --url example.org
+  dehusk dead-letters list --json | jq -r .url""",
+)
+@kafka_options
+@_which
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Show the last so many; all are counted.",
+)
+@click.option("--json", "as_json", is_flag=True, help="All of them, one JSON object per line.")
+def list_command(
+    *,
+    kafka: KafkaSettings,
+    topic: str,
+    reason: str | None,
+    stage: str | None,
+    url: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Show what is on the dead-letter topic, and how much of each reason."""
+    show = _print_json if as_json else _print_table
+    asyncio.run(show(kafka, topic, Wanted(reason, stage, url), limit))
+
+
+@command.command(
+    name="replay",
+    epilog="""\b
+Examples:
+  dehusk dead-letters replay --dry-run                     how many there are
+  dehusk dead-letters replay --reason process-crashed      try these again
+  dehusk dead-letters replay --url example.org --limit 10""",
+)
+@kafka_options
+@_which
+@click.option("--limit", type=click.IntRange(min=1), help="No more than so many.")
+@click.option(
+    "--most-replays",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Leave what was replayed so often already: it will fail again.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+def replay_command(
+    *,
+    kafka: KafkaSettings,
+    topic: str,
+    reason: str | None,
+    stage: str | None,
+    url: str | None,
+    limit: int | None,
+    most_replays: int,
+    dry_run: bool,
+) -> None:
+    """Put dead letters back on the topic that they come from, for another try.
+
+    Each gets its original key, value and headers, and a header that counts its replays. Letters stay on the
+    dead-letter topic, so what is replayed twice is cleaned twice, to the same document; letters that come in
+    meanwhile wait for the next replay. Ends with status 1 if a letter that was meant could not be put back.
+    """
+    counts = asyncio.run(
+        replay_letters(
+            kafka,
+            topic,
+            Wanted(reason, stage, url),
+            limit=limit,
+            most_replays=most_replays,
+            dry_run=dry_run,
+        )
+    )
+    click.echo(f"{counts.replayed:,} {'would be put' if dry_run else 'put'} back")
+    for obstacle, count in counts.kept.most_common():
+        click.echo(f"{count:,} left: {obstacle}")
+    raise SystemExit(1 if counts.kept.keys() - {Obstacle.SUPERSEDED} else 0)
+
+
+async def _print_json(kafka: KafkaSettings, topic: str, wanted: Wanted, _limit: int) -> None:
+    async for found in find_letters(kafka, topic, wanted):
+        click.echo(orjson.dumps(_fields(found)))
+
+
+def _fields(found: FoundLetter) -> dict[str, Any]:
+    letter = found.letter
+    return {
+        "reason": letter.reason,
+        "stage": letter.stage,
+        "url": letter.url,
+        "detail": letter.detail,
+        "failed_at": found.failed_at,
+        "source": asdict(letter.origin),
+        "dead_letter": asdict(found.place),
+        "bytes": len(letter.original.value or b""),
+        "replays": letter.replays,
+    }
+
+
+async def _print_table(kafka: KafkaSettings, topic: str, wanted: Wanted, limit: int) -> None:
+    reasons: Counter[tuple[str, str]] = Counter()
+    last: deque[FoundLetter] = deque(maxlen=limit)
+    async for found in find_letters(kafka, topic, wanted):
+        reasons[found.letter.stage, found.letter.reason] += 1
+        last.append(found)
+    console = plain_console()
+    if last:
+        console.print(_letters_table(last))
+    for (stage, reason), count in reasons.most_common():
+        console.print(printable(f"{count:,} {reason} ({stage})"))
+    console.print(f"{reasons.total():,} dead letters on {topic}")
+
+
+def _letters_table(letters: deque[FoundLetter]) -> Table:
+    table = Table("failed at", "reason", "URL", "detail", "source", box=None, padding=(0, 2, 0, 0))
+    for found in letters:
+        letter, origin = found.letter, found.letter.origin
+        source = f"{origin.topic}/{origin.partition}/{origin.offset}"
+        texts = (letter.reason, letter.url or "", letter.detail, source)
+        table.add_row(f"{found.failed_at:%Y-%m-%d %H:%M:%S}", *map(printable, texts))
+    return table

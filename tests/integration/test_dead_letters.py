@@ -1,0 +1,172 @@
+"""Listing and replaying dead letters, on the real Kafka."""
+
+import asyncio
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import Message
+from streams.cli import cli
+from streams.consuming import read
+from streams.dead_letters import dead_letter
+from streams.kafka import Topic, create_topics
+from streams.producing import Outgoing, send
+from streams.settings import KafkaSettings
+from streams.sources.source import Record
+
+HEADERS = (("content-type", b"text/html"), ("empty", None))
+
+
+@pytest.fixture
+def kafka(stack) -> KafkaSettings:
+    return KafkaSettings(stack.addresses.kafka)
+
+
+@pytest.fixture
+async def topics(kafka, fresh):
+    """The input topic and its dead-letter topic."""
+    names = f"{fresh}-raw", f"{fresh}-dead"
+    await create_topics(kafka, [Topic(name, 3, 1) for name in names])
+    return names
+
+
+async def write(kafka, topic, *records):
+    async def outgoing():
+        for record in records:
+            yield Outgoing(topic, record)
+
+    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
+
+
+async def messages(kafka, topic):
+    return [message async for message, _ in read(kafka, topic)]
+
+
+async def fail_all(kafka, raw, dead, reason=BrokenReason.INTERNAL_ERROR):
+    """What a worker does to whose every page is broken; answers how many there were."""
+    letters = [
+        dead_letter(message, Broken(reason, "it broke", "http://x.test/" + str(message.value)), "prepare")
+        for message in await messages(kafka, raw)
+    ]
+    await write(kafka, dead, *letters)
+    return len(letters)
+
+
+async def run(kafka, *arguments):
+    """The exit code and output of a command; it has an event loop of its own, so it gets a thread."""
+    command = ["dead-letters", arguments[0], "--brokers", kafka.brokers, *arguments[1:]]
+    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout
+
+
+async def test_a_replayed_message_is_the_original(kafka, topics):
+    raw, dead = topics
+    original = Record(b"http://x.test/", b"<p>page", HEADERS)
+    await write(kafka, raw, original)
+    await fail_all(kafka, raw, dead)
+    assert await run(kafka, "replay", "--topic", dead) == (0, "1 put back\n")
+    first, again = await messages(kafka, raw)
+    assert (again.key, again.value, again.partition) == (first.key, first.value, first.partition)
+    assert again.headers[:2] == HEADERS
+    assert again.headers[2:] == (
+        ("dehusk.replays", b"1"),
+        ("dehusk.replay-of", f"{raw}/{first.partition}/{first.offset}".encode()),
+    )
+
+
+async def test_only_the_latest_letter_of_a_message_is_replayed_and_only_so_often(kafka, topics):
+    raw, dead = topics
+    await write(kafka, raw, Record(b"key", b"page"))
+    replayed = []
+    for _ in range(5):
+        newest = (await messages(kafka, raw))[-1:]
+        await write(
+            kafka, dead, *(dead_letter(m, Broken(BrokenReason.INTERNAL_ERROR, ""), "prepare") for m in newest)
+        )
+        _, output = await run(kafka, "replay", "--topic", dead, "--most-replays", "3")
+        replayed.append(output.splitlines()[0])
+    assert replayed == ["1 put back"] * 3 + ["0 put back"] * 2
+    assert len(await messages(kafka, raw)) == 4
+    assert [m.header("dehusk.replays") for m in await messages(kafka, raw)] == [None, b"1", b"2", b"3"]
+
+
+async def test_replays_what_is_asked_for(kafka, topics):
+    raw, dead = topics
+    wanted = Broken(BrokenReason.PROCESS_CRASHED, "", "http://a.test/1")
+    other = Broken(BrokenReason.PAGE_TOO_DEEP, "", "http://b.test/1")
+    message = Message(b"key", b"page", (), raw, 0, 7)
+    await write(kafka, dead, dead_letter(message, wanted, "prepare"), dead_letter(message, other, "label"))
+    for options, count in {
+        ("--reason", "process-crashed"): 1,
+        ("--stage", "label"): 1,
+        ("--url", "b.test"): 1,
+        ("--url", "test", "--limit", "1"): 1,
+        ("--stage", "label", "--reason", "process-crashed"): 0,
+        (): 2,
+    }.items():
+        result = await run(kafka, "replay", "--dry-run", "--topic", dead, *options)
+        assert result == (0, f"{count} would be put back\n")
+    assert await messages(kafka, raw) == []
+    assert await run(kafka, "replay", "--topic", dead, "--limit", "1") == (0, "1 put back\n")
+    assert len(await messages(kafka, raw)) == 1
+
+
+async def test_what_cannot_be_put_back_is_told(kafka, topics):
+    raw, dead = topics
+    broken = Broken(BrokenReason.PAGE_TOO_LARGE, "")
+    whole = dead_letter(Message(b"k", b"value", (), raw), broken, "prepare")
+    homeless = dead_letter(Message(b"k", b"value", (), raw + "-gone"), broken, "prepare")
+    await write(kafka, dead, Record(b"k", None, whole.headers), homeless, whole)
+    status, output = await run(kafka, "replay", "--topic", dead)
+    assert status == 1
+    assert output.splitlines()[0] == "1 put back"
+    assert {line.split(":")[0] for line in output.splitlines()[1:]} == {"1 left"}
+    assert len(await messages(kafka, raw)) == 1
+
+
+async def test_records_of_another_kind_on_the_topic_are_passed_over(kafka, topics):
+    raw, dead = topics
+    await write(
+        kafka,
+        dead,
+        Record(b"k", b"no letter"),
+        Record(b"k", b"x", (("__connect.errors.topic", raw.encode()),)),
+    )
+    assert await run(kafka, "replay", "--topic", dead) == (0, "0 put back\n")
+    assert await run(kafka, "list", "--topic", dead) == (0, f"0 dead letters on {dead}\n")
+
+
+async def test_lists_letters_with_counts_of_their_reasons(kafka, topics):
+    raw, dead = topics
+    await write(kafka, raw, *(Record(b"%d" % number, b"page") for number in range(5)))
+    await fail_all(kafka, raw, dead)
+    await write(
+        kafka,
+        dead,
+        dead_letter(
+            Message(b"", b"12", (), raw, 2, 9), Broken(BrokenReason.MISSING_URL, "\x1b[2J"), "decode"
+        ),
+    )
+    status, output = await run(kafka, "list", "--topic", dead, "--limit", "2")
+    assert status == 0
+    assert "5 internal-error (prepare)\n1 missing-url (decode)\n" in output
+    assert f"6 dead letters on {dead}" in output
+    assert "\x1b" not in output
+    assert output.count("it broke") <= 2
+    _, lines = await run(kafka, "list", "--topic", dead, "--json", "--reason", "missing-url")
+    (letter,) = map(json.loads, lines.splitlines())
+    assert letter.pop("failed_at").startswith("20")
+    assert letter.pop("dead_letter")["topic"] == dead
+    assert letter == {
+        "reason": "missing-url",
+        "stage": "decode",
+        "url": None,
+        "detail": "\x1b[2J",
+        "source": {"topic": raw, "partition": 2, "offset": 9},
+        "bytes": 2,
+        "replays": 0,
+    }
