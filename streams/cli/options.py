@@ -8,7 +8,9 @@ from typing import Literal, get_args
 import click
 
 from schemas.errors import ConfigurationError
-from streams.settings import KafkaSecurity, KafkaSettings
+from streams.settings import MIB, KafkaSecurity, KafkaSettings, PageLimits
+from streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
+from streams.sources.registry import SOURCES, SourceSettings
 
 Command = Callable[..., None]
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -65,6 +67,47 @@ _KAFKA = (
 )
 
 
+_SOURCE = (
+    click.option(
+        "--source",
+        type=click.Choice(SOURCES),
+        default="auto",
+        show_default=True,
+        show_envvar=True,
+        help="The crawler format of the messages; `auto` recognises it for each message.",
+    ),
+    click.option(
+        "--field",
+        "fields",
+        metavar="NAME=PATH",
+        multiple=True,
+        show_envvar=True,
+        help="With --source json: where a message holds what, e.g. --field url=page.link --field html=body. "
+        f"Names: {', '.join(NAMES)}; each stands at the top under its own name by default.",
+    ),
+    click.option(
+        "--warc-directory",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        show_envvar=True,
+        help="With --source warc-pointer: where the crawler writes its WARC files.",
+    ),
+    click.option(
+        "--schema-registry",
+        metavar="URL",
+        show_envvar=True,
+        help="The registry of the schemas of Avro messages, e.g. http://localhost:8081.",
+    ),
+    click.option(
+        "--max-page-mib",
+        type=click.IntRange(min=1),
+        default=PageLimits().max_bytes // MIB,
+        show_default=True,
+        show_envvar=True,
+        help="Largest page, after decompression; a larger one is a dead letter.",
+    ),
+)
+
+
 def kafka_options(command: Command) -> Command:
     """The options of a Kafka cluster and its security, which reach `command` as `kafka: KafkaSettings`."""
 
@@ -96,6 +139,34 @@ def kafka_options(command: Command) -> Command:
     return _with_options(with_kafka, _KAFKA)
 
 
+def source_options(command: Command) -> Command:
+    """The options of a crawler format, which reach `command` as `source` and `source_settings`."""
+
+    @wraps(command)
+    def with_source(
+        *,
+        fields: tuple[str, ...],
+        warc_directory: Path | None,
+        schema_registry: str | None,
+        max_page_mib: int,
+        **others: object,
+    ) -> None:
+        settings = SourceSettings(max_page_mib * MIB, _paths(fields), warc_directory, schema_registry)
+        command(source_settings=settings, **others)
+
+    return _with_options(with_source, _SOURCE)
+
+
+def _paths(fields: tuple[str, ...]) -> FieldPaths:
+    paths = dict(DEFAULT_FIELDS)
+    for field in fields:
+        name, _, path = field.partition("=")
+        if name not in NAMES or not path:
+            raise ConfigurationError(f"--field {field!r} is not NAME=PATH with a name of: {', '.join(NAMES)}")
+        paths[name] = path
+    return tuple(paths.items())
+
+
 def _with_options(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
     for option in reversed(options):
         command = option(command)
@@ -107,7 +178,7 @@ def _check(security: KafkaSecurity) -> None:
     credentials = (security.sasl_mechanism, security.username, security.password)
     if sasl and None in credentials:
         raise ConfigurationError(
-            f"--security-protocol {security.protocol} needs --sasl-mechanism, --sasl-username, --sasl-password"
+            f"{security.protocol} needs --sasl-mechanism, --sasl-username and --sasl-password"
         )
     if not sasl and credentials != (None, None, None):
         raise ConfigurationError("--sasl-… options need --security-protocol SASL_SSL or SASL_PLAINTEXT")

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 
 import faust
+from faust.auth import Credentials
 from faust.types import EventT
 from mode.utils.queues import ThrowableQueue
 
@@ -140,7 +141,7 @@ def lag(app: FaustApp) -> int:
     )
 
 
-def _credentials(kafka: KafkaSettings) -> faust.auth.Credentials | None:
+def _credentials(kafka: KafkaSettings) -> Credentials | None:
     security = kafka.security
     context = ssl_context(kafka) if security.protocol.endswith("SSL") else None
     if security.protocol.startswith("SASL"):

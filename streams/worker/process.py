@@ -20,6 +20,7 @@ from streams.settings import PageLimits
 from streams.worker.preparation import Outcomes, Prepare
 
 _PRELOADED = [__name__, "streams.sources.registry"]
+_START_SECONDS = 60.0
 _STUCK_SECONDS = 5.0
 """What a page may exceed its time by before the parent kills the process: a stopped one hears no timer."""
 
@@ -55,6 +56,7 @@ class PreparationProcess:
         """
         connection = self._connected()
         try:
+            self._extend_deadline()
             connection.send(messages)
             for _ in messages:
                 self._extend_deadline()
@@ -83,8 +85,8 @@ class PreparationProcess:
             self._process.kill()
 
     def _connected(self) -> Connection:
-        self._extend_deadline()
         if self._connection is None:
+            self._deadline = time.monotonic() + _START_SECONDS
             self._connection, theirs = self._context.Pipe()
             self._process = self._context.Process(
                 target=_serve, args=(theirs, self._open_preparer, self._limits), daemon=True

@@ -1,0 +1,242 @@
+"""`dehusk worker`: cleans the pages of a topic, for as long as it is let."""
+
+import asyncio
+from typing import get_args
+
+import click
+
+from schemas.errors import ConfigurationError
+from streams.cli.options import kafka_options, source_options
+from streams.formats import FORMATS
+from streams.settings import (
+    FlowLimits,
+    KafkaSettings,
+    PageLimits,
+    RedisSettings,
+    TopicSettings,
+    TritonSettings,
+    WhenTritonIsAway,
+)
+from streams.sources.registry import SourceSettings
+from streams.worker.logs import configure_logs
+from streams.worker.run import run_worker
+from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, available_processors
+
+_TOPICS = TopicSettings()
+_TRITON = TritonSettings()
+_WORKER = WorkerSettings()
+
+
+@click.command(
+    name="worker",
+    epilog="Stop it with SIGTERM or Ctrl-C: it finishes what it has begun, commits, and leaves the group. "
+    "Start more of them, with the same --group, to go faster: Kafka shares the partitions out.",
+)
+@kafka_options
+@click.option(
+    "--input",
+    "input_topic",
+    metavar="TOPIC",
+    default=_TOPICS.input,
+    show_default=True,
+    show_envvar=True,
+    help="The topic that the crawler writes its pages to.",
+)
+@click.option(
+    "--output",
+    metavar="TOPIC",
+    default=_TOPICS.output,
+    show_default=True,
+    show_envvar=True,
+    help="The topic for cleaned documents; their key is the page's URL.",
+)
+@click.option(
+    "--dead-letters",
+    metavar="TOPIC",
+    default=_TOPICS.dead_letters,
+    show_default=True,
+    show_envvar=True,
+    help="The topic for messages that cannot be cleaned, each with the reason in its headers.",
+)
+@click.option(
+    "--group",
+    metavar="NAME",
+    default=_TOPICS.group,
+    show_default=True,
+    show_envvar=True,
+    help="The consumer group; a new name reads the topic from its beginning.",
+)
+@source_options
+@click.option(
+    "--labeler",
+    type=click.Choice(get_args(LabelerName)),
+    default="triton",
+    show_default=True,
+    show_envvar=True,
+    help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
+    "process, or Boilerpipe's rules without a model.",
+)
+@click.option(
+    "--triton",
+    metavar="HOST:PORT",
+    default=_TRITON.address,
+    show_default=True,
+    show_envvar=True,
+    help="Triton's gRPC address.",
+)
+@click.option(
+    "--model",
+    metavar="NAME",
+    default=_TRITON.model,
+    show_default=True,
+    show_envvar=True,
+    help="The model in Triton's repository.",
+)
+@click.option(
+    "--model-version",
+    metavar="NUMBER",
+    default=_TRITON.version,
+    show_envvar=True,
+    help="Stay with this version; by default the one that Triton serves, which may be swapped meanwhile.",
+)
+@click.option(
+    "--when-triton-is-away",
+    type=click.Choice([choice.value for choice in WhenTritonIsAway]),
+    default=WhenTritonIsAway.WAIT.value,
+    show_default=True,
+    show_envvar=True,
+    help="`wait` reads no further until Triton is back; `rules` goes on with Boilerpipe's rules and marks "
+    "the documents as degraded.",
+)
+@click.option(
+    "--redis",
+    metavar="URL",
+    default=RedisSettings().url,
+    show_default=True,
+    show_envvar=True,
+    help="The Redis that counts on how many pages of a site each block stands. While it is away, pages are "
+    "cleaned without and marked as degraded.",
+)
+@click.option("--redis-cluster", is_flag=True, show_envvar=True, help="The URL is one of a Redis Cluster.")
+@click.option(
+    "--format",
+    "document_format",
+    type=click.Choice(list(FORMATS)),
+    default=_WORKER.format,
+    show_default=True,
+    show_envvar=True,
+    help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
+)
+@click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=available_processors,
+    show_default="one per processor",
+    show_envvar=True,
+    help="Processes that decode and segment pages.",
+)
+@click.option(
+    "--page-seconds",
+    type=click.FloatRange(min=0.1),
+    default=PageLimits().seconds,
+    show_default=True,
+    show_envvar=True,
+    help="How long decoding and segmenting one page may take; a slower one is a dead letter.",
+)
+@click.option(
+    "--session-seconds",
+    type=click.FloatRange(min=1.0),
+    default=_WORKER.session_seconds,
+    show_default=True,
+    show_envvar=True,
+    help="How long Kafka waits for a worker that died before it gives its pages to others; within the "
+    "brokers' group.min.session.timeout.ms and group.max.session.timeout.ms.",
+)
+@click.option(
+    "--grace-seconds",
+    type=click.FloatRange(min=1.0),
+    default=FlowLimits().grace_seconds,
+    show_default=True,
+    show_envvar=True,
+    help="How long the worker may take to stop; what it has not finished by then, another one does.",
+)
+@click.option(
+    "--monitoring",
+    metavar="HOST:PORT",
+    default=f"{_WORKER.monitoring.host}:{_WORKER.monitoring.port}",
+    show_default=True,
+    show_envvar=True,
+    help="Where a report, /metrics for Prometheus, /healthz and /readyz are served; port 0 is any free one, "
+    "which the log names.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    show_envvar=True,
+    help="The least severe events that are logged, on standard error.",
+)
+@click.option("--log-json", is_flag=True, show_envvar=True, help="Log JSON lines, for log collectors.")
+def command(
+    *,
+    kafka: KafkaSettings,
+    input_topic: str,
+    output: str,
+    dead_letters: str,
+    group: str,
+    source: str,
+    source_settings: SourceSettings,
+    labeler: LabelerName,
+    triton: str,
+    model: str,
+    model_version: str,
+    when_triton_is_away: str,
+    redis: str,
+    redis_cluster: bool,
+    document_format: str,
+    with_blocks: bool,
+    processes: int,
+    page_seconds: float,
+    session_seconds: float,
+    grace_seconds: float,
+    monitoring: str,
+    log_level: str,
+    log_json: bool,
+) -> None:
+    """Clean the pages of a Kafka topic while the crawl runs.
+
+    Reads the pages of any crawler from the input topic, takes navigation, banners and footers off, and writes
+    the main content to the output topic. A page is committed once its document, or its dead letter, is safe:
+    however the worker ends, no page is lost.
+
+    The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
+    run on this machine first: `dehusk demo`.
+    """
+    configure_logs(log_level, as_json=log_json)
+    settings = WorkerSettings(
+        kafka=kafka,
+        topics=TopicSettings(input_topic, output, dead_letters, group),
+        session_seconds=session_seconds,
+        source=source,
+        source_settings=source_settings,
+        redis=RedisSettings(redis, cluster=redis_cluster),
+        labeler=labeler,
+        triton=TritonSettings(triton, model, model_version),
+        when_triton_is_away=WhenTritonIsAway(when_triton_is_away),
+        page=PageLimits(source_settings.max_bytes, page_seconds),
+        flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
+        processes=processes,
+        format=document_format,
+        with_blocks=with_blocks,
+        monitoring=_address(monitoring),
+    )
+    asyncio.run(run_worker(settings))
+
+
+def _address(text: str) -> MonitoringSettings:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ConfigurationError(f"--monitoring {text!r} is not HOST:PORT, e.g. 127.0.0.1:8080")
+    return MonitoringSettings(host, int(port))

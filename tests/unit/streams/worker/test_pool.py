@@ -1,0 +1,125 @@
+"""The pool against messages that break the process which prepares them."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import psutil
+import pytest
+
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import Message
+from streams.settings import PageLimits
+from streams.worker.pool import PreparationPool
+from streams.worker.preparation import Outcomes, Prepare
+
+
+def hostile() -> Prepare:
+    return _prepare
+
+
+def refused() -> Prepare:
+    raise ConfigurationError("no such source")
+
+
+def _prepare(message: Message) -> Outcomes:
+    match message.value:
+        case b"segfault":
+            ctypes.string_at(0)
+        case b"hang":
+            time.sleep(60)
+        case b"hang in native code":
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            ctypes.CDLL(None).pause()
+        case b"exit":
+            os._exit(3)
+        case b"once":
+            _die_once(message.key or b"")
+    return (Skipped(SkipReason.NOT_A_PAGE, (message.value or b"").decode()),)
+
+
+def _die_once(file: bytes) -> None:
+    """Die like somebody killed the process: only when the file is not there yet."""
+    if not os.path.exists(file):
+        open(file, "x").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[PreparationPool]:
+    running = PreparationPool(hostile, 2, PageLimits(seconds=1.0))
+    await running.start()
+    yield running
+    running.close()
+
+
+def messages(*values: str) -> list[Message]:
+    return [Message(None, value.encode()) for value in values]
+
+
+def told(outcomes: list[Outcomes]) -> list[str]:
+    """What became of each message: the detail of a skip, the reason of a broken one."""
+    assert all(isinstance(each, tuple) and len(each) == 1 for each in outcomes)
+    found = [each[0] for each in outcomes if isinstance(each, tuple)]
+    return [each.detail if isinstance(each, Skipped) else each.reason.value for each in found]
+
+
+def children() -> list[psutil.Process]:
+    """The preparation processes: the children of the fork server."""
+    return [each for child in psutil.Process().children() for each in child.children()]
+
+
+async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool) -> None:
+    values = [str(number) for number in range(50)]
+    assert told(await pool.prepare(messages(*values))) == values
+
+
+@pytest.mark.parametrize(
+    ("guilty", "reason"),
+    [
+        ("segfault", BrokenReason.PROCESS_CRASHED),
+        ("exit", BrokenReason.PROCESS_CRASHED),
+        ("hang", BrokenReason.TIME_BUDGET_EXCEEDED),
+        ("hang in native code", BrokenReason.TIME_BUDGET_EXCEEDED),
+    ],
+)
+async def test_a_message_that_breaks_its_process_is_broken_alone(
+    pool: PreparationPool, guilty: str, reason: BrokenReason
+) -> None:
+    outcomes = await pool.prepare(messages("a", guilty, "b", guilty, "c"))
+    assert told(outcomes) == ["a", reason.value, "b", reason.value, "c"]
+
+
+async def test_a_kill_from_outside_breaks_no_message(pool: PreparationPool, tmp_path) -> None:
+    once = Message(os.fsencode(tmp_path / "died"), b"once")
+    assert told(await pool.prepare([*messages("a"), once, *messages("b")])) == ["a", "once", "b"]
+
+
+async def test_a_stopped_process_is_replaced(pool: PreparationPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.worker.process._STUCK_SECONDS", 0.2)
+    guard = asyncio.create_task(pool.kill_the_stuck())
+    before = children()
+    for child in before:
+        child.suspend()
+    outcomes = await asyncio.gather(*(pool.prepare(messages("a", "b")) for _ in range(4)))
+    assert [told(each) for each in outcomes] == [["a", "b"]] * 4
+    assert not any(child.is_running() for child in before)
+    guard.cancel()
+
+
+async def test_batches_run_in_parallel(pool: PreparationPool) -> None:
+    hanging = asyncio.create_task(pool.prepare(messages("hang")))
+    assert told(await pool.prepare(messages("a"))) == ["a"]
+    assert not hanging.done()
+    assert told(await hanging) == [BrokenReason.TIME_BUDGET_EXCEEDED.value]
+
+
+async def test_a_process_that_cannot_start_is_no_message_s_fault() -> None:
+    pool = PreparationPool(refused, 1, PageLimits())
+    with pytest.raises(ConfigurationError, match="no such source"):
+        await pool.prepare(messages("a"))
+    pool.close()
