@@ -15,6 +15,7 @@ from rich.table import Table
 from inference.repository import DEFAULT_REPOSITORY
 from streams.cli.interrupts import interrupted_by_signals
 from streams.kafka import Topic, create_topics, ensure_topics
+from streams.local.addresses import Addresses
 from streams.local.stack import PARTS, LocalStack, Report, default_cache
 from streams.settings import KafkaSettings, TopicSettings
 
@@ -121,11 +122,14 @@ def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
         table.add_row("", stack.triton_metrics)
     table.add_row("Data and logs", addresses.directory)
     console.print(table)
-    labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
     console.print("\nA worker for this stack; Ctrl-C stops the stack:")
-    console.print(
-        f"  dehusk worker --brokers {addresses.kafka} --redis {addresses.redis} {labeler}", soft_wrap=True
-    )
+    console.print(f"  {worker_line(addresses)}", soft_wrap=True)
+
+
+def worker_line(addresses: Addresses) -> str:
+    """The command that runs a worker on the stack."""
+    labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
+    return f"dehusk worker --brokers {addresses.kafka} --redis {addresses.redis} {labeler}"
 
 
 def _watch(stack: LocalStack) -> None:

@@ -19,7 +19,14 @@ from streams.settings import MIB
 _LARGEST_MESSAGE = 64 * MIB
 """Well above the largest page, so that a page beyond it arrives and gets its dead letter."""
 _QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
-_SERVER = ("-XX:+UseSerialGC", "-Xms64m", "-Xmx512m", "-Dorg.slf4j.simpleLogger.showDateTime=true")
+_LOG = "-Dorg.slf4j.simpleLogger."
+_SERVER = (
+    "-XX:+UseSerialGC",
+    "-Xms64m",
+    "-Xmx512m",
+    f"{_LOG}showDateTime=true",
+    f"{_LOG}dateTimeFormat=HH:mm:ss.SSS",
+)
 
 
 @dataclass(frozen=True, slots=True)

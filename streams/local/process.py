@@ -43,7 +43,7 @@ class Program(Protocol):
 
 
 class Part:
-    """One part of the local stack; started again after a stop, it has the same port and data."""
+    """One part of the local stack; started again after a stop, it answers at the same port."""
 
     def __init__(self, program: Program, log: Path) -> None:
         self.name = program.name

@@ -22,8 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """Kafka (one node), Redis and Triton; a test that stops a part starts it again."""
-    with LocalStack(tmp_path_factory.mktemp("stack")) as running:
+    """Kafka (one node), Redis and Triton; a test that stops a part starts it again, with the same data."""
+    with LocalStack(tmp_path_factory.mktemp("stack"), persistent=True) as running:
         yield running
 
 

@@ -1,5 +1,6 @@
 """The stack as a whole, on Redis alone, which starts in an instant."""
 
+import socket
 from pathlib import Path
 
 import psutil
@@ -57,6 +58,22 @@ def test_what_the_parts_do_is_reported(tmp_path: Path) -> None:
     reports: list[tuple[str, str]] = []
     with redis_alone(tmp_path, report=lambda part, doing: reports.append((part, doing))):
         assert reports == [("redis", "starting"), ("redis", "ready")]
+
+
+@pytest.mark.parametrize(("persistent", "kept"), [(True, b"$4\r\nkept\r\n"), (False, b"$-1\r\n")])
+def test_redis_keeps_its_data_where_asked_to(tmp_path: Path, kept: bytes, *, persistent: bool) -> None:
+    with redis_alone(tmp_path, persistent=persistent) as running:
+        assert ask(running, b"SET key kept\r\n") == b"+OK\r\n"
+        running.parts["redis"].restart()
+        assert ask(running, b"GET key\r\n") == kept
+
+
+def ask(running: LocalStack, command: bytes) -> bytes:
+    """Redis's answer to an inline command."""
+    port = int(running.addresses.redis.removesuffix("/0").rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(command)
+        return connection.recv(64)
 
 
 def test_the_cache_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
