@@ -7,7 +7,9 @@ from types import MappingProxyType
 
 from schemas.errors import ConfigurationError
 from streams.settings import MIB
+from streams.sources.ache import Ache
 from streams.sources.auto import Auto
+from streams.sources.cdr import Cdr
 from streams.sources.confluent import Framed
 from streams.sources.frontera import Frontera
 from streams.sources.html import Html
@@ -18,6 +20,7 @@ from streams.sources.schema_registry import SchemaRegistry
 from streams.sources.scrapy_cluster import ScrapyCluster
 from streams.sources.source import Source
 from streams.sources.warc import Warc
+from streams.sources.warc_pointer import WarcPointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,11 @@ _FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(
         "scrapy-cluster": lambda settings: ScrapyCluster(settings.max_bytes),
         "nutch": lambda settings: Nutch(settings.max_bytes),
         "frontera": lambda settings: Frontera(settings.max_bytes),
+        "cdr": lambda settings: Cdr(settings.max_bytes),
+        "ache": lambda settings: Ache(settings.max_bytes),
         "norconex": lambda settings: Norconex(settings.max_bytes),
         "warc": lambda settings: Warc(settings.max_bytes),
+        "warc-pointer": lambda settings: WarcPointer(settings.max_bytes, settings.warc_directory),
     }
 )
 FORMATS = tuple(_FORMATS)

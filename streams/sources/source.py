@@ -30,7 +30,12 @@ class Source(Protocol):
         ...
 
     def decode(self, message: Message) -> Sequence[Decoded]:
-        """The pages of a message, in its order; one outcome for each, none lost, nothing raised."""
+        """The pages of a message, in its order; one outcome for each, none lost.
+
+        Raises:
+            UnavailableError: what the message needs to be read (a schema registry) does not answer. Nothing is
+                wrong with the message: decoding it again later gives its pages. Nothing else is raised.
+        """
         ...
 
     def encode(self, page: RawPage) -> Record:
