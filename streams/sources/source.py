@@ -33,8 +33,8 @@ class Source(Protocol):
         """The pages of a message, in its order; one outcome for each, none lost.
 
         Raises:
-            UnavailableError: what the message needs to be read (a schema registry) does not answer. Nothing is
-                wrong with the message: decoding it again later gives its pages. Nothing else is raised.
+            UnavailableError: what the message needs to be read (a schema registry) does not answer. The
+                message is not wrong: decoding it again later gives its pages. Nothing else is raised.
         """
         ...
 
