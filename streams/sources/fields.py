@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 
 import orjson
@@ -76,6 +77,20 @@ def number_in(value: object) -> int | None:
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def base64_or_text(value: str) -> bytes | str:
+    """The bytes that a value stands for in base64, wrapped or not, else the text that it is.
+
+    No flag says which: base64 has no `<`, and a page has one, as bytes or as text.
+    """
+    if "<" in value:
+        return value
+    try:
+        content = b64decode("".join(value.split()), validate=True)
+    except ValueError:
+        return value
+    return content if b"<" in content else value
 
 
 def first(value: object) -> object:

@@ -1,17 +1,16 @@
-"""`nutch`: what Apache Nutch's indexer-kafka writes: arrays of documents, even of one."""
+"""`nutch`: what Apache Nutch's indexer-kafka writes: objects whose fields are arrays, even of one value."""
 
-import binascii
 import re
-from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 
 import orjson
 
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, first, has_keys, parse_json, text
+from streams.sources.fields import Fields, base64_or_text, first, has_keys, parse_json, text
 from streams.sources.page import html_page
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -41,7 +40,7 @@ class Nutch:
         return has_keys(message.value or b"", "segment", "digest", "boost")
 
     def decode(self, message: Message) -> Sequence[Decoded]:
-        """One outcome per document."""
+        """The page of the document; of each, where a producer of one's own sends arrays of documents."""
         try:
             parsed = parse_json(message.value or b"")
         except PageError as error:
@@ -52,7 +51,7 @@ class Nutch:
         return [self._page(document) for document in documents]
 
     def encode(self, page: RawPage) -> Record:
-        """An array of one document with its binary content; Nutch sets no key."""
+        """A document with its binary content, as of `-addBinaryContent`; Nutch sets no key."""
         html = page.html.decode("utf-8", "replace")
         head = (
             f"Version: -1\nurl: {page.url}\nbase: {page.url}\ncontentType: text/html\nmetadata: \nContent:\n"
@@ -66,10 +65,10 @@ class Nutch:
             "binaryContent": head + html,
         }
         if page.fetched_at:
-            document["tstamp"] = page.fetched_at.strftime("%a %b %d %H:%M:%S UTC %Y")
+            document["tstamp"] = page.fetched_at.astimezone(UTC).strftime("%a %b %d %H:%M:%S UTC %Y")
         if page.language:
             document["lang"] = page.language
-        return Record(None, orjson.dumps([document]))
+        return Record(None, orjson.dumps({name: [value] for name, value in document.items()}))
 
     def _page(self, document: object) -> Decoded:
         if not isinstance(document, Mapping):
@@ -96,10 +95,7 @@ def _content(binary: str) -> _Content:
     if head:
         declared = _CONTENT_TYPE.search(head["head"])
         return _Content(binary[head.end() :], declared[1] if declared else None)
-    try:
-        return _Content(b64decode(binary, validate=True))
-    except (binascii.Error, ValueError):
-        return _Content(binary)
+    return _Content(base64_or_text(binary))
 
 
 def _media_type(document: Fields) -> str | None:

@@ -1,7 +1,5 @@
 """`scrapy-cluster`: what Scrapy Cluster's Kafka pipeline writes for each response."""
 
-import binascii
-from base64 import b64decode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -10,7 +8,7 @@ import orjson
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import field, has_keys, number, parse_object, text
+from streams.sources.fields import base64_or_text, field, has_keys, number, parse_object, text
 from streams.sources.page import html_page
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -82,14 +80,9 @@ class ScrapyCluster:
 
 
 def _body(body: object) -> object:
-    """The bytes of a base64 body, else the body: base64 has no `<`, and markup does.
+    """The bytes or the text of a body.
 
     The `encoding` beside it is left alone: it is the server's or the page's declaration, which are read here
     again, or a guess.
     """
-    if not isinstance(body, str) or "<" in body:
-        return body
-    try:
-        return b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        return body
+    return base64_or_text(body) if isinstance(body, str) else body

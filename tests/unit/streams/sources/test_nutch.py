@@ -1,10 +1,11 @@
-from base64 import b64encode
+from base64 import b64encode, encodebytes
+from datetime import datetime, timedelta, timezone
 
 import orjson
 import pytest
 
 from schemas.outcomes import BrokenReason, SkipReason
-from schemas.pages import Message
+from schemas.pages import Message, RawPage
 from streams.sources.nutch import Nutch
 
 URL = "https://example.org/page"
@@ -53,9 +54,31 @@ def test_base64_holds_bytes_without_any_charset():
     assert page.html.decode() == "<meta charset=koi8-r><p>о"
 
 
-def test_fields_may_be_lists():
-    (page,) = decode([{name: [value] for name, value in DOCUMENT.items()}])
+def test_base64_may_be_wrapped():
+    (page,) = decode(DOCUMENT | {"binaryContent": encodebytes(HTML.encode() * 9).decode()})
+    assert page.html == HTML.encode() * 9
+
+
+def test_a_word_that_could_be_base64_is_text():
+    (page,) = decode(DOCUMENT | {"binaryContent": "test", "type": "text/html"})
+    assert page.html == b"test"
+
+
+def test_every_field_is_an_array_as_the_index_writer_sends_it():
+    (page,) = decode({name: [value] for name, value in DOCUMENT.items()})
     assert page.html == HTML.encode()
+
+
+def test_a_document_is_written_as_the_index_writer_sends_it():
+    fetched_at = datetime(2026, 3, 4, 7, 6, 7, tzinfo=timezone(timedelta(hours=2)))
+    record = source.encode(RawPage(URL, HTML.encode(), fetched_at=fetched_at))
+    document = orjson.loads(record.value)
+    assert record.key is None
+    assert all(isinstance(value, list) and len(value) == 1 for value in document.values())
+    assert document["tstamp"] == ["Wed Mar 04 05:06:07 UTC 2026"]
+    assert document["binaryContent"][0].startswith(
+        f"Version: -1\nurl: {URL}\nbase: {URL}\ncontentType: text/html\n"
+    )
 
 
 def test_without_binary_content_there_is_no_page():
