@@ -1,0 +1,121 @@
+"""`dehusk clean`: pages in, lines of JSON out, without Kafka."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from schemas.errors import ConfigurationError
+from streams.cli.standard_input import abandoned_on_errors
+from streams.isolation import open_pool
+from streams.offline import DecodedPages, clean_lines
+from streams.readers import read_pages
+from streams.settings import MIB, PageLimits, TritonSettings
+from streams.worker.parts import open_labeler
+from streams.worker.settings import LabelerName, WorkerSettings, available_processors
+
+
+@click.command(
+    name="clean",
+    epilog="""\b
+Examples:
+  dehusk clean < pages.jsonl > cleaned.jsonl       {"id","url","html"} per line
+  dehusk clean CC-MAIN-*.warc.gz > cleaned.jsonl   the responses of WARC files
+  dehusk clean page.html | jq -r .text             one page, its text
+  dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server""",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(allow_dash=True, path_type=Path))
+@click.option(
+    "--labeler",
+    type=click.Choice(get_args(LabelerName)),
+    show_envvar=True,
+    help="Who tells content from boilerplate: the model in this process (onnx, the default), on a Triton "
+    "server (the default with --triton), or Boilerpipe's rules without a model.",
+)
+@click.option("--triton", metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    default=TritonSettings().model,
+    show_default=True,
+    show_envvar=True,
+    help="The model of the repository.",
+)
+@click.option(
+    "--model-version", metavar="NUMBER", default="", help="By default the newest, or the one served."
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=available_processors,
+    show_default="one per processor",
+    show_envvar=True,
+    help="Pages are taken apart in so many processes and labelled in so many threads.",
+)
+@click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
+@click.option(
+    "--page-seconds",
+    type=click.FloatRange(min=0.1),
+    default=PageLimits().seconds,
+    show_default=True,
+    help="How long taking one page apart may take.",
+)
+@click.option(
+    "--max-page-mib",
+    type=click.IntRange(min=1),
+    default=PageLimits().max_bytes // MIB,
+    show_default=True,
+    help="Largest page, after decompression.",
+)
+def command(
+    *,
+    paths: tuple[Path, ...],
+    labeler: LabelerName | None,
+    triton: str | None,
+    model: str,
+    model_version: str,
+    processes: int,
+    no_blocks: bool,
+    page_seconds: float,
+    max_page_mib: int,
+) -> None:
+    """Clean pages offline: the pipeline of the stream, without Kafka and Redis.
+
+    Reads JSON lines {"id","url","html"} from standard input, or the PATHs as `dehusk feed` does: HTML files
+    and directories of them, JSON lines, WARC files, plain or compressed. Writes one JSON line per page, in
+    the same order, as soon as it is done:
+
+    {"id","url","title","text","blocks":[{"text","path","probability","content"}],"error"}
+
+    `error` is null, or says why the page could not be cleaned; `id` is null where its line could not be read.
+    A page that crashes or exceeds its time costs its own line alone.
+    """
+    if labeler in {"onnx", "rules"} and triton:
+        raise ConfigurationError(f"--triton is for --labeler triton, not {labeler}")
+    settings = WorkerSettings(
+        labeler=labeler or ("triton" if triton else "onnx"),
+        triton=TritonSettings(triton or TritonSettings().address, model, model_version),
+        page=PageLimits(max_page_mib * MIB, page_seconds),
+        processes=processes,
+    )
+    with abandoned_on_errors():
+        asyncio.run(_clean(paths or (Path("-"),), settings, with_blocks=not no_blocks))
+
+
+async def _clean(paths: tuple[Path, ...], settings: WorkerSettings, *, with_blocks: bool) -> None:
+    pages = read_pages(paths, settings.page.max_bytes)
+    output = click.get_binary_stream("stdout")
+    labelers = [open_labeler(settings) for _ in range(settings.processes)]
+    try:
+        async with (
+            open_pool(DecodedPages, settings.processes, settings.page) as pool,
+            aclosing(clean_lines(pages, pool, labelers, with_blocks=with_blocks)) as lines,
+        ):
+            async for line in lines:
+                output.write(line)
+                output.flush()
+    finally:
+        for labeler in labelers:
+            await labeler.close()

@@ -1,0 +1,30 @@
+"""Preparation processes for a command: what one page does to its process, the others do not notice."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+from streams.settings import PageLimits
+from streams.sources.source import Source
+from streams.worker.pool import PreparationPool
+from streams.worker.preparation import preparer
+
+
+@asynccontextmanager
+async def open_pool(
+    open_source: Callable[[], Source], processes: int, limits: PageLimits
+) -> AsyncIterator[PreparationPool]:
+    """A pool that reads messages with a source opened in each process, and ends pages that take too long.
+
+    Raises:
+        ConfigurationError: the source or the processes cannot be opened.
+    """
+    pool = PreparationPool(partial(preparer, open_source), processes, limits)
+    guard = asyncio.create_task(pool.kill_the_stuck())
+    try:
+        await pool.start()
+        yield pool
+    finally:
+        guard.cancel()
+        pool.close()
