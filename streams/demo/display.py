@@ -28,7 +28,7 @@ class Display:
 
     def milestone(self, text: str) -> None:
         """A line that stays."""
-        self._console.print(text)
+        self._console.print(text, soft_wrap=True)
 
     def part(self, name: str, doing: str) -> None:
         """What a part of the local stack does; once it is ready, that stays."""
@@ -43,4 +43,4 @@ class Display:
             self._status.update(text)
         elif time.monotonic() - self._printed >= _SECONDS_BETWEEN_LINES:
             self._printed = time.monotonic()
-            self._console.print(text)
+            self._console.print(text, soft_wrap=True)

@@ -39,6 +39,7 @@ class Worker:
             "--output": self.topics.output,
             "--dead-letters": self.topics.dead_letters,
             "--group": self.topics.group,
+            "--source": "html",
             "--redis": self.addresses.redis,
             "--labeler": self.labeler,
             "--monitoring": f"{LOOPBACK}:{self.port}",

@@ -119,9 +119,13 @@ def _look(monitoring: Monitoring, worker: Part, display: Display) -> int:
     if not worker.running:
         raise UnavailableError(f"the worker ended; {worker.last_words()}")
     report = monitoring.report()
-    display.progress(str(report))
+    totals, waiting = report.totals, report.in_flight + report.lag
+    display.progress(
+        f"{totals.messages + waiting} pages crawled; {totals.documents} documents, {totals.skipped} skipped, "
+        f"{totals.dead_letters} dead letters, {waiting} to come"
+    )
     time.sleep(_SECONDS_BETWEEN_LOOKS)
-    return report.totals.messages
+    return totals.messages
 
 
 async def _summarise(settings: DemoSettings, kafka: KafkaSettings, run: _Run) -> Summary:

@@ -1,18 +1,21 @@
 """The demo's closing summary: every page accounted for, how fast it went, and one page before and after."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from streams.demo.outcome import Block
 
-_EXAMPLE_ROWS = 24
-_EXAMPLE_CHARACTERS = 120
+_ROWS = 30
+"""Of the example."""
+_ROWS_BEFORE = 8
+"""Of these, how many come before its first content."""
+_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +98,17 @@ def show(summary: Summary, console: Console) -> None:
 
 
 def _example(summary: Summary) -> Table:
-    """The beginning of one page, block by block: what a reader sees, and what was kept of it."""
+    """One page block by block, from a little before its content: what a reader sees, and what was kept."""
     table = Table(title=f"One page before and after: {summary.example_url}", expand=True)
-    table.add_column("before", ratio=1)
-    table.add_column("after", ratio=1)
-    for block in summary.example[:_EXAMPLE_ROWS]:
-        text = textwrap.shorten(block.text, _EXAMPLE_CHARACTERS, placeholder=" …")
+    table.add_column("before", ratio=1, no_wrap=True)
+    table.add_column("after", ratio=1, no_wrap=True)
+    kept = (row for row, block in enumerate(summary.example) if block.content)
+    start = max(0, next(kept, 0) - _ROWS_BEFORE)
+    shown = summary.example[start : start + _ROWS]
+    for block in shown:
+        text = escape(block.text[:_CHARACTERS])
         table.add_row(text, text if block.content else "", style="" if block.content else "dim")
-    if left := len(summary.example) - _EXAMPLE_ROWS:
-        table.caption = f"and {left} more blocks" if left > 0 else None
+    table.caption = f"{len(shown)} of the page's {len(summary.example)} blocks"
     return table
 
 
