@@ -49,4 +49,5 @@ def _linked_words(page: SegmentedPage, counts: list[int]) -> npt.NDArray[np.uint
     """Each block's words times the share of its characters that are linked, rounded."""
     characters = np.array([len(text) for text in page.texts], np.float64)
     share = np.array(page.linked, np.float64) / np.maximum(characters, 1)
-    return np.rint(np.minimum(share, 1) * np.array(counts, np.float64)).astype(np.uint32)
+    linked: npt.NDArray[np.float64] = np.rint(np.minimum(share, 1) * np.array(counts, np.float64))
+    return linked.astype(np.uint32)

@@ -64,11 +64,9 @@ def plain_text(blocks: Sequence[CleanedBlock], boundaries: Sequence[int]) -> str
 
 
 def _separator(passed: int) -> str:
-    if passed & Boundary.PARAGRAPH:
-        return "\n\n"
     if passed & Boundary.CELL and not passed & Boundary.ROW:
         return "\t"
-    return "\n"
+    return "\n\n" if passed & Boundary.PARAGRAPH else "\n"
 
 
 def _blocks(

@@ -32,8 +32,8 @@ def classify(page: EncodedPage) -> npt.NDArray[np.bool_]:
     previous_words, next_words, previous_density = _previous(words), _next(words), _previous(density)
     after_text = (words > 16) | (next_words > 15) | (previous_words > 4)
     after_links = (words > 40) | (next_words > 17)
-    content = np.where(previous_density <= 0.555556, after_text, after_links) & (density <= 0.333333)
-    return content.astype(np.bool_)
+    content: npt.NDArray[np.bool_] = np.where(previous_density <= 0.555556, after_text, after_links)
+    return content & (density <= 0.333333)
 
 
 def _previous(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
