@@ -1,0 +1,166 @@
+"""Pages from files, for `dehusk feed` and `dehusk clean`: HTML, JSON lines and WARC.
+
+A file's name tells what it holds: `.warc` is an archive; `.jsonl`, `.ndjson` and `.jl` are lines of JSON,
+`{"id", "url", "html"}`, one page each; any other file is one HTML page. Each may be compressed with gzip
+or xz. Everything is read as a stream: memory holds one page at a time.
+"""
+
+import codecs
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from mimetypes import MimeTypes
+from pathlib import Path
+from typing import BinaryIO, cast
+from urllib.parse import quote
+
+from schemas.errors import ConfigurationError, PageError
+from schemas.outcomes import Broken, BrokenReason, Skipped
+from schemas.pages import RawPage
+from streams.settings import KIB
+from streams.sources.fields import parse_object
+from streams.sources.page import html_page
+from streams.sources.warc import read_warc
+
+Outcome = RawPage | Skipped | Broken
+
+STANDARD_INPUT = Path("-")
+ARCHIVES = {".warc"}
+LINES = {".jsonl", ".ndjson", ".jl"}
+GZIP = b"\x1f\x8b"
+XZ = b"\xfd7zXZ\x00"
+ESCAPED = 6
+"""Bytes that one byte of a page may take in a line of JSON, as in `\\u003c`."""
+NOWHERE = "file:///"
+"""Stands for the URL of a line that has none while its page is read."""
+DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+_types = MimeTypes()
+
+
+def read_pages(paths: Sequence[Path], max_bytes: int, base_url: str = "") -> Iterator[Outcome]:
+    """One outcome per file, line or record, in the order of `paths`, directories sorted by name.
+
+    `-` is JSON lines on standard input. An HTML file has the URL of its path: below `base_url` as it lies
+    below the path that was named, else `file:///…`. A line without a URL gives a page whose URL is empty.
+    Where a file is damaged, the pages before the damage come first and then one Broken.
+
+    Raises:
+        ConfigurationError: a path does not exist.
+    """
+    for path in paths:
+        if path == STANDARD_INPUT:
+            yield from _read_lines(sys.stdin.buffer, max_bytes, "standard input")
+        elif path.exists():
+            yield from _read_path(path, max_bytes, base_url)
+        else:
+            raise ConfigurationError(f"there is no file or directory {path}")
+
+
+def _read_path(path: Path, max_bytes: int, base_url: str) -> Iterator[Outcome]:
+    unreadable: list[OSError] = []
+    for file in _files(path, unreadable):
+        yield from _read_file(file, _url(file, path, base_url), max_bytes)
+    yield from (Broken(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}") for error in unreadable)
+
+
+def _files(path: Path, unreadable: list[OSError]) -> Iterator[Path]:
+    """The file itself, or every file below the directory; links to directories are not followed."""
+    if not path.is_dir():
+        yield path
+        return
+    for folder, folders, names in os.walk(path, onerror=unreadable.append):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names))
+
+
+def _url(file: Path, path: Path, base_url: str) -> str:
+    if not base_url:
+        return file.absolute().as_uri()
+    below = file.relative_to(path) if path.is_dir() else Path(file.name)
+    return f"{base_url.rstrip('/')}/{quote(os.fsencode(below))}"
+
+
+def _read_file(file: Path, url: str, max_bytes: int) -> Iterator[Outcome]:
+    name = os.fsencode(file).decode(errors="replace")
+    if not file.is_file():
+        yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} is not a regular file", url)
+        return
+    try:
+        with file.open("rb") as raw:
+            yield from _read_stream(_inflated(raw), name, url, max_bytes)
+    except DAMAGE as damage:
+        yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
+
+
+def _inflated(raw: io.BufferedReader) -> BinaryIO:
+    start = raw.peek(len(XZ))
+    if start.startswith(GZIP):
+        return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
+    return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(XZ) else raw
+
+
+def _read_stream(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Iterator[Outcome]:
+    kind = Path(name.lower().removesuffix(".open").removesuffix(".gz").removesuffix(".xz")).suffix
+    if kind in ARCHIVES:
+        yield from (_placed(outcome, name) for outcome in read_warc(stream, max_bytes))
+    elif kind in LINES:
+        yield from _read_lines(stream, max_bytes, name)
+    else:
+        yield _read_html(stream, name, url, max_bytes)
+
+
+def _read_html(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Outcome:
+    media_type, _ = _types.guess_type(name)
+    body = stream.read(max_bytes + 1)
+    return html_page(url=url, body=body, content_type=media_type, source="html", max_bytes=max_bytes)
+
+
+def _read_lines(stream: BinaryIO, max_bytes: int, name: str) -> Iterator[Outcome]:
+    longest = ESCAPED * max_bytes + 64 * KIB
+    number = 0
+    while line := stream.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            yield Broken(
+                BrokenReason.PAGE_TOO_LARGE, f"line {number} of {name} has more than {longest:,} bytes"
+            )
+            _skip_line(stream, line)
+        elif line.strip():
+            yield _placed(_read_line(line, max_bytes), f"line {number} of {name}")
+
+
+def _skip_line(stream: BinaryIO, line: bytes) -> None:
+    while line and not line.endswith(b"\n"):
+        line = stream.readline(64 * KIB)
+
+
+def _read_line(line: bytes, max_bytes: int) -> Outcome:
+    try:
+        fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
+    except PageError as error:
+        return Broken(error.reason, str(error))
+    name = fields.get("id")
+    outcome = html_page(
+        url=fields.get("url") or NOWHERE,
+        body=fields.get("html"),
+        content_type="text/html",
+        id=None if name is None else str(name),
+        source="json",
+        max_bytes=max_bytes,
+    )
+    return outcome if fields.get("url") else _without_url(outcome)
+
+
+def _without_url(outcome: Outcome) -> Outcome:
+    return replace(outcome, url="") if isinstance(outcome, RawPage) else replace(outcome, url=None)
+
+
+def _placed(outcome: Outcome, place: str) -> Outcome:
+    """What is broken says where it stands."""
+    return replace(outcome, detail=f"{place}: {outcome.detail}") if isinstance(outcome, Broken) else outcome

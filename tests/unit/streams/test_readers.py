@@ -1,0 +1,303 @@
+import gzip
+import io
+import json
+import lzma
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import RawPage
+from streams.readers import STANDARD_INPUT, read_pages
+from streams.sources.warc import write_warc
+
+MAX_BYTES = 10_000
+HTML = "<!doctype html><title>Ж</title><p>"
+PAGE = RawPage("http://example.org/", HTML.encode())
+
+
+def read(*paths, base_url=""):
+    return list(read_pages(paths, MAX_BYTES, base_url))
+
+
+def lines(*pages):
+    return b"".join(json.dumps(page).encode() + b"\n" for page in pages)
+
+
+def numbered(count):
+    return [
+        {"id": number, "url": f"http://example.org/{number}", "html": f"<p>{number}"}
+        for number in range(count)
+    ]
+
+
+def test_a_directory_gives_its_html_files_sorted_and_to_its_depth(tmp_path):
+    for name in ("b.html", "a.htm", "sub/c", "sub/.hidden/d.xhtml", "Z.php"):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{HTML}{name}")
+    pages = read(tmp_path)
+    names = ["Z.php", "a.htm", "b.html", "sub/c", "sub/.hidden/d.xhtml"]
+    assert [page.url for page in pages] == [f"file://{tmp_path}/{name}" for name in names]
+    assert [page.html.decode() for page in pages] == [HTML + name for name in names]
+
+
+def test_a_file_gets_its_url_below_the_base_url(tmp_path):
+    file = tmp_path / "sub" / "ä b?c.html"
+    file.parent.mkdir()
+    file.write_text(HTML)
+    url = "https://example.org/docs/sub/%C3%A4%20b%3Fc.html"
+    assert [page.url for page in read(tmp_path, base_url="https://example.org/docs/")] == [url]
+    assert [page.url for page in read(file, base_url="https://example.org/docs/sub")] == [url]
+
+
+def test_an_html_file_is_decoded_by_what_it_declares(tmp_path):
+    (tmp_path / "a.html").write_bytes("<meta charset=koi8-r><p>Привет".encode("koi8-r"))
+    (page,) = read(tmp_path)
+    assert (page.html.decode(), page.encoding) == ("<meta charset=koi8-r><p>Привет", "koi8-r")
+
+
+def test_files_that_are_no_pages_are_skipped(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "b.css").write_text("p { color: red }")
+    (tmp_path / "c").write_text("plain words")
+    (tmp_path / "d.html").write_text("")
+    outcomes = read(tmp_path)
+    assert [outcome.reason for outcome in outcomes] == [SkipReason.NOT_HTML] * 3 + [SkipReason.NO_BODY]
+
+
+def test_links_that_go_in_circles_or_nowhere_do_no_harm(tmp_path):
+    (tmp_path / "a.html").write_text(HTML)
+    (tmp_path / "circle").symlink_to(tmp_path)
+    (tmp_path / "link.html").symlink_to("a.html")
+    (tmp_path / "nowhere.html").symlink_to("missing")
+    os.mkfifo(tmp_path / "pipe.html")
+    first, second, nowhere, pipe = read(tmp_path)
+    assert (first.html, second.html) == (HTML.encode(), HTML.encode())
+    assert "nowhere.html is not a regular file" in nowhere.detail
+    assert "pipe.html is not a regular file" in pipe.detail
+
+
+def test_a_name_that_is_not_utf_8_is_read(tmp_path):
+    (tmp_path / os.fsdecode(b"\xe4.html")).write_text(HTML)
+    (tmp_path / os.fsdecode(b"\xe4.jsonl")).write_text("x")
+    page, broken = read(tmp_path)
+    assert page.url.endswith("/%E4.html")
+    assert read(tmp_path, base_url="http://a/")[0].url == "http://a/%E4.html"
+    assert broken.detail.encode()
+
+
+def test_a_path_that_does_not_exist_is_a_mistake_of_the_caller(tmp_path):
+    with pytest.raises(ConfigurationError, match="missing"):
+        read(tmp_path / "missing")
+
+
+COMPRESSED = {"": lambda data: data, ".gz": gzip.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+@pytest.mark.parametrize("kind", [".jsonl", ".ndjson", ".jl"])
+def test_each_line_of_json_is_a_page(tmp_path, kind, suffix):
+    file = tmp_path / f"pages{kind}{suffix}"
+    file.write_bytes(COMPRESSED[suffix](lines(*numbered(3))))
+    assert read(file) == [
+        RawPage(f"http://example.org/{number}", b"<p>%d" % number, id=f"{number}", source="json")
+        for number in range(3)
+    ]
+
+
+def test_text_in_a_line_is_unicode_already(tmp_path):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(
+        lines(
+            {"url": "http://a/", "html": "<meta charset=koi8-r><p>Привет"}, {"url": "http://a/", "html": "Ж"}
+        )
+    )
+    assert [page.html.decode() for page in read(file)] == ["<meta charset=koi8-r><p>Привет", "Ж"]
+
+
+@pytest.mark.parametrize("line", [{"id": "7", "html": "<p>"}, {"id": "7", "url": None, "html": "<p>"}])
+def test_a_line_without_a_url_is_a_page_all_the_same(tmp_path, line):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(lines(line))
+    assert read(file) == [RawPage("", b"<p>", id="7", source="json")]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"nonsense", BrokenReason.MALFORMED_MESSAGE),
+        (b"[]", BrokenReason.MALFORMED_MESSAGE),
+        (b"\xff", BrokenReason.MALFORMED_MESSAGE),
+        (b'{"url": "nowhere", "html": "<p>"}', BrokenReason.MISSING_URL),
+        (b'{"url": 5, "html": "<p>"}', BrokenReason.MISSING_URL),
+        (lines({"html": "x" * (MAX_BYTES + 1)}).strip(), BrokenReason.PAGE_TOO_LARGE),
+        (lines({"html": "x" * 20 * MAX_BYTES}).strip(), BrokenReason.PAGE_TOO_LARGE),
+    ],
+)
+def test_a_bad_line_is_named_and_the_lines_around_it_are_read(tmp_path, line, reason):
+    file = tmp_path / "pages.jsonl"
+    before, after = numbered(2)
+    file.write_bytes(b"\xef\xbb\xbf" + lines(before) + b"\n" + line + b"\r\n" + lines(after))
+    first, broken, last = read(file)
+    assert (first.id, last.id) == ("0", "1")
+    assert isinstance(broken, Broken)
+    assert broken.reason is reason
+    assert f"line 3 of {file}" in broken.detail
+
+
+@pytest.mark.parametrize("html", [None, "", 5])
+def test_a_line_without_a_page_is_skipped(tmp_path, html):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(lines({"url": "http://a/", "html": html}))
+    assert read(file) == [Skipped(SkipReason.NO_BODY, "the message holds no content", "http://a/")]
+
+
+def test_a_page_within_the_limit_is_read_however_its_line_escapes_it(tmp_path):
+    html = "<p>" + "<" * (MAX_BYTES - 3)
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(lines({"url": "http://a/", "html": html}).replace(b"<", b"\\u003c"))
+    assert [page.html.decode() for page in read(file)] == [html]
+
+
+def test_standard_input_is_lines_of_json(monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(lines(*numbered(2))))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert [page.id for page in read(STANDARD_INPUT)] == ["0", "1"]
+
+
+def archive(count):
+    out = io.BytesIO()
+    for number in range(count):
+        write_warc(RawPage(f"http://example.org/{number}", b"<p>%d" % number), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("crawl.warc.gz", archive(3)),
+        ("crawl.warc", gzip.decompress(archive(3))),
+        ("crawl.warc.gz.open", archive(3)),
+        ("CRAWL.WARC.GZ", archive(3)),
+        ("crawl.warc", archive(3)),
+        ("crawl.warc.xz", lzma.compress(gzip.decompress(archive(3)))),
+    ],
+)
+def test_each_response_of_an_archive_is_a_page(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    assert [page.html for page in read(tmp_path)] == [b"<p>0", b"<p>1", b"<p>2"]
+
+
+def test_a_name_within_a_name_does_not_make_an_archive(tmp_path):
+    (tmp_path / "notes.warc.html").write_text(HTML)
+    assert read(tmp_path)[0].html == HTML.encode()
+
+
+def test_a_compressed_page_is_read(tmp_path):
+    (tmp_path / "a.html.gz").write_bytes(gzip.compress(HTML.encode()))
+    (tmp_path / "b.html.xz").write_bytes(lzma.compress(HTML.encode()))
+    assert [page.html for page in read(tmp_path)] == [HTML.encode()] * 2
+
+
+NOISE = os.urandom(50_000).hex()
+"""What does not compress, so that a file that is cut has pages before the cut."""
+
+
+def noisy(count):
+    return [{**page, "html": NOISE[at * 500 : (at + 1) * 500]} for at, page in enumerate(numbered(count))]
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_a_cut_file_of_lines_gives_the_pages_before_the_cut(tmp_path, suffix):
+    file = tmp_path / f"pages.jsonl{suffix}"
+    data = COMPRESSED[suffix](lines(*noisy(150)))
+    file.write_bytes(data[:-5000])
+    *pages, broken = read(file)
+    assert [page.id for page in pages] == [f"{number}" for number in range(len(pages))]
+    assert len(pages) > 100
+    assert isinstance(broken, Broken)
+    assert str(file) in broken.detail
+
+
+@pytest.mark.parametrize("decompress", [False, True])
+def test_a_cut_archive_gives_the_pages_before_the_cut(tmp_path, decompress):
+    data = gzip.decompress(archive(5)) if decompress else archive(5)
+    (tmp_path / "crawl.warc.gz").write_bytes(data[:-30])
+    *pages, broken = read(tmp_path)
+    assert [page.html for page in pages] == [b"<p>0", b"<p>1", b"<p>2", b"<p>3"]
+    assert isinstance(broken, Broken)
+    assert "crawl.warc.gz" in broken.detail
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl.gz", "crawl.warc.gz", "page.html.gz", "pages.jsonl.xz"])
+def test_a_file_whose_bytes_were_changed_ends_broken(tmp_path, name):
+    good = archive(9) if "warc" in name else COMPRESSED[name[-3:]](lines(*noisy(9)))
+    middle = len(good) // 2
+    (tmp_path / name).write_bytes(good[:middle] + bytes(64) + good[middle + 64 :])
+    last = read(tmp_path)[-1]
+    assert isinstance(last, Broken)
+    assert name in last.detail
+
+
+class Endless(io.RawIOBase):
+    """A stream of one byte value that remembers the most that was asked of it at once."""
+
+    def __init__(self, byte, length):
+        self.byte, self.left, self.largest = byte, length, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        self.largest = max(self.largest, len(buffer))
+        size = min(len(buffer), self.left)
+        buffer[:size] = self.byte * size
+        self.left -= size
+        return size
+
+
+def test_a_line_without_end_is_never_held_whole(monkeypatch):
+    stream = Endless(b"x", 20_000_000)
+
+    class Stdin:
+        buffer = io.BufferedReader(stream)
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    (broken,) = read(STANDARD_INPUT)
+    assert broken.reason is BrokenReason.PAGE_TOO_LARGE
+    assert stream.left == 0
+    assert stream.largest <= 6 * MAX_BYTES + 65_536
+
+
+def test_pages_are_given_while_the_file_is_read(monkeypatch):
+    stream = io.BytesIO(lines(*noisy(1000)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+    pages = read_pages([STANDARD_INPUT], MAX_BYTES)
+    assert next(pages).id == "0"
+    assert stream.tell() < 2000
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.html.gz"])
+def test_a_large_page_is_not_read_beyond_the_limit(tmp_path, name):
+    data = HTML.encode() + b"x" * 20 * MAX_BYTES
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    (broken,) = read(tmp_path)
+    assert broken.reason is BrokenReason.PAGE_TOO_LARGE
+    assert "10,001 bytes" in broken.detail
+
+
+@given(
+    st.binary(max_size=200),
+    st.sampled_from(["a.jsonl", "a.jsonl.gz", "a.warc", "a.warc.gz", "a.html", "a.xz"]),
+)
+def test_whatever_a_file_holds_nothing_is_raised(tmp_path_factory, data, name):
+    directory = Path(tmp_path_factory.mktemp("files"))
+    (directory / name).write_bytes(data)
+    for outcome in read(directory):
+        assert isinstance(outcome, RawPage | Skipped | Broken)
