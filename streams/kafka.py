@@ -28,10 +28,15 @@ from aiokafka.errors import (
 )
 
 from schemas.errors import ConfigurationError, UnavailableError
-from streams.settings import KafkaSettings, TopicSettings
+from streams.settings import KIB, KafkaSettings, TopicSettings
 
-_TOPIC_CONFIG = 1
+_LIMIT = "max.message.bytes"
+_HEADER_BYTES = 64 * KIB
+"""Room for what a dead letter adds to its message."""
+_SET_ON_TOPIC = 1
 """ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
+_Entry = tuple[str, str, bool, int]
+"""A setting as Kafka describes it: name, value, whether it is read-only, its ConfigSource, and more."""
 _REFUSED = (
     ClusterAuthorizationFailedError,
     InvalidConfigurationError,
@@ -53,6 +58,8 @@ class Topic:
     replicas: int
     settings: Mapping[str, str] = field(default_factory=dict)
     """The topic's own settings, where they differ from the brokers'."""
+    max_message_bytes: int | None = field(default=None, compare=False)
+    """The largest record that an existing topic takes; None where that may not be seen."""
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Any]:
@@ -98,16 +105,8 @@ async def describe_topics(settings: KafkaSettings, names: Sequence[str]) -> dict
     async with _open_admin(settings) as admin:
         # A request that names a topic may create it, where brokers allow that; one for all topics cannot.
         found = {topic["topic"]: topic for topic in await admin.describe_topics() if topic["topic"] in names}
-        overrides = await _describe_settings(admin, list(found))
-    return {
-        name: Topic(
-            name,
-            len(topic["partitions"]),
-            min(len(partition["replicas"]) for partition in topic["partitions"]),
-            overrides[name],
-        )
-        for name, topic in found.items()
-    }
+        entries = await _describe_settings(admin, list(found))
+    return {name: _topic(name, topic["partitions"], entries[name]) for name, topic in found.items()}
 
 
 async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tuple[str, ...]:
@@ -148,8 +147,11 @@ async def ensure_topics(settings: KafkaSettings, topics: TopicSettings) -> tuple
     return await create_topics(settings, missing) if missing else ()
 
 
-def missing_topics(topics: TopicSettings, existing: Mapping[str, Topic]) -> list[Topic]:
-    """The topics that a worker still needs: partitioned, replicated and sized like its input.
+def missing_topics(topics: TopicSettings, existing: Mapping[str, Topic], largest: int = 0) -> list[Topic]:
+    """The topics that a worker still needs: partitioned and replicated like its input.
+
+    Dead letters may be larger than any message that the input takes, or `largest` bytes: brokers limit
+    messages as their producers compress them, and dead letters are not compressed.
 
     Raises:
         ConfigurationError: the input topic does not exist.
@@ -157,11 +159,11 @@ def missing_topics(topics: TopicSettings, existing: Mapping[str, Topic]) -> list
     source = existing.get(topics.input)
     if source is None:
         raise ConfigurationError(f"topic {topics.input} does not exist on this cluster")
-    limit = source.settings.get("max.message.bytes")
-    sized = {"max.message.bytes": limit} if limit else {}
+    limits = {_LIMIT: source.settings[_LIMIT]} if _LIMIT in source.settings else {}
+    letter_limits = {_LIMIT: str(max(source.max_message_bytes or 0, largest) + _HEADER_BYTES)}
     wanted = (
-        Topic(topics.output, source.partitions, source.replicas, {"cleanup.policy": "compact", **sized}),
-        Topic(topics.dead_letters, source.partitions, source.replicas, sized),
+        Topic(topics.output, source.partitions, source.replicas, {"cleanup.policy": "compact", **limits}),
+        Topic(topics.dead_letters, source.partitions, source.replicas, letter_limits),
     )
     return [topic for topic in wanted if topic.name not in existing]
 
@@ -198,12 +200,22 @@ async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminCli
         await admin.close()
 
 
-async def _describe_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The settings of topics that are not the brokers' defaults; empty where the user may not see them."""
+async def _describe_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, list[_Entry]]:
+    """Each topic's settings; none where the user may not see them."""
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     responses = await admin.describe_configs(resources) if resources else []
-    settings: dict[str, dict[str, str]] = {name: {} for name in names}
-    for response in responses:
-        for _code, _message, _kind, name, entries in response.resources:
-            settings[name] = {entry[0]: entry[1] for entry in entries if entry[3] == _TOPIC_CONFIG}
-    return settings
+    return {
+        name: entries for response in responses for _code, _error, _kind, name, entries in response.resources
+    }
+
+
+def _topic(name: str, partitions: Sequence[Mapping[str, Any]], entries: Sequence[_Entry]) -> Topic:
+    values = {entry[0]: entry[1] for entry in entries}
+    limit = values.get(_LIMIT)
+    return Topic(
+        name,
+        len(partitions),
+        min(len(partition["replicas"]) for partition in partitions),
+        {entry[0]: entry[1] for entry in entries if entry[3] == _SET_ON_TOPIC},
+        int(limit) if limit else None,
+    )

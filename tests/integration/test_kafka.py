@@ -62,6 +62,7 @@ async def test_a_worker_gets_topics_like_its_input(kafka, fresh):
     made = await describe_topics(kafka, [topics.output, topics.dead_letters])
     assert {topic.partitions for topic in made.values()} == {5}
     assert made[topics.output].settings == {"cleanup.policy": "compact", "max.message.bytes": "5000000"}
+    assert made[topics.dead_letters].settings == {"max.message.bytes": str(5_000_000 + 64 * 1024)}
 
 
 async def test_reads_all_that_a_topic_holds_in_order(kafka, fresh):
