@@ -5,6 +5,7 @@ that declares nothing is looked at for what it could be.
 """
 
 import codecs
+import re
 from dataclasses import dataclass
 
 import chardetng_py  # type: ignore[import-untyped]
@@ -21,6 +22,10 @@ _BYTE_ORDER_MARKS = (
 _NOT_ASCII_COMPATIBLE = {"utf-16be", "utf-16le", "replacement", "iso-2022-jp"}
 _SAMPLE = 1 << 16
 """Bytes that detection looks at, from shortly before the first one that is not ASCII."""
+_UTF16_MARKUP = re.compile(rb"(?P<le>(?:[\t\n\f\r ]\0)*<\0)|(?P<be>(?:\0[\t\n\f\r ])*\0<)")
+_CODECS = {"gbk": "gb18030", "euc-jp": "euc_jp", "iso-2022-jp": "iso2022_jp_ext"}
+"""Python's codecs that come nearer to the standard's decoders than those of the same name."""
+_NEC_ROWS = "dehusk-nec-rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,10 @@ def _decode(body: bytes, name: str) -> DecodedText:
         return DecodedText(body, name)
     if name == "replacement":
         return DecodedText("\ufffd".encode(), name)
-    text, _ = webencodings.decode(body, name, "replace")
+    if name in _CODECS:
+        text = body.decode(_CODECS[name], _NEC_ROWS if name == "euc-jp" else "replace")
+    else:
+        text, _ = webencodings.decode(body, name, "replace")
     return DecodedText(encode_text(text), name)
 
 
@@ -80,10 +88,36 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _detect(body: bytes) -> str:
-    """What a page that declares nothing could be: UTF-8 where it is valid, else what Firefox would take."""
+    """What a page could be that declares nothing at its start.
+
+    UTF-16 where its markup is, UTF-8 where it is valid, else what a `<meta>` further on declares (a parser
+    that comes upon it begins again), else what Firefox would take.
+    """
+    if utf16 := _UTF16_MARKUP.match(body):
+        return "utf-16le" if utf16["le"] else "utf-16be"
     try:
         body.decode()
     except UnicodeDecodeError as error:
         start = max(0, error.start - _SAMPLE // 8)
-        return encoding_of(chardetng_py.detect(body[start : start + _SAMPLE])) or _FALLBACK
+        return (
+            prescan(body, _SAMPLE)
+            or encoding_of(chardetng_py.detect(body[start : start + _SAMPLE]))
+            or _FALLBACK
+        )
     return "utf-8"
+
+
+def _read_nec_rows(error: UnicodeError) -> tuple[str, int]:
+    """Characters such as ①, which the standard has in EUC-JP and Python in Shift_JIS alone."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    pair = error.object[error.start : error.start + 2]
+    if len(pair) < 2 or not all(0xA1 <= byte <= 0xFE for byte in pair):
+        return "\ufffd", error.end
+    row, cell = pair[0] - 0x80, pair[1] - 0x80
+    lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)
+    trail = cell + 0x1F + (cell >= 0x60) if row % 2 else cell + 0x7E
+    return bytes((lead, trail)).decode("cp932", "replace"), error.start + 2
+
+
+codecs.register_error(_NEC_ROWS, _read_nec_rows)

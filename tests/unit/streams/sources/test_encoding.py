@@ -22,7 +22,16 @@ PRESCANNED = [
     (b"<meta charset=x-user-defined>", "windows-1252"),
     (b"<meta charset=iso-8859-1>", "windows-1252"),
     (b"<meta charset", None),
-    (b"<meta charset='koi8-r", "koi8-r"),
+    (b"<meta charset='koi8-r", None),
+    (b"<meta charset=koi8-r", None),
+    (b" " * 1001 + b"<meta charset=iso-8859-15>", None),
+    (b'<meta content="charset; charset=koi8-r" http-equiv=content-type>', "koi8-r"),
+    (b"<meta content='charset=\"koi8-r' http-equiv=content-type>", None),
+    (b"<meta charset=nonsense http-equiv=content-type content='charset=koi8-r'>", None),
+    (b"<a b='><meta charset=koi8-r>'><meta charset=big5>", "big5"),
+    (b"<?xml version='1.0' encoding='windows-1251'?><html>", "windows-1251"),
+    (b"<?xml version='1.0' encoding='utf-16'?><html>", "utf-8"),
+    (b"<?xml version='1.0' encoding='koi8-r'?><meta charset=big5>", "big5"),
     (b" " * 1024 + b"<meta charset=koi8-r>", None),
 ]
 
@@ -46,6 +55,35 @@ def test_labels_are_the_standards():
     assert decode_html(b"\x80", "latin1") == DecodedText("€".encode(), "windows-1252")
     assert decode_html(b"\xa4\xa2", "x-sjis").encoding == "shift_jis"
     assert decode_html(b"\xc4\xe3", " GB2312 ") == DecodedText("你".encode(), "gbk")
+
+
+@pytest.mark.parametrize(
+    ("body", "label", "text"),
+    [
+        (b"\x90\x30\x81\x30", "gbk", "\U00010000"),
+        (b"\x82\xa0\x87\x40", "shift_jis", "あ①"),
+        (b"\xa4\xa2\xad\xa1\xad\xea", "euc-jp", "あ①㈱"),
+        (b"\xa4<p>\xff", "euc-jp", "\ufffd<p>\ufffd"),
+        (b"\x81<p>", "shift_jis", "\ufffd<p>"),
+        (b'\x1b$B$"\x1b(Ba', "iso-2022-jp", "あa"),
+        (b"\xa4\xa4\x87\x40", "big5", "中䏰"),
+        (b"\x80<p>", "x-user-defined", "\uf780<p>"),
+    ],
+)
+def test_legacy_encodings_are_decoded_as_the_standard_decodes_them(body, label, text):
+    assert decode_html(body, label).html.decode() == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_known_by_its_markup(encoding):
+    decoded = decode_html("\n <!DOCTYPE html><p>é".encode(encoding))
+    assert decoded == DecodedText("\n <!DOCTYPE html><p>é".encode(), encoding.replace("16-", "16"))
+
+
+def test_a_declaration_further_on_counts_where_the_page_is_not_in_utf8():
+    late = b"<html>" + b" " * 1500 + b"<meta charset=koi8-r>"
+    assert decode_html(late + b"\xcf").encoding == "koi8-r"
+    assert decode_html(late + "é".encode()).encoding == "utf-8"
 
 
 def test_an_unknown_label_leaves_the_page_to_say():
