@@ -30,11 +30,13 @@ def kafka_jars(cache: Path) -> Path:
         ConfigurationError: the package jgo, which fetches them, is not installed.
         UnavailableError: Maven Central could not be reached, or gave other versions than Kafka's.
     """
-    cache.mkdir(parents=True, exist_ok=True)
     complete = cache / f"kafka-{KAFKA_VERSION}"
+    if complete.exists():
+        return complete
+    cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not complete.exists():
+        if not complete.exists():  # another stack may have fetched them meanwhile
             partial = cache / f"{complete.name}.partial"
             shutil.rmtree(partial, ignore_errors=True)
             _fetch(partial)
