@@ -40,7 +40,7 @@ def windows(page: EncodedPage) -> list[Window]:
     block = taken = 0
     while block < len(page):
         last = min(block + WINDOW_BLOCKS, int(np.searchsorted(ends, taken + WINDOW_IDS, side="right")))
-        upto = int(ends[last - 1])
+        upto = int(ends[last - 1]) if last < len(page) else len(page.ids)
         cut.append(Window(page.ids[taken:upto], page.block_lengths[block:last]))
         block, taken = last, upto
     return cut

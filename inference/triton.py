@@ -49,14 +49,16 @@ class TritonLabeler:
         self._version = version
         self._timeout = timeout
         self._connection: InferenceServerClient | None = None
-        self._served: str | None = None
-        """The version whose signature was checked last."""
+        self._served = ""
+        """The version that Triton served when the signature was last checked."""
+        self._checked: set[str] = set()
         self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
         """One answer per page, in order; nothing is left in flight when one page's request fails."""
-        served = self._served or await self._check()
-        answers = await asyncio.gather(*(self._label(page, served) for page in pages), return_exceptions=True)
+        if not self._checked:
+            await self._check()
+        answers = await asyncio.gather(*map(self._label, pages), return_exceptions=True)
         return [_raised(answer) for answer in answers]
 
     async def close(self) -> None:
@@ -65,15 +67,14 @@ class TritonLabeler:
             await self._connection.close()
             self._connection = None
 
-    async def _label(self, page: EncodedPage, served: str) -> Labels | Broken:
-        cut = windows(page)
+    async def _label(self, page: EncodedPage) -> Labels | Broken:
         try:
-            answers = [await self._infer(window) for window in cut]
+            answers = [await self._infer(window) for window in windows(page)]
         except PageError as error:
             return Broken(error.reason, str(error))
-        versions = {version for _, version in answers} or {served}
-        if len(versions) > 1:  # the model was swapped while the page was read
-            return await self._label(page, served)
+        versions = {version for _, version in answers} or {self._served}
+        if len(versions) > 1:  # the model was swapped between two windows of the page
+            return await self._label(page)
         (version,) = versions
         return join(page, [values for values, _ in answers], ModelVersion(self._model, version), "triton")
 
@@ -87,8 +88,9 @@ class TritonLabeler:
                 )
             )
         version = result.get_response().model_version
-        if version != self._served:
-            await self._check(version)
+        if version not in self._checked:
+            await self._check()
+            self._checked.add(version)
         values: Floats | None = result.as_numpy(PROBABILITIES.name)
         if values is None:
             raise PageError(BrokenReason.REJECTED_BY_MODEL, f"no tensor {PROBABILITIES.name!r} in the answer")
@@ -100,18 +102,16 @@ class TritonLabeler:
             self._connection = InferenceServerClient(self._address, channel_args=_CHANNEL)
         return self._connection
 
-    async def _check(self, version: str = "") -> str:
-        """The version that answers, once it has shown to read and give the tensors of the signature.
+    async def _check(self) -> None:
+        """See that the model served now reads and gives the tensors of the signature.
 
         Raises:
             ConfigurationError: its tensors are others.
         """
-        which = {"model_name": self._model, "model_version": version or self._version}
+        which = {"model_name": self._model, "model_version": self._version, "client_timeout": self._timeout}
         try:
-            metadata = await self._call(
-                self._client.get_model_metadata(**which, client_timeout=self._timeout)
-            )
-            config = await self._call(self._client.get_model_config(**which, client_timeout=self._timeout))
+            metadata = await self._call(self._client.get_model_metadata(**which))
+            config = await self._call(self._client.get_model_config(**which))
         except PageError as error:
             raise ConfigurationError(str(error)) from error
         tensors = {Tensor(each.name, each.datatype) for each in (*metadata.inputs, *metadata.outputs)}
@@ -121,8 +121,8 @@ class TritonLabeler:
                 f"model {self._model!r} at {self._address} declares the signature {declared!r} and has the"
                 f" tensors {sorted(tensor.name for tensor in tensors)}; this worker speaks {SIGNATURE!r}"
             )
-        self._served = version or self._version or max(metadata.versions, key=int)
-        return self._served
+        self._served = self._version or max(metadata.versions, key=int)
+        self._checked.add(self._served)
 
     async def _call(self, call: Awaitable[Answer]) -> Answer:
         try:
@@ -131,7 +131,7 @@ class TritonLabeler:
             raise self._translated(error) from error
 
     def _translated(self, error: InferenceServerException) -> DehuskError:
-        """What a refusal means: the model is not there, the request is wrong, or Triton cannot serve it now."""
+        """What a refusal means: no such model, a wrong request, or a Triton that cannot serve it now."""
         message = f"Triton at {self._address}: {error.message()}"
         match error.status():
             case "StatusCode.NOT_FOUND":

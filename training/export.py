@@ -82,8 +82,8 @@ def build_model(weights: Weights, vocabulary: Vocabulary, properties: dict[str, 
     graph = Graph()
     batch = _batch(graph, vocabulary.hash_table())
     padded = _padded(graph, batch, _block_vectors(graph, batch, weights))
-    for layer in weights.layers:
-        padded = _lstm(graph, padded, layer)
+    for number, layer in enumerate(weights.layers):
+        padded = _lstm(graph, padded, layer, f"lstm_{number}")
     _probabilities(graph, batch, padded, weights)
     return graph.model(
         {tensor.name: tensor.data_type for tensor in (*REQUEST, *COUNTS)},
@@ -164,9 +164,11 @@ def _block_vectors(graph: Graph, batch: _Batch, weights: Weights) -> str:
     counts = graph.add("ScatterElements", zeros, cell, ones, axis=0, reduction="add")
     shape = graph.add("Concat", graph.constant([-1]), columns, axis=0)
     dense = graph.add(
-        "MatMul", graph.add("Reshape", counts, shape), graph.constant(weights.embeddings, np.float32)
+        "MatMul", graph.add("Reshape", counts, shape), _weight(graph, "embeddings", weights.embeddings)
     )
-    return graph.add("Relu", graph.add("Add", dense, graph.constant(weights.embedding_bias, np.float32)))
+    return graph.add(
+        "Relu", graph.add("Add", dense, _weight(graph, "embedding_bias", weights.embedding_bias))
+    )
 
 
 def _padded(graph: Graph, batch: _Batch, vectors: str) -> str:
@@ -180,13 +182,14 @@ def _padded(graph: Graph, batch: _Batch, vectors: str) -> str:
     return graph.add("Reshape", scattered, shape)
 
 
-def _lstm(graph: Graph, sequence: str, layer: LstmLayer) -> str:
+def _lstm(graph: Graph, sequence: str, layer: LstmLayer, name: str) -> str:
     """Both directions of one layer side by side: [longest, pages, 2 × hidden]."""
-    weights = (graph.constant(each, np.float32) for each in (layer.inputs, layer.recurrent, layer.biases))
     states = graph.add(
         "LSTM",
         sequence,
-        *weights,
+        _weight(graph, f"{name}_inputs", layer.inputs),
+        _weight(graph, f"{name}_recurrent", layer.recurrent),
+        _weight(graph, f"{name}_biases", layer.biases),
         BLOCK_COUNTS.name,
         direction="bidirectional",
         hidden_size=layer.hidden,
@@ -199,10 +202,14 @@ def _probabilities(graph: Graph, batch: _Batch, states: str, weights: Weights) -
     """The probability of each block, NaN on rejected pages."""
     logits = graph.add(
         "Add",
-        graph.add("MatMul", states, graph.constant(weights.output, np.float32)),
-        graph.constant(weights.output_bias, np.float32),
+        graph.add("MatMul", states, _weight(graph, "output", weights.output)),
+        _weight(graph, "output_bias", weights.output_bias),
     )
     flat = graph.add("Reshape", graph.add("Sigmoid", logits), graph.constant([-1]))
     ragged = graph.add("Gather", flat, batch.place)
     not_a_number = graph.constant(np.nan, np.float32)
     graph.add("Where", batch.rejected, not_a_number, ragged, output=PROBABILITIES.name)
+
+
+def _weight(graph: Graph, name: str, values: Floats) -> str:
+    return graph.constant(values, np.float32, name)

@@ -31,9 +31,9 @@ class Graph:
         self._nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
         return output
 
-    def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.int64) -> str:
+    def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.int64, name: str = "") -> str:
         """The name of a constant."""
-        name = f"constant_{len(self._constants)}"
+        name = name or f"constant_{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
         return name
 

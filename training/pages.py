@@ -2,7 +2,7 @@
 
 import lzma
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -95,11 +95,12 @@ def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig) -> list[Lab
 
 def training_pages(pages: Iterable[LabeledPage], config: DataConfig) -> list[LabeledPage]:
     """The pages of all other sites whose gold text is there and can be reproduced from their blocks."""
-    return [
-        page
-        for page in pages
-        if any(page.content) and page.oracle >= config.least_oracle and not _is_held_out(page.site, config)
-    ]
+    return [page for page in pages if reliable(page, config) and not _is_held_out(page.site, config)]
+
+
+def reliable(page: LabeledPage, config: DataConfig) -> bool:
+    """Whether a page has a gold text and its blocks can reproduce it."""
+    return any(page.content) and page.oracle >= config.least_oracle
 
 
 def _is_held_out(site: str, config: DataConfig) -> bool:
@@ -114,16 +115,16 @@ def write_pages(file: Path, pages: Iterable[LabeledPage]) -> None:
             lines.write(orjson.dumps(asdict(page), option=orjson.OPT_APPEND_NEWLINE))
 
 
-def read_pages(file: Path) -> Sequence[LabeledPage]:
+def read_pages(file: Path) -> list[LabeledPage]:
     """The labeled pages of a file that `write_pages` wrote."""
     with file.open("rb") as lines:
         return [_page(orjson.loads(line)) for line in lines]
 
 
 def _page(fields: dict[str, Any]) -> LabeledPage:
-    columns = {
+    segmented: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in fields.pop("segmented").items()
     }
     content = tuple(fields.pop("content"))
-    return LabeledPage(segmented=SegmentedPage(**columns), content=content, **fields)
+    return LabeledPage(segmented=SegmentedPage(**segmented), content=content, **fields)

@@ -76,7 +76,7 @@ def _step(run: Run, batch: Sequence[Example], weights: tuple[float, float], rate
     loss.backward()
     nn.utils.clip_grad_norm_(run.network.parameters(), run.config.trainer.gradient_norm)
     run.optimizer.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def _loss(logits: Tensor, content: Tensor, weights: tuple[float, float]) -> Tensor:

@@ -1,0 +1,191 @@
+"""The labeler on the real Triton: the shared one, and one of its own that is swapped and stopped."""
+
+import asyncio
+import re
+import shutil
+import urllib.request
+
+import numpy as np
+import pytest
+from tritonclient.grpc.aio import InferenceServerClient
+
+from inference.batching import WINDOW_BLOCKS
+from inference.onnx import OnnxLabeler
+from inference.repository import DEFAULT_REPOSITORY
+from inference.signature import SIGNATURE
+from inference.triton import TritonLabeler
+from schemas.errors import ConfigurationError, UnavailableError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import EncodedPage, Labels, ModelVersion
+from streams.local.stack import LocalStack
+from training.golden import GOLDEN_FILE, read_golden
+
+GOLDEN = read_golden(DEFAULT_REPOSITORY / "boilernet" / "1" / GOLDEN_FILE)
+KNOWN = np.concatenate([golden.ids for golden in GOLDEN])
+
+
+def page(blocks, seed=0):
+    """A page of the tokens of golden pages."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 30, blocks).astype(np.uint16)
+    counts = np.zeros(blocks, np.uint32)
+    return EncodedPage(random.choice(KNOWN, lengths.sum()), lengths, counts, counts, counts.astype(np.uint64))
+
+
+def inferences(stack):
+    """What Triton counted: requests, and executions of the model."""
+    with urllib.request.urlopen(stack.triton_metrics) as response:
+        metrics = response.read().decode()
+    return tuple(
+        sum(float(value) for value in re.findall(rf"^{name}{{.*}} (\S+)$", metrics, re.MULTILINE))
+        for name in ("nv_inference_count", "nv_inference_exec_count")
+    )
+
+
+@pytest.fixture
+async def labeler(stack):
+    labeler = TritonLabeler(stack.addresses.triton_grpc, "boilernet")
+    yield labeler
+    await labeler.close()
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)
+async def test_triton_answers_as_the_training_framework_did(labeler, golden):
+    (answer,) = await labeler.label([golden.page])
+    assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
+    assert (answer.model, answer.labeler) == (ModelVersion("boilernet", "1"), "triton")
+
+
+async def test_pages_of_several_workers_are_merged_and_each_gets_its_own_answer(stack):
+    workers = [TritonLabeler(stack.addresses.triton_grpc, "boilernet") for _ in range(4)]
+    random = np.random.default_rng(5)
+    pages = [[page(int(random.integers(1, 60)), seed=16 * w + i) for i in range(16)] for w in range(4)]
+    before = inferences(stack)
+    answers = await asyncio.gather(*(worker.label(mine) for worker, mine in zip(workers, pages, strict=True)))
+    count, executions = (after - was for after, was in zip(inferences(stack), before, strict=True))
+    in_process = OnnxLabeler("boilernet")
+    for mine, labels in zip(pages, answers, strict=True):
+        for ours, theirs in zip(labels, await in_process.label(mine), strict=True):
+            assert np.abs(ours.probabilities - theirs.probabilities).max() < 1e-5
+    assert count == 64
+    assert executions < count / 2
+    for worker in workers:
+        await worker.close()
+
+
+async def test_a_page_without_blocks_is_never_sent(labeler, stack):
+    before = inferences(stack)
+    (empty,) = await labeler.label([page(0)])
+    assert len(empty.probabilities) == 0
+    assert empty.model == ModelVersion("boilernet", "1")
+    assert inferences(stack) == before
+
+
+async def test_a_page_of_very_many_blocks_is_labelled_in_windows(labeler):
+    whole = page(WINDOW_BLOCKS + 30)
+    (labels,) = await labeler.label([whole])
+    (in_process,) = await OnnxLabeler("boilernet").label([whole])
+    assert np.abs(labels.probabilities - in_process.probabilities).max() < 1e-5
+
+
+async def test_a_page_whose_lengths_contradict_its_ids_is_rejected_and_its_batch_mates_are_not(labeler):
+    good = [page(30, seed) for seed in range(8)]
+    bad = EncodedPage(good[0].ids[:-1], *(getattr(good[0], name) for name in EncodedPage.__slots__[1:]))
+    *answers, rejected = await labeler.label([*good, bad])
+    assert isinstance(rejected, Broken)
+    assert rejected.reason is BrokenReason.REJECTED_BY_MODEL
+    assert all(isinstance(answer, Labels) for answer in answers)
+
+
+@pytest.mark.parametrize(("model", "version"), [("missing", ""), ("boilernet", "7"), ("boilernet", "newest")])
+async def test_a_model_that_is_not_served_is_a_configuration_error(stack, model, version):
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model, version)
+    with pytest.raises(ConfigurationError, match=stack.addresses.triton_grpc):
+        await labeler.label([page(3)])
+    await labeler.close()
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A Triton of this module's own, and the repository that it serves."""
+    repository = tmp_path_factory.mktemp("models")
+    shutil.copytree(DEFAULT_REPOSITORY / "boilernet", repository / "boilernet")
+    directory = tmp_path_factory.mktemp("own")
+    with LocalStack(directory, repository=repository, parts=("triton",)) as stack:
+        yield stack, repository / "boilernet"
+
+
+async def load(stack, model):
+    client = InferenceServerClient(stack.addresses.triton_grpc)
+    await client.load_model(model.name)
+    await client.close()
+
+
+async def test_a_new_version_takes_over_without_a_failed_page(own):
+    stack, model = own
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
+    answered = []
+    steady = asyncio.Event()
+
+    async def stream(seed):
+        while not answered or answered[-1].model.version == "1":
+            answered.extend(await labeler.label([page(20, seed), page(30, seed)]))
+            if len(answered) >= 20:
+                steady.set()
+
+    streams = [asyncio.create_task(stream(seed)) for seed in range(6)]
+    await steady.wait()
+    shutil.copytree(model / "1", model / "2")
+    await load(stack, model)
+    await asyncio.gather(*streams)
+    assert {answer.model.version for answer in answered} == {"1", "2"}
+    await labeler.close()
+
+
+async def test_a_swap_to_a_model_of_another_signature_stops_the_labeler(own):
+    stack, model = own
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
+    await labeler.label([page(3)])
+    served = (model / "config.pbtxt").read_text()
+    (model / "config.pbtxt").write_text(served.replace(SIGNATURE, "tokens of tomorrow"))
+    shutil.copytree(model / "1", model / "3")
+    await load(stack, model)
+    with pytest.raises(ConfigurationError, match="declares the signature 'tokens of tomorrow'"):
+        await labeler.label([page(3)])
+    await labeler.close()
+    (model / "config.pbtxt").write_text(served)
+    await load(stack, model)
+
+
+async def test_a_triton_that_is_away_is_unavailable_and_found_again(own):
+    stack, model = own
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
+    await labeler.label([page(3)])
+    await asyncio.to_thread(stack.parts["triton"].stop)
+    with pytest.raises(UnavailableError, match=stack.addresses.triton_grpc):
+        await labeler.label([page(3), page(4)])
+    await asyncio.to_thread(stack.parts["triton"].start)
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                (labels,) = await labeler.label([page(3)])
+                break
+            except UnavailableError:
+                await asyncio.sleep(0.1)
+    assert len(labels.probabilities) == 3
+    await labeler.close()
+
+
+async def test_a_triton_that_does_not_answer_in_time_is_unavailable(own):
+    stack, model = own
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
+    await labeler.label([page(3)])
+    stack.parts["triton"].pause()
+    hasty = TritonLabeler(stack.addresses.triton_grpc, model.name, timeout=0.5)
+    try:
+        with pytest.raises(UnavailableError):
+            await hasty.label([page(3)])
+    finally:
+        stack.parts["triton"].resume()
+    await hasty.close()
+    await labeler.close()

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inference.batching import (
+    GROUP_PADDING,
+    GROUP_SIZE,
+    WINDOW_BLOCKS,
+    WINDOW_IDS,
+    groups,
+    join,
+    windows,
+)
+from schemas.outcomes import BrokenReason
+from schemas.pages import EncodedPage, ModelVersion
+
+MODEL = ModelVersion("boilernet", "1")
+
+
+def page(lengths):
+    counts = np.zeros(len(lengths), np.uint32)
+    ids = np.arange(int(np.sum(lengths)), dtype=np.uint32)
+    return EncodedPage(ids, np.array(lengths, np.uint16), counts, counts, counts.astype(np.uint64))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "blocks_per_window"),
+    [
+        ([], []),
+        ([3], [1]),
+        ([1] * WINDOW_BLOCKS, [WINDOW_BLOCKS]),
+        ([2] * (2 * WINDOW_BLOCKS + 1), [WINDOW_BLOCKS, WINDOW_BLOCKS, 1]),
+        ([65535] * 9, [4, 4, 1]),
+        ([6, 65535, 65535, 65535, 65535, 1], [4, 2]),
+    ],
+)
+def test_a_page_is_cut_into_consecutive_windows(lengths, blocks_per_window):
+    whole = page(lengths)
+    cut = windows(whole)
+    assert [len(window) for window in cut] == blocks_per_window
+    assert all(len(window.ids) == window.block_lengths.sum() <= WINDOW_IDS for window in cut)
+    assert np.concatenate([whole.ids[:0], *(window.ids for window in cut)]).tolist() == whole.ids.tolist()
+
+
+@given(st.lists(st.integers(1, 3000), max_size=40))
+def test_groups_hold_each_window_once_are_small_and_little_padded(lengths):
+    grouped = groups(lengths)
+    assert sorted(index for group in grouped for index in group) == list(range(len(lengths)))
+    for group in grouped:
+        sizes = [lengths[index] for index in group]
+        assert len(group) <= GROUP_SIZE
+        assert max(sizes) * len(sizes) <= GROUP_PADDING * sum(sizes)
+
+
+def test_windows_of_the_same_length_fill_their_groups():
+    assert [len(group) for group in groups([7] * 10)] == [4, 4, 2]
+
+
+def test_answers_to_windows_become_the_labels_of_the_page():
+    labels = join(
+        page([1, 1, 1]), [np.array([0.1, 0.9], np.float32), np.array([1.0], np.float32)], MODEL, "onnx"
+    )
+    assert labels.probabilities.tolist() == pytest.approx([0.1, 0.9, 1.0])
+    assert (labels.model, labels.labeler) == (MODEL, "onnx")
+
+
+def test_a_page_without_blocks_gets_empty_labels():
+    assert join(page([]), [], MODEL, "onnx").probabilities.shape == (0,)
+
+
+@pytest.mark.parametrize("answer", [[0.5], [0.5, 0.5, 0.5], [0.5, np.nan], [0.5, 1.5], [-0.1, 0.5]])
+def test_an_answer_that_is_not_a_probability_per_block_is_rejected(answer):
+    broken = join(page([1, 1]), [np.array(answer, np.float32)], MODEL, "triton")
+    assert broken.reason is BrokenReason.REJECTED_BY_MODEL
+    assert "boilernet version 1" in broken.detail

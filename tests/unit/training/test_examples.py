@@ -1,0 +1,69 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from training.config import DEFAULT_CONFIG, read_config
+from training.examples import Example, class_weights, epoch_batches, example
+from training.network import Blocks
+from training.pages import GoldPage, label
+from training.vocabulary import most_frequent
+
+pytestmark = pytest.mark.training
+
+TRAINER = replace(read_config(DEFAULT_CONFIG).trainer, batch_pages=3, crop_blocks=10)
+
+
+def numbered(blocks, first=0):
+    """An example whose block k has k % 3 + 1 rows, all equal to k."""
+    lengths = torch.tensor([block % 3 + 1 for block in range(blocks)])
+    rows = torch.repeat_interleave(torch.arange(blocks), lengths)
+    return Example(Blocks(rows + first, lengths), (torch.arange(blocks) % 2).float())
+
+
+def test_a_page_is_encoded_as_a_worker_encodes_it_with_its_labels():
+    page = label(
+        GoldPage("1", "a.example", "article", "<p>the mill turns</p><div>imprint</div>", "the mill turns"),
+        2 / 3,
+    )
+    vocabulary = most_frequent([page.segmented], tag_limit=9, word_limit=9)
+    made = example(page, vocabulary)
+    names = ["", *vocabulary.tags, *vocabulary.words]
+    assert [names[row] for row in made.blocks.rows] == (
+        [
+            *page.segmented.paths[0].split("/"),
+            "the",
+            "mill",
+            "turns",
+            *page.segmented.paths[1].split("/"),
+            "imprint",
+        ]
+    )
+    assert made.content.tolist() == [1.0, 0.0]
+
+
+def test_a_crop_keeps_the_rows_and_labels_of_its_blocks():
+    crop = numbered(20).crop(5, 4)
+    assert crop.blocks.lengths.tolist() == [3, 1, 2, 3]
+    assert crop.blocks.rows.tolist() == [5, 5, 5, 6, 7, 7, 8, 8, 8]
+    assert crop.content.tolist() == [1, 0, 1, 0]
+
+
+def test_both_classes_weigh_the_same():
+    pages = [Example(numbered(4).blocks, torch.tensor([1.0, 0, 0, 0])), numbered(6)]
+    boilerplate, content = class_weights(pages)
+    assert boilerplate * 6 == pytest.approx(content * 4) == pytest.approx(5)
+
+
+def test_an_epoch_has_every_page_once_long_ones_cropped_in_batches_of_similar_length():
+    pages = [numbered(blocks, first=1000 * blocks) for blocks in (2, 3, 4, 7, 8, 9, 50)]
+    batches = epoch_batches(pages, TRAINER, np.random.default_rng(1))
+    assert sorted(len(page) for batch in batches for page in batch) == [2, 3, 4, 7, 8, 9, 10]
+    assert sorted(len(batch) for batch in batches) == [1, 3, 3]
+    again = epoch_batches(pages, TRAINER, np.random.default_rng(1))
+    other = epoch_batches(pages, TRAINER, np.random.default_rng(2))
+    rows = [
+        [page.blocks.rows.tolist() for batch in each for page in batch] for each in (batches, again, other)
+    ]
+    assert rows[0] == rows[1] != rows[2]

@@ -1,0 +1,56 @@
+from dataclasses import replace
+
+import pytest
+
+from inference.encoding import encode
+from inference.onnx import OnnxLabeler
+from inference.segmentation import segment
+from schemas.errors import ConfigurationError
+from training.checkpoint import new_run
+from training.config import DEFAULT_CONFIG, read_config
+from training.golden import read_golden
+from training.network import weights_of
+from training.publish import labeler_predict, network_predict, publish
+from training.vocabulary import Vocabulary
+
+pytestmark = pytest.mark.training
+
+
+@pytest.fixture
+def run():
+    return new_run(read_config(DEFAULT_CONFIG), Vocabulary(("html", "body", "p"), ("mill", "wheel")))
+
+
+@pytest.fixture
+def pages():
+    return [encode(segment(b"<p>the mill<p>a wheel" * count)) for count in (1, 5, 30)]
+
+
+def test_a_published_version_answers_as_the_network_does(run, pages, tmp_path):
+    difference = publish(run, pages, "# card", tmp_path / "boilernet" / "3")
+    assert difference < 1e-5
+    version = tmp_path / "boilernet" / "3"
+    assert sorted(file.name for file in version.iterdir()) == ["card.md", "golden.json", "model.onnx"]
+    assert (version / "card.md").read_text() == "# card"
+    predict = labeler_predict(OnnxLabeler("boilernet", "3", tmp_path))
+    for golden in read_golden(version / "golden.json"):
+        assert predict(golden.page) == pytest.approx(golden.probabilities, abs=1e-5)
+        assert network_predict(run)(golden.page) == pytest.approx(golden.probabilities, abs=1e-6)
+    assert [each.name for each in tmp_path.iterdir()] == ["boilernet"]
+
+
+def test_a_version_is_never_overwritten(run, pages, tmp_path):
+    (tmp_path / "boilernet" / "1").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match="immutable"):
+        publish(run, pages, "", tmp_path / "boilernet" / "1")
+
+
+def test_a_model_that_answers_otherwise_is_not_published(run, pages, tmp_path, monkeypatch):
+    def altered(network):
+        weights = weights_of(network)
+        return replace(weights, output_bias=weights.output_bias + 0.01)
+
+    monkeypatch.setattr("training.publish.weights_of", altered)
+    with pytest.raises(ConfigurationError, match="differs from the network"):
+        publish(run, pages, "", tmp_path / "boilernet" / "1")
+    assert not list((tmp_path / "boilernet").iterdir())

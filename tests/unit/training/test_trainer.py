@@ -1,0 +1,93 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from schemas.errors import ConfigurationError
+from training import trainer
+from training.checkpoint import load
+from training.config import DEFAULT_CONFIG, NetworkConfig, read_config
+from training.evaluation import evaluate
+from training.pages import GoldPage, held_out_pages, label
+from training.publish import network_predict
+from training.trainer import train
+
+pytestmark = pytest.mark.training
+
+
+@pytest.fixture(scope="module")
+def config():
+    default = read_config(DEFAULT_CONFIG)
+    return replace(
+        default,
+        network=NetworkConfig(tags=10, words=50, dense=16, hidden=8, layers=2, dropout=0.1),
+        trainer=replace(
+            default.trainer, epochs=6, batch_pages=4, learning_rate=0.03, warmup_steps=5, threads=1
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def pages():
+    html = "<nav>home news sport</nav>{}<footer>all rights reserved</footer>"
+    texts = [f"<p>the mill turned {number} times</p>" * (number % 4 + 1) for number in range(80)]
+    return [
+        label(
+            GoldPage(
+                str(i),
+                f"site{i}.example",
+                "article",
+                html.format(text),
+                text.replace("<p>", " ").replace("</p>", " "),
+            ),
+            2 / 3,
+        )
+        for i, text in enumerate(texts)
+    ]
+
+
+def weights(run):
+    return {name: value.clone() for name, value in run.network.state_dict().items()}
+
+
+def test_a_network_learns_what_tells_content_from_boilerplate(config, pages, tmp_path):
+    run = train(pages, config, tmp_path / "checkpoint.pt")
+    scores = evaluate(held_out_pages(pages, config.data), network_predict(run), config.data)
+    assert scores[0].f1 > 0.99 > scores[0].everything
+    assert run.epochs == 6
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(config, pages, tmp_path):
+    short = replace(config, trainer=replace(config.trainer, epochs=1))
+    other = replace(short, trainer=replace(short.trainer, seed=2))
+    first, second, third = (
+        weights(train(pages, each, tmp_path / f"{number}.pt"))
+        for number, each in enumerate((short, short, other))
+    )
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["output.weight"], third["output.weight"])
+
+
+def test_an_interrupted_run_goes_on_to_the_same_weights(config, pages, tmp_path, monkeypatch):
+    whole = weights(train(pages, config, tmp_path / "whole.pt"))
+    epoch = trainer._epoch
+
+    def interrupted(run, number, *rest):
+        if number == 3:
+            raise KeyboardInterrupt
+        epoch(run, number, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "_epoch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(pages, config, tmp_path / "resumed.pt")
+    assert load(tmp_path / "resumed.pt").epochs == 3
+    resumed = weights(train(pages, config, tmp_path / "resumed.pt"))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+def test_a_checkpoint_of_another_configuration_is_not_gone_on_with(config, pages, tmp_path):
+    short = replace(config, trainer=replace(config.trainer, epochs=1))
+    train(pages, short, tmp_path / "checkpoint.pt")
+    with pytest.raises(ConfigurationError, match="another configuration"):
+        train(pages, config, tmp_path / "checkpoint.pt")

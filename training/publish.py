@@ -1,0 +1,87 @@
+"""A trained network as a version of the model repository, with its card; checked before it appears."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from inference.onnx import OnnxLabeler
+from inference.repository import MODEL_FILE
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage
+from training.checkpoint import Run
+from training.evaluation import Predict
+from training.export import build_model
+from training.golden import GOLDEN_FILE, golden_answers, write_golden
+from training.network import Blocks, weights_of
+
+LARGEST_DIFFERENCE = 1e-5
+"""By how much the exported model's probabilities may differ from the network's."""
+CARD_FILE = "card.md"
+
+
+def network_predict(run: Run) -> Predict:
+    """The network itself, in the training framework."""
+    run.network.eval()
+
+    def predict(page: EncodedPage) -> npt.NDArray[np.float32]:
+        rows = torch.from_numpy(run.vocabulary.rows(page.ids))
+        lengths = torch.from_numpy(page.block_lengths.astype(np.int64))
+        with torch.inference_mode():
+            probabilities: npt.NDArray[np.float32] = torch.sigmoid(
+                run.network([Blocks(rows, lengths)])
+            ).numpy()
+        return probabilities
+
+    return predict
+
+
+def labeler_predict(labeler: OnnxLabeler) -> Predict:
+    """A version of the model repository, on ONNX Runtime."""
+
+    def predict(page: EncodedPage) -> npt.NDArray[np.float32]:
+        (labels,) = asyncio.run(labeler.label([page]))
+        if isinstance(labels, Broken):
+            raise ConfigurationError(labels.detail)
+        return labels.probabilities
+
+    return predict
+
+
+def publish(run: Run, pages: Sequence[EncodedPage], card: str, directory: Path) -> float:
+    """Write a version's directory; the largest difference from the network's probabilities on the pages.
+
+    Raises:
+        ConfigurationError: the version is there already, or the exported model gives other answers.
+    """
+    if directory.exists():
+        raise ConfigurationError(f"{directory} exists, and versions are immutable; name the next version")
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory.parent.parent, prefix=".publish-") as scratch:
+        staged = Path(scratch, directory.parent.name, directory.name)
+        staged.mkdir(parents=True)
+        model = build_model(weights_of(run.network), run.vocabulary, {"card": card})
+        (staged / MODEL_FILE).write_bytes(model.SerializeToString())
+        (staged / CARD_FILE).write_text(card, encoding="utf-8")
+        write_golden(staged / GOLDEN_FILE, golden_answers(network_predict(run)))
+        difference = _difference(run, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
+        if not difference <= LARGEST_DIFFERENCE:
+            raise ConfigurationError(f"the exported model differs from the network by {difference:.1e}")
+        staged.rename(directory)
+    return difference
+
+
+def _difference(run: Run, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
+    """The largest difference over all blocks, the exported model reading the pages in batches."""
+    network = network_predict(run)
+    answers = asyncio.run(labeler.label(pages))
+    differences = [
+        np.abs(network(page) - answer.probabilities).max() if not isinstance(answer, Broken) else np.inf
+        for page, answer in zip(pages, answers, strict=True)
+    ]
+    return float(max(differences))
