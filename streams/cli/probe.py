@@ -1,0 +1,178 @@
+"""`dehusk probe`: a look at a topic before a worker is attached to it."""
+
+import asyncio
+import shlex
+from collections import Counter
+from dataclasses import asdict
+from statistics import median
+from typing import Any
+
+import click
+import orjson
+from click.core import ParameterSource
+from rich.filesize import decimal
+from rich.table import Table
+
+from streams.cli.options import kafka_options, source_options
+from streams.cli.terminal import plain_console, printable
+from streams.kafka import create_command
+from streams.probing import Probe, probe
+from streams.settings import KafkaSettings, PageLimits, TopicSettings
+from streams.sources.registry import SourceSettings
+
+_TOPICS = TopicSettings()
+_OF_PROBE_ALONE = {"topic", "source", "sample", "as_json", "sasl_password"}
+
+
+@click.command(
+    name="probe",
+    epilog="""\b
+Examples:
+  dehusk probe raw-pages --brokers kafka-1:9092
+  dehusk probe raw-pages --sample 1000 --json | jq .formats
+  dehusk probe raw-pages --source json --field url=link --field html=page.body""",
+)
+@click.argument("topic")
+@kafka_options
+@source_options
+@click.option(
+    "--output",
+    metavar="TOPIC",
+    default=_TOPICS.output,
+    show_default=True,
+    show_envvar=True,
+    help="Where the worker is to write cleaned documents.",
+)
+@click.option(
+    "--dead-letters",
+    metavar="TOPIC",
+    default=_TOPICS.dead_letters,
+    show_default=True,
+    show_envvar=True,
+    help="Where the worker is to write what cannot be cleaned.",
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How many messages to look at: the newest of each partition.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+def command(
+    *,
+    topic: str,
+    kafka: KafkaSettings,
+    source: str,
+    source_settings: SourceSettings,
+    output: str,
+    dead_letters: str,
+    sample: int,
+    as_json: bool,
+) -> None:
+    """Look at a topic before attaching to it.
+
+    Reads a sample without joining a consumer group and without committing anything, and decodes and
+    segments it as a worker would: which crawler's format each message is, its URL, encoding and size, what
+    would be skipped or become a dead letter, and why. Ends with the commands that create the missing topics
+    and start the worker.
+    """
+    topics = TopicSettings(topic, output, dead_letters)
+    limits = PageLimits(source_settings.max_bytes)
+    found = asyncio.run(probe(kafka, topics, source, source_settings, sample=sample, limits=limits))
+    creating = [create_command(kafka, missing) for missing in found.missing]
+    worker = _worker_command(click.get_current_context(), found)
+    if as_json:
+        click.echo(orjson.dumps({**_fields(found), "create": creating, "worker": worker}))
+    else:
+        _show(found, creating, worker)
+
+
+def _worker_command(context: click.Context, found: Probe) -> str:
+    """The worker's command line: what was given to this command, and the format if there is but one."""
+    words = ["dehusk", "worker", "--input", found.topic.name]
+    formats = {message.format for message in found.messages if message.format}
+    chosen = context.params["source"]
+    if chosen != "auto" or len(formats) == 1:
+        words += ["--source", chosen if chosen != "auto" else formats.pop()]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in _OF_PROBE_ALONE and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            value = context.params[name]
+            for one in value if parameter.multiple else [value]:
+                words += [parameter.opts[0], str(one)]
+    password = "DEHUSK_WORKER_SASL_PASSWORD=… " if context.params["sasl_password"] else ""
+    return password + shlex.join(words)
+
+
+def _fields(found: Probe) -> dict[str, Any]:
+    return {
+        "topic": {
+            "name": found.topic.name,
+            "partitions": found.topic.partitions,
+            "replicas": found.topic.replicas,
+            "max_message_bytes": found.topic.max_message_bytes,
+        },
+        "formats": dict(_formats(found)),
+        "outcomes": dict(_outcomes(found)),
+        "messages": [asdict(message) for message in found.messages],
+    }
+
+
+def _formats(found: Probe) -> Counter[str]:
+    return Counter(message.format or "unknown" for message in found.messages)
+
+
+def _outcomes(found: Probe) -> Counter[str]:
+    return Counter(finding.verdict.value for message in found.messages for finding in message.findings)
+
+
+def _show(found: Probe, creating: list[str], worker: str) -> None:
+    console = plain_console()
+    if found.messages:
+        console.print(_messages_table(found))
+    console.print(_summary(found))
+    if creating:
+        console.print("\nTopics to create:")
+        for line in creating:
+            console.print(f"  {line}", soft_wrap=True)
+    console.print("\nThe worker for this topic:")
+    console.print(f"  {printable(worker)}", soft_wrap=True)
+    console.print(
+        "\nAdd --redis URL and --triton HOST:PORT where they do not run on its machine; "
+        "--labeler onnx needs no Triton."
+    )
+
+
+def _messages_table(found: Probe) -> Table:
+    columns = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
+    table = Table(*columns, box=None, padding=(0, 2, 0, 0))
+    for message in found.messages:
+        for finding in message.findings:
+            blocks = "" if finding.blocks is None else str(finding.blocks)
+            table.add_row(
+                f"{message.partition}/{message.offset}",
+                message.format or "unknown",
+                decimal(message.bytes),
+                finding.verdict.value,
+                finding.encoding or "",
+                blocks,
+                printable(finding.url or ""),
+                printable(finding.why or ""),
+            )
+    return table
+
+
+def _summary(found: Probe) -> str:
+    """What the sample holds, a line each: topic, formats, outcomes, sizes."""
+    topic = found.topic
+    lines = [f"\n{topic.name}: {topic.partitions} partitions, {topic.replicas} replicas"]
+    if not found.messages:
+        return lines[0] + ", no messages yet: nothing is known of its format"
+    sizes = [message.bytes for message in found.messages]
+    lines.append(
+        f"{len(sizes):,} messages: {decimal(int(median(sizes)))} in the middle, {decimal(max(sizes))} at most"
+    )
+    lines += [f"{count:,} {name}" for name, count in _formats(found).most_common()]
+    lines += [f"{count:,} would become: {outcome}" for outcome, count in _outcomes(found).most_common()]
+    return "\n".join(lines)

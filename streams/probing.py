@@ -1,0 +1,139 @@
+"""What a worker would make of a topic, found out without touching it."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from inference.cleaning import PreparedPage
+from schemas.errors import UnavailableError
+from schemas.outcomes import Broken, Skipped, Tombstone
+from schemas.pages import Message, RawPage
+from streams.consuming import read
+from streams.isolation import open_pool
+from streams.kafka import Topic, describe_topics, missing_topics
+from streams.settings import KafkaSettings, PageLimits, TopicSettings
+from streams.sources.registry import FORMATS, SourceSettings, open_source
+from streams.sources.source import Source
+from streams.worker.preparation import Outcome, Postponed
+
+
+class Verdict(StrEnum):
+    """What a message, or one page of it, would become."""
+
+    PAGE = "page"
+    SKIPPED = "skipped"
+    DEAD_LETTER = "dead letter"
+    TOMBSTONE = "tombstone"
+    WAITS = "waits"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What would become of one page of a message."""
+
+    verdict: Verdict
+    why: str | None = None
+    """The reason and the detail, where it would not be cleaned."""
+    url: str | None = None
+    encoding: str | None = None
+    """The WHATWG name of the encoding that the page was decoded from."""
+    html_bytes: int | None = None
+    blocks: int | None = None
+    """Text blocks that segmentation finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedMessage:
+    """One message of the sample."""
+
+    partition: int
+    offset: int
+    bytes: int
+    format: str | None
+    """The crawler format that recognises it; None where none does."""
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A sample of a topic, and what a worker on it would still need."""
+
+    topic: Topic
+    messages: tuple[ProbedMessage, ...]
+    missing: tuple[Topic, ...]
+    """The output and dead-letter topics that do not exist yet."""
+
+
+async def probe(
+    kafka: KafkaSettings,
+    topics: TopicSettings,
+    source: str,
+    source_settings: SourceSettings,
+    *,
+    sample: int,
+    limits: PageLimits,
+) -> Probe:
+    """Reads the newest messages of the input topic, in no group, and prepares them as a worker would.
+
+    Raises:
+        ConfigurationError: the topic does not exist or may not be read, or the source's settings do not fit.
+        UnavailableError: the brokers do not answer.
+    """
+    prober = _Prober(source, source_settings)
+    probed = []
+    async with open_pool(partial(open_source, source, source_settings), 1, limits) as pool:
+        async for message, _ in read(kafka, topics.input, newest=sample):
+            (outcomes,) = await pool.prepare([message])
+            probed.append(prober.probed(message, outcomes))
+    existing = await describe_topics(kafka, [topics.input, topics.output, topics.dead_letters])
+    largest = max((message.bytes for message in probed), default=0)
+    missing = tuple(missing_topics(topics, existing, largest))
+    probed.sort(key=lambda message: (message.partition, message.offset))
+    return Probe(existing[topics.input], tuple(probed), missing)
+
+
+class _Prober:
+    """Tells of a message what its outcomes do not: its format and its encodings."""
+
+    def __init__(self, source: str, settings: SourceSettings) -> None:
+        self._source = open_source(source, settings)
+        names = FORMATS if source == "auto" else (source,)
+        self._formats: list[Source] = [open_source(name, settings) for name in names]
+
+    def probed(self, message: Message, outcomes: tuple[Outcome, ...] | Postponed) -> ProbedMessage:
+        findings = tuple(self._findings(message, outcomes))
+        size = len(message.key or b"") + len(message.value or b"")
+        return ProbedMessage(message.partition, message.offset, size, self._format(message), findings)
+
+    def _findings(self, message: Message, outcomes: tuple[Outcome, ...] | Postponed) -> Iterator[Finding]:
+        if isinstance(outcomes, Postponed):
+            yield Finding(Verdict.WAITS, outcomes.detail)
+            return
+        prepared = any(isinstance(outcome, PreparedPage) for outcome in outcomes)
+        pages = self._source.decode(message) if prepared else ()
+        for place, outcome in enumerate(outcomes):
+            page = pages[place] if place < len(pages) else None
+            yield _finding(outcome, page.encoding if isinstance(page, RawPage) else None)
+
+    def _format(self, message: Message) -> str | None:
+        if message.value is None:
+            return None
+        if len(self._formats) == 1:
+            return self._formats[0].name
+        with suppress(UnavailableError):
+            return next((source.name for source in self._formats if source.recognises(message)), None)
+        return None
+
+
+def _finding(outcome: Outcome, encoding: str | None) -> Finding:
+    match outcome:
+        case PreparedPage(identity, segmented):
+            return Finding(Verdict.PAGE, None, identity.url, encoding, identity.raw_length, len(segmented))
+        case Tombstone():
+            return Finding(Verdict.TOMBSTONE)
+        case Skipped(reason, detail, url):
+            return Finding(Verdict.SKIPPED, f"{reason}: {detail}", url)
+        case Broken(reason, detail, url):
+            return Finding(Verdict.DEAD_LETTER, f"{reason}: {detail}", url)
