@@ -30,8 +30,8 @@ _KINDS = {
     **dict.fromkeys(
         """
         annotation annotation-xml applet area audio base canvas col colgroup datalist desc embed frame
-        frameset head iframe link meta meter noembed noframes object param progress rp script source style svg template
-        title track video
+        frameset head iframe link meta meter noembed noframes object param progress rp script source style svg
+        template title track video
         """.split(),
         SKIPPED,
     ),

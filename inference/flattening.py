@@ -45,9 +45,11 @@ _FOREIGN = frozenset((b"svg", b"math"))
 _SCOPES = frozenset(b"applet marquee object table template button".split()) | _FOREIGN
 """Elements that an end tag does not reach out of."""
 _SPECIAL = _SCOPES | frozenset(
-    b"address article aside blockquote body center details dialog dir div dl fieldset figcaption figure footer "
-    b"form h1 h2 h3 h4 h5 h6 header hgroup html listing main menu nav ol pre search section select summary "
-    b"ul".split()
+    b"""
+    address article aside blockquote body center details dialog dir div dl fieldset figcaption figure footer
+    form h1 h2 h3 h4 h5 h6 header hgroup html listing main menu nav ol pre search section select
+    summary ul
+    """.split()
 )
 """Elements that the end tag of an ordinary element does not end."""
 

@@ -33,7 +33,8 @@ def classify(page: EncodedPage) -> npt.NDArray[np.bool_]:
     after_text = (words > 16) | (next_words > 15) | (previous_words > 4)
     after_links = (words > 40) | (next_words > 17)
     content: npt.NDArray[np.bool_] = np.where(previous_density <= 0.555556, after_text, after_links)
-    return content & (density <= 0.333333)
+    content &= density <= 0.333333
+    return content
 
 
 def _previous(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

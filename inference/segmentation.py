@@ -75,7 +75,7 @@ def _parse(html: bytes, *, scripting: bool) -> LexborHTMLParser:
 
 
 def _is_hidden(node: LexborNode) -> bool:
-    """Whether an element that matches `_HIDDEN` is hidden; a page that hides itself shows itself by script."""
+    """Whether a match of `_HIDDEN` is hidden; a page that hides itself shows itself by script."""
     if node.tag in ("html", "body"):
         return False
     attributes = node.attributes

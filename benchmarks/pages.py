@@ -1,0 +1,35 @@
+"""The pages that the benchmarks measure on: JSON lines with `html` and `url`."""
+
+import json
+import lzma
+import re
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from selectolax.lexbor import LexborHTMLParser
+
+_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it was crawled."""
+
+    url: str
+    html: bytes
+
+
+def load_pages(path: Path, every: int = 1) -> list[Page]:
+    """Every n-th page of a JSON lines file, which may be xz-compressed."""
+    open_lines = lzma.open if path.suffix == ".xz" else open
+    with open_lines(path, "rt", encoding="utf-8") as lines:
+        rows = map(json.loads, islice(lines, 0, None, every))
+        return [Page(row["url"] or "", row["html"].encode("utf-8", "replace")) for row in rows]
+
+
+def stripped(page: Page) -> Page:
+    """The page without scripts, styles, comments, `<noscript>` and drawings, as many data sets have it."""
+    document = LexborHTMLParser(page.html)
+    document.strip_tags(["script", "style", "noscript", "svg"], recursive=True)
+    return Page(page.url, _COMMENT.sub("", document.html or "").encode("utf-8", "replace"))

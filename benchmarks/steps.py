@@ -1,0 +1,88 @@
+"""The steps of a page before the model, beside the bare parse and other extractors, in CPU time."""
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import trafilatura
+from resiliparse.extract.html2text import extract_plain_text
+from selectolax.lexbor import LexborHTMLParser
+
+from benchmarks.pages import Page, load_pages, stripped
+from inference.encoding import encode
+from inference.segmentation import segment
+
+_ROUNDS = 3
+_SLOW_EVERY = 10
+"""Trafilatura is measured on every tenth of the pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something done to one page."""
+
+    name: str
+    do: Callable[[bytes], object]
+    every: int = 1
+
+
+STEPS = (
+    Step("bare parse (selectolax)", LexborHTMLParser),
+    Step("decode + segment", lambda html: segment(html.decode().encode())),
+    Step("decode + segment + encode", lambda html: encode(segment(html.decode().encode()))),
+    Step("resiliparse main content", lambda html: extract_plain_text(html.decode(), main_content=True)),
+    Step(f"trafilatura (every {_SLOW_EVERY}th page)", trafilatura.extract, _SLOW_EVERY),
+)
+
+
+def measure(pages: Sequence[Page], rounds: int = _ROUNDS) -> dict[str, float]:
+    """Milliseconds of CPU time per page of each step: the best of some rounds, taken in turn."""
+    best = {step.name: float("inf") for step in STEPS}
+    for _ in range(rounds):
+        for step in STEPS:
+            best[step.name] = min(best[step.name], _milliseconds(step, pages[:: step.every]))
+    return best
+
+
+def _milliseconds(step: Step, pages: Sequence[Page]) -> float:
+    started = time.process_time()
+    for page in pages:
+        step.do(page.html)
+    return (time.process_time() - started) * 1000 / len(pages)
+
+
+def report(title: str, pages: Sequence[Page], times: dict[str, float]) -> str:
+    """The times as a table, with ratios to the bare parse and to resiliparse."""
+    size = sum(len(page.html) for page in pages) / len(pages) / 1000
+    parse, peer = times[STEPS[0].name], times[STEPS[3].name]
+    lines = [
+        f"{title}: {len(pages)} pages, {size:.0f} KB on average",
+        f"{'':32}  ms/page  x parse  x resiliparse",
+    ]
+    lines += [f"{name:32} {ms:8.2f} {ms / parse:8.2f} {ms / peer:14.2f}" for name, ms in times.items()]
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option(
+    "--pages",
+    "path",
+    type=click.Path(path_type=Path, exists=True),
+    required=True,
+    help="JSON lines with html and url.",
+)
+@click.option("--every", default=4, show_default=True, help="Take every n-th page.")
+@click.option("--rounds", default=_ROUNDS, show_default=True, help="Measure so often and take the best.")
+def main(path: Path, every: int, rounds: int) -> None:
+    """Measure the steps of a page, as crawled and without scripts."""
+    warnings.simplefilter("ignore")
+    crawled = load_pages(path, every)
+    for title, pages in (("as crawled", crawled), ("without scripts", [stripped(page) for page in crawled])):
+        click.echo(report(title, pages, measure(pages, rounds)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
