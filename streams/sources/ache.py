@@ -11,7 +11,7 @@ import orjson
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
-from streams.sources.cdr import cdr_page, is_cdr
+from streams.sources.cdr import cdr_page
 from streams.sources.fields import Fields, field, has_keys, parse_object, text
 from streams.sources.page import html_page
 from streams.sources.source import Decoded, Record
@@ -35,10 +35,10 @@ class Ache:
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the object; the final URL counts, where the request was redirected."""
-        value = message.value or b""
         try:
-            fields = parse_object(value)
-            page = cdr_page(fields, self.name, self._max_bytes) if is_cdr(value) else self._page(fields)
+            fields = parse_object(message.value or b"")
+            is_cdr = "raw_content" in fields
+            page = cdr_page(fields, self.name, self._max_bytes) if is_cdr else self._page(fields)
         except PageError as error:
             return [Broken(error.reason, str(error))]
         return [page]

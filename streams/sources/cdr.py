@@ -24,8 +24,8 @@ class Cdr:
         self._max_bytes = max_bytes
 
     def recognises(self, message: Message) -> bool:
-        """Whether the value is an object with the fields that make a document of CDR 3."""
-        return is_cdr(message.value or b"")
+        """Whether the value has the fields of a document of CDR 3; CDR 2 has a `timestamp` only."""
+        return has_keys(message.value or b"", "raw_content", "timestamp_crawl", "url")
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The one page of a document."""
@@ -53,11 +53,6 @@ class Cdr:
             "objects": [],
         }
         return Record(_id.encode(), orjson.dumps(document))
-
-
-def is_cdr(value: bytes) -> bool:
-    """Whether an object has the fields of a document of CDR 3; CDR 2 has a `timestamp` only."""
-    return has_keys(value, "raw_content", "timestamp_crawl", "url")
 
 
 def cdr_page(document: Fields, source: str, max_bytes: int) -> Decoded:

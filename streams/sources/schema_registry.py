@@ -33,7 +33,7 @@ class RegisteredSchema:
 class SchemaRegistry:
     """Schemas by their id or GUID; each is asked for once, as a registered schema never changes."""
 
-    def __init__(self, url: str, timeout: float = 5.0) -> None:
+    def __init__(self, url: str, timeout: float = 3.0) -> None:
         """Reads a URL `http[s]://[user:password@]host[:port][/path]`; `timeout` in seconds."""
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -13,6 +13,7 @@ from schemas.errors import PageError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
 from streams.sources.confluent import HEADER, Framed, unframe
+from streams.sources.json_fields import JsonFields
 from streams.sources.schema_registry import RegisteredSchema
 from streams.sources.source import Decoded, Record
 
@@ -170,6 +171,15 @@ def test_the_source_sees_the_bare_message():
     assert source.recognises(framed(7, avro(RECORD)))
     assert source.decode(framed(5, b"{}")) == [RawPage("http://example.org/", b"{}")]
     assert source.encode(RawPage("http://example.org/", b"<p>")) == Record(None, b"<p>")
+
+
+def test_the_fields_of_an_avro_record_are_read_as_those_of_a_json_object():
+    fields = (("url", "url"), ("html", "html"), ("status", "status"), ("fetched_at", "fetched"))
+    source = Framed(JsonFields(1000, fields), REGISTRY)
+    assert source.recognises(framed(7, avro(RECORD)))
+    (page,) = source.decode(framed(7, avro(RECORD)))
+    assert (page.url, page.html.decode()) == (RECORD["url"], "<meta charset=koi8-r><p>Привет")
+    assert page.fetched_at == RECORD["fetched"]
 
 
 def test_a_registry_that_is_away_leaves_the_message_to_be_tried_again():
