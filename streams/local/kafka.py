@@ -51,8 +51,8 @@ class KafkaNode:
         self._write_configuration()
         if (self._data / "meta.properties").exists():
             return ()
-        format_data = ("kafka.tools.StorageTool", "format", "-t", self.cluster, "-c", self._file)
-        return self._java(_QUICK_START, *format_data)
+        cluster = f"--cluster-id={self.cluster}"  # one word, for an id may begin with a dash
+        return self._java(_QUICK_START, "kafka.tools.StorageTool", "format", cluster, "-c", self._file)
 
     def command(self) -> Sequence[str]:
         """The command that runs the server."""

@@ -1,8 +1,10 @@
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from schemas.errors import ConfigurationError
+from streams.local import kafka
 from streams.local.kafka import KafkaNode, kafka_nodes
 
 
@@ -52,6 +54,15 @@ def test_data_is_formatted_once_and_keeps_its_cluster(tmp_path: Path) -> None:
     again = nodes(tmp_path, 1)[0]
     assert again.cluster == first.cluster
     assert again.preparation() == ()
+
+
+def test_a_cluster_id_that_begins_with_a_dash_is_no_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka.uuid, "uuid4", lambda: UUID(int=0xF8 << 120))
+    (node,) = nodes(tmp_path, 1)
+    assert node.cluster.startswith("-")
+    assert f"--cluster-id={node.cluster}" in node.preparation()
 
 
 def test_new_clusters_differ(tmp_path: Path) -> None:
