@@ -74,7 +74,7 @@ class Frontera:
 
     def encode(self, page: RawPage) -> Record:
         """The message of Frontera 0.8's msgpack codec; the key is the fingerprint of the host."""
-        host = urlsplit(page.url).hostname or ""
+        host = _host(page.url)
         domain = {b"name": host.encode(), b"fingerprint": _sha1(host)}
         meta = {b"domain": domain, b"encoding": "utf-8", b"fingerprint": _sha1(page.url)}
         headers = {b"Content-Type": [b"text/html; charset=utf-8"]}
@@ -141,6 +141,13 @@ def _as_text(value: object) -> object:
     if isinstance(value, dict):
         return {_as_text(key): _as_text(item) for key, item in value.items()}
     return [_as_text(item) for item in value] if isinstance(value, list) else value
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _sha1(name: str) -> bytes:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import BinaryIO, cast
-from urllib.parse import quote
 
 from warcio.bufferedreaders import ChunkedDataReader  # type: ignore[import-untyped]
 from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
@@ -102,7 +101,7 @@ def write_warc(page: RawPage, out: BinaryIO) -> None:
     date = {"WARC-Date": f"{page.fetched_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"} if page.fetched_at else {}
     writer = WARCWriter(out, gzip=True)
     record = writer.create_warc_record(
-        re.sub(r"[\x00-\x20\x7f]", lambda blank: quote(blank[0]), page.url),
+        page.url,
         "response",
         payload=io.BytesIO(page.html),
         length=len(page.html),

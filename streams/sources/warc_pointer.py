@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import orjson
 
@@ -108,7 +107,7 @@ def _shown(outcome: Outcome | None) -> str:
 def _line(page: RawPage, name: str, offset: int) -> dict[str, object]:
     """The line as Heritrix writes it, null where it tells of its crawl."""
     fetched = page.fetched_at or datetime.now(UTC)
-    crawl = ("hop_path", "via", "thread", "content_digest", "seed", "annotations")
+    crawl = ("hop_path", "via", "thread", "content_digest", "seed", "host", "annotations")
     return {
         "timestamp": f"{fetched.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z",
         "content_length": len(page.html),
@@ -117,7 +116,6 @@ def _line(page: RawPage, name: str, offset: int) -> dict[str, object]:
         "url": page.url,
         "mimetype": "text/html",
         "start_time_plus_duration": f"{fetched.astimezone(UTC):%Y%m%d%H%M%S%f}"[:-3] + "+0",
-        "host": urlsplit(page.url).hostname,
         "warc_filename": name,
         "warc_offset": offset,
         "extra_info": {},

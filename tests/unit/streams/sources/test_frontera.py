@@ -202,6 +202,12 @@ def test_what_is_encoded_is_what_frontera_writes_and_decodes_to_the_same_page(fr
     assert read.id.encode() == frontera.fingerprint(URL)
 
 
+@pytest.mark.parametrize("url", ["http://[x/", "http://\u2100/"])
+def test_a_page_whose_host_makes_no_sense_is_encoded_all_the_same(url):
+    (read,) = SOURCE.decode(Message(None, SOURCE.encode(RawPage(url, HTML.encode())).value))
+    assert (read.url, read.html) == (url, HTML.encode())
+
+
 MUTATED = [
     msgpack.packb([b"pc", [URL, 200, META, HEADERS, BODY]]),
     json.dumps(
