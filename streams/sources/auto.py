@@ -1,45 +1,63 @@
 """`auto`: each message is read as the format that recognises it."""
 
+import re
 from collections.abc import Sequence
 
+from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
+from streams.sources.fields import parse_json
 from streams.sources.source import Decoded, Record, Source
 
+_JSON_OBJECT = re.compile(rb'\s*\[?\s*\{\s*"')
 _SHOWN = 60
+_ADVICE = "name yours with --source"
 
 
 class Auto:
-    """Asks the formats in turn, the one of the last message first: formats do not recognise each other's."""
+    """Asks all formats: what a message is depends on nothing but itself."""
 
     name = "auto"
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources = list(sources)
-        self._simplest = sources[0]
+        self._sources = sources
 
     def recognises(self, message: Message) -> bool:
-        """Whether any format recognises the message."""
-        return self._recognising(message) is not None
+        """Whether one format recognises the message, and no other."""
+        return len(self._recognising(message)) == 1
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """What the format that recognises the message makes of it."""
-        source = self._recognising(message)
-        if source is None:
-            return [Broken(BrokenReason.UNKNOWN_FORMAT, _seen(message.value))]
-        return source.decode(message)
+        recognising = self._recognising(message)
+        if len(recognising) == 1:
+            return recognising[0].decode(message)
+        if recognising:
+            names = " and ".join(source.name for source in recognising)
+            return [Broken(BrokenReason.UNKNOWN_FORMAT, f"it could be {names}: {_ADVICE}")]
+        return [_unknown(message.value or b"")]
 
     def encode(self, page: RawPage) -> Record:
         """The record of the first of the formats."""
-        return self._simplest.encode(page)
+        return self._sources[0].encode(page)
 
-    def _recognising(self, message: Message) -> Source | None:
-        for place, source in enumerate(self._sources):
-            if source.recognises(message):
-                self._sources.insert(0, self._sources.pop(place))
-                return source
-        return None
+    def _recognising(self, message: Message) -> list[Source]:
+        return [source for source in self._sources if source.recognises(message)]
 
 
-def _seen(value: bytes | None) -> str:
-    return f"no crawler format begins with {(value or b'')[:_SHOWN]!r}; name yours with --source"
+def _unknown(value: bytes) -> Broken:
+    """What was seen of a message that no format recognises."""
+    if not _JSON_OBJECT.match(value):
+        detail = f"no crawler format begins with {value[:_SHOWN]!r}: {_ADVICE}"
+        return Broken(BrokenReason.UNKNOWN_FORMAT, detail)
+    try:
+        content = parse_json(value)
+    except PageError as error:
+        return Broken(error.reason, str(error))
+    return Broken(BrokenReason.UNKNOWN_FORMAT, f"no crawler format has {_fields(content)}: {_ADVICE}")
+
+
+def _fields(content: object) -> str:
+    """The names of the fields of an object, or of the first of an array."""
+    item = content[0] if isinstance(content, list) else content
+    names = ", ".join(item) if isinstance(item, dict) else ""
+    return f"the fields {names[: 5 * _SHOWN]!r}"

@@ -4,6 +4,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Mapping
+from functools import lru_cache
 
 import orjson
 
@@ -11,6 +12,8 @@ from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
 
 Fields = Mapping[str, object]
+_JSON_BEGINS = (b"{", b"[")
+_BLANK = b"\xef\xbb\xbf\t\n\r "
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -20,14 +23,22 @@ def parse_json(value: bytes) -> object:
     Raises:
         PageError: it is no JSON, or nests too deep.
     """
+    parsed = _parse(value)
+    if isinstance(parsed, PageError):
+        raise parsed
+    return parsed
+
+
+@lru_cache(maxsize=1)
+def _parse(value: bytes) -> object:
+    """The JSON value, which is not to be changed, or a PageError; formats ask for the same one in turn."""
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError as refusal:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
-            detail = f"it is no JSON: {refusal}"
-            raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from refusal
+            return PageError(BrokenReason.MALFORMED_MESSAGE, f"it is no JSON: {refusal}")
 
 
 def parse_object(value: bytes) -> Fields:
@@ -43,11 +54,17 @@ def parse_object(value: bytes) -> Fields:
 
 
 def has_keys(value: bytes, *keys: str) -> bool:
-    """Whether a JSON object or array of objects may have these keys, seen without parsing it.
+    """Whether a value is a JSON object, or an array that begins with one, that has these keys."""
+    content = first(json_in(value))
+    return isinstance(content, dict) and all(key in content for key in keys)
 
-    Within a JSON string a quote is escaped, so a page's text cannot pretend to be a key.
-    """
-    return value.lstrip()[:1] in (b"{", b"[") and all(b'"%b"' % key.encode() in value for key in keys)
+
+def json_in(value: bytes) -> object:
+    """The JSON object or array that a value is, else None."""
+    if not value.lstrip(_BLANK).startswith(_JSON_BEGINS):
+        return None
+    parsed = _parse(value)
+    return None if isinstance(parsed, PageError) else parsed
 
 
 def field(content: object, name: str) -> object:

@@ -9,7 +9,7 @@ import orjson
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import has_keys, number_in, parse_object
+from streams.sources.fields import json_in, number_in, parse_object
 from streams.sources.page import html_page
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -35,12 +35,8 @@ class JsonFields:
 
     def recognises(self, message: Message) -> bool:
         """Whether the value is an object that holds text where the URL and the page are to be."""
-        value = message.value or b""
-        if not any(self._may_hold(value, body) for body in ("html", "html_base64")):
-            return False
-        try:
-            content = parse_object(value)
-        except PageError:
+        content = json_in(message.value or b"")
+        if not isinstance(content, dict):
             return False
         bodies = (self._field(content, "html"), self._field(content, "html_base64"))
         return isinstance(self._field(content, "url"), str) and any(isinstance(each, str) for each in bodies)
@@ -81,11 +77,6 @@ class JsonFields:
             if value is not None and name in self._paths:
                 _place(content, self._paths[name].split("."), value)
         return Record(page.url.encode(), orjson.dumps(content))
-
-    def _may_hold(self, value: bytes, body: FieldName) -> bool:
-        paths = [self._paths[name] for name in ("url", body) if name in self._paths]
-        keys = [step for path in paths for step in path.split(".") if not step.isdecimal()]
-        return len(paths) > 1 and has_keys(value, *keys)
 
     def _body(self, content: Mapping[str, object]) -> object:
         encoded = self._field(content, "html_base64")

@@ -7,7 +7,7 @@ import orjson
 from schemas.errors import PageError
 from schemas.outcomes import Broken, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, has_keys, parse_object, text
+from streams.sources.fields import Fields, json_in, parse_object, text
 from streams.sources.page import html_page, looks_like_html
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -26,12 +26,8 @@ class Norconex:
 
     def recognises(self, message: Message) -> bool:
         """Whether the value is a flat object with a URL as `id` and fields that the crawler adds."""
-        value = message.value or b""
-        if not has_keys(value, "id", "content"):
-            return False
-        try:
-            fields = parse_object(value)
-        except PageError:
+        fields = json_in(message.value or b"")
+        if not isinstance(fields, dict):
             return False
         named = any(name.startswith(_OWN_FIELDS) for name in fields)
         return named and (text(fields, "id") or "").startswith(("http://", "https://"))

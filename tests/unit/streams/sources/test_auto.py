@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +68,25 @@ def test_a_message_of_no_format_is_broken_and_shown(value, settings):
     assert isinstance(broken, Broken)
     assert broken.reason is BrokenReason.UNKNOWN_FORMAT
     assert "--source" in broken.detail
+
+
+def test_what_was_seen_of_an_unknown_object_are_its_fields(settings):
+    (broken,) = open_source("auto", settings).decode(Message(None, b'[{"address": 1, "markup": "<p>"}]'))
+    assert broken.reason is BrokenReason.UNKNOWN_FORMAT
+    assert "address, markup" in broken.detail
+
+
+def test_a_damaged_object_is_malformed_and_says_where(settings):
+    (broken,) = open_source("auto", settings).decode(Message(None, b'{"url": "http://a.b/", "html": "<p>'))
+    assert broken.reason is BrokenReason.MALFORMED_MESSAGE
+    assert "column" in broken.detail
+
+
+def test_a_message_of_two_formats_is_of_none(settings, messages):
+    both = {**orjson.loads(messages["json"].value), **orjson.loads(messages["cdr"].value)}
+    (broken,) = open_source("auto", settings).decode(Message(None, orjson.dumps(both)))
+    assert broken.reason is BrokenReason.UNKNOWN_FORMAT
+    assert "json and cdr" in broken.detail
 
 
 @pytest.mark.parametrize("name", ["auto", *FORMATS])

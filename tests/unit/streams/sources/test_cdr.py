@@ -89,7 +89,8 @@ def test_what_is_no_page_has_its_reason(more, reason):
     "value", [b'{"raw_content", "timestamp_crawl", "url"', b'["raw_content", "timestamp_crawl", "url"]']
 )
 def test_what_is_no_object_is_broken(value):
-    assert decode(value).reason is BrokenReason.MALFORMED_MESSAGE
+    (broken,) = SOURCE.decode(Message(None, value))
+    assert broken.reason is BrokenReason.MALFORMED_MESSAGE
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,8 @@ def test_an_offset_is_a_number(tmp_path, offset):
     "value", [b'["url", "warc_filename", "warc_offset"]', b'{"url", "warc_filename", "warc_offset"']
 )
 def test_what_is_no_object_is_broken(value):
-    assert decode(value, None).reason is BrokenReason.MALFORMED_MESSAGE
+    (broken,) = WarcPointer(100_000, None).decode(Message(None, value))
+    assert broken.reason is BrokenReason.MALFORMED_MESSAGE
 
 
 @pytest.mark.parametrize("value", [None, b"", b"<html>", b"{}", b'{"url": "", "status_code": 200}'])
