@@ -85,9 +85,7 @@ def test_what_is_no_page_has_its_reason(more, reason):
     assert decode(item(**more)).reason is reason
 
 
-@pytest.mark.parametrize(
-    "value", [b'{"raw_content", "timestamp_crawl", "url"', b'["raw_content", "timestamp_crawl", "url"]']
-)
+@pytest.mark.parametrize("value", [b'{"raw_content": "<p>", "url": ', b"[]", b"", b"7"])
 def test_what_is_no_object_is_broken(value):
     (broken,) = SOURCE.decode(Message(None, value))
     assert broken.reason is BrokenReason.MALFORMED_MESSAGE

@@ -188,11 +188,9 @@ def test_an_offset_is_a_number(tmp_path, offset):
     assert decode(line(warc_offset=offset), tmp_path).reason is BrokenReason.MALFORMED_MESSAGE
 
 
-@pytest.mark.parametrize(
-    "value", [b'["url", "warc_filename", "warc_offset"]', b'{"url", "warc_filename", "warc_offset"']
-)
+@pytest.mark.parametrize("value", [b'{"url": "http://example.org/", ', b"[]", b"", b"7"])
 def test_what_is_no_object_is_broken(value):
-    (broken,) = WarcPointer(100_000, None).decode(Message(None, value))
+    (broken,) = WarcPointer(1, None).decode(Message(None, value))
     assert broken.reason is BrokenReason.MALFORMED_MESSAGE
 
 
