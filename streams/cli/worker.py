@@ -100,6 +100,14 @@ _WORKER = WorkerSettings()
     help="Stay with this version; by default the one that Triton serves, which may be swapped meanwhile.",
 )
 @click.option(
+    "--triton-seconds",
+    type=click.FloatRange(min=0.1),
+    default=_TRITON.timeout,
+    show_default=True,
+    show_envvar=True,
+    help="How long Triton may take for one page until it counts as away.",
+)
+@click.option(
     "--when-triton-is-away",
     type=click.Choice([choice.value for choice in WhenTritonIsAway]),
     default=WhenTritonIsAway.WAIT.value,
@@ -192,6 +200,7 @@ def command(
     triton: str,
     model: str,
     model_version: str,
+    triton_seconds: float,
     when_triton_is_away: str,
     redis: str,
     redis_cluster: bool,
@@ -223,7 +232,7 @@ def command(
         source_settings=source_settings,
         redis=RedisSettings(redis, cluster=redis_cluster),
         labeler=labeler,
-        triton=TritonSettings(triton, model, model_version),
+        triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_away=WhenTritonIsAway(when_triton_is_away),
         page=PageLimits(source_settings.max_bytes, page_seconds),
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),

@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 class FaustApp(faust.App):
     """A Faust app without tables and web pages, whose buffers are bounded in bytes."""
 
+    logger = logging.getLogger("faust")
     on_revoked: Notify
     on_assigned: Notify
 

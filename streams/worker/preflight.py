@@ -4,7 +4,7 @@ import logging
 
 from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
-from streams.kafka import Topic, describe_topics, missing_topics
+from streams.kafka import Topic, create_command, describe_topics, missing_topics
 from streams.settings import WhenTritonIsAway
 from streams.worker.labelling import PROBE
 from streams.worker.settings import WorkerSettings
@@ -29,7 +29,7 @@ async def check_topics(settings: WorkerSettings) -> int:
         missing = missing_topics(topics, existing)
     if missing:
         names = ", ".join(topic.name for topic in missing)
-        commands = " && ".join(_creation(topic, settings.kafka.brokers) for topic in missing)
+        commands = " && ".join(create_command(settings.kafka, topic) for topic in missing)
         raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; create with: {commands}")
     return existing[topics.input].partitions
 
@@ -51,11 +51,3 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> None:
             f"{error}; start Triton, give its address with --triton HOST:PORT, "
             "or label in this process with --labeler onnx"
         ) from error
-
-
-def _creation(topic: Topic, brokers: str) -> str:
-    configs = "".join(f" --config {name}={value}" for name, value in topic.settings.items())
-    return (
-        f"kafka-topics.sh --bootstrap-server {brokers} --create --topic {topic.name} "
-        f"--partitions {topic.partitions} --replication-factor {topic.replicas}{configs}"
-    )

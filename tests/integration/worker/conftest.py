@@ -1,0 +1,206 @@
+"""Workers as their users start them, on the real parts, and what they leave on the topics."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.request import urlopen
+
+import orjson
+import psutil
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from schemas.pages import Message
+from streams.dead_letters import DeadLetter, read_dead_letter
+from streams.consuming import read
+from streams.kafka import client_options, describe_topics
+from streams.local.stack import LocalStack
+from streams.settings import KafkaSettings, TopicSettings
+from streams.sources.source import Record
+from streams.worker.delivery import create_producer
+
+DEHUSK = Path(sys.executable).with_name("dehusk")
+PATIENCE = 90.0
+
+
+@dataclass
+class Worker:
+    """A worker process."""
+
+    command: list[str]
+    folder: Path
+    starts: int = 0
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"log-{self.starts}.txt"
+
+    def start(self) -> None:
+        self.starts += 1
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(self.command, stderr=log, stdout=log)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def says(self, text: str) -> bool:
+        return text in self.log.read_text(errors="replace")
+
+    @property
+    def monitoring(self) -> str:
+        """The address of the monitoring pages, as the log names it."""
+        lines = self.log.read_text().splitlines()
+        return next(line.rpartition(" ")[2] for line in reversed(lines) if "monitoring pages at" in line)
+
+    def report(self) -> dict[str, object]:
+        with urlopen(self.monitoring + "report", timeout=5) as answer:
+            return orjson.loads(answer.read())
+
+    def is_busy(self) -> bool:
+        return self.says("partitions") and self.report()["in_flight"] > 0
+
+    def processes(self) -> list[psutil.Process]:
+        """The worker and all its preparation processes."""
+        try:
+            worker = psutil.Process(self.process.pid)
+            return [worker, *worker.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def memory(self) -> int:
+        """Bytes that the worker and its processes hold, what they share counted once."""
+        total = 0
+        for process in self.processes():
+            try:
+                total += process.memory_full_info().pss
+            except psutil.NoSuchProcess:
+                continue
+        return total
+
+
+@dataclass
+class Bench:
+    """The topics of one test, and the workers on them."""
+
+    stack: LocalStack
+    kafka: KafkaSettings
+    topics: TopicSettings
+    folder: Path
+    workers: list[Worker] = field(default_factory=list)
+
+    def worker(self, *options: str, program: Sequence[str | Path] = (DEHUSK, "worker")) -> Worker:
+        """A worker that runs; options given win over those of the stack."""
+        addresses = self.stack.addresses
+        given = [
+            *("--brokers", addresses.kafka, "--redis", addresses.redis, "--triton", addresses.triton_grpc),
+            *("--input", self.topics.input, "--output", self.topics.output, "--group", self.topics.group),
+            *("--dead-letters", self.topics.dead_letters, "--monitoring", "127.0.0.1:0"),
+            *("--session-seconds", "6", "--processes", "1", "--labeler", "rules"),
+        ]
+        folder = self.folder / f"worker-{len(self.workers)}"
+        folder.mkdir()
+        worker = Worker([*map(str, program), *given, *options], folder)
+        self.workers.append(worker)
+        worker.start()
+        return worker
+
+    async def produce(self, records: Sequence[Record]) -> None:
+        producer = create_producer(self.kafka)
+        await producer.start()
+        for record in records:
+            await producer.send(self.topics.input, record.value, record.key, headers=list(record.headers))
+        await producer.stop()
+
+    async def until(self, condition: Callable[[], object], patience: float = PATIENCE) -> None:
+        """Wait for a condition; fail, with the workers' logs, when it does not come."""
+        deadline = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > deadline:
+                pytest.fail(f"still waiting after {patience} s\n{self.logs()}")
+            await asyncio.sleep(0.02)
+
+    async def until_done(self, patience: float = PATIENCE) -> None:
+        """Wait until the group has committed everything that was produced."""
+        deadline = time.monotonic() + patience
+        while (left := await self.left()) > 0:
+            if time.monotonic() > deadline:
+                pytest.fail(f"{left} messages left after {patience} s\n{self.logs()}")
+            await asyncio.sleep(0.5)
+
+    async def left(self) -> int:
+        """Messages of the input topic that the group has not committed."""
+        consumer = AIOKafkaConsumer(
+            **client_options(self.kafka), group_id=self.topics.group, enable_auto_commit=False
+        )
+        await consumer.start()
+        try:
+            count = (await describe_topics(self.kafka, [self.topics.input]))[self.topics.input].partitions
+            ends = await consumer.end_offsets([TopicPartition(self.topics.input, n) for n in range(count)])
+            return sum([end - (await consumer.committed(each) or 0) for each, end in ends.items()])
+        finally:
+            await consumer.stop()
+
+    async def messages(self, topic: str) -> list[Message]:
+        return [message async for message, _ in read(self.kafka, topic)]
+
+    async def documents(self) -> list[Message]:
+        return await self.messages(self.topics.output)
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        letters = [read_dead_letter(message) for message in await self.messages(self.topics.dead_letters)]
+        assert None not in letters
+        return [letter for letter in letters if letter is not None]
+
+    def logs(self) -> str:
+        return "\n".join(f"{worker.log}:\n{worker.log.read_text()[-6000:]}" for worker in self.workers)
+
+
+@pytest.fixture
+def bench(
+    stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_path: Path
+) -> Iterator[Bench]:
+    """The parts and topics of this test; its workers are killed at the end."""
+    running = Bench(stack, kafka, topics, tmp_path)
+    yield running
+    for worker in running.workers:
+        for process in worker.processes():
+            process.kill()
+        worker.process.wait()
+
+
+PARAGRAPH = (
+    "This is paragraph {number} of page {page}, long enough that rules and models alike take it for the "
+    "content of the page, and about nothing in particular."
+)
+
+
+@pytest.fixture
+def site(fresh: str) -> Callable[[int], list[Record]]:
+    """Pages of one site that share their navigation and footer, as records of the source `html`."""
+
+    def pages(count: int) -> list[Record]:
+        return [_page(f"https://{fresh}.example/{number}", number) for number in range(count)]
+
+    return pages
+
+
+def _page(url: str, page: int) -> Record:
+    paragraphs = "".join(f"<p>{PARAGRAPH.format(number=number, page=page)}</p>" for number in range(5))
+    html = (
+        f"<html><head><title>Page {page}</title></head><body><nav><a href=/>Home</a><a href=/x>More</a></nav>"
+        f"<main><h1>Page {page}</h1>{paragraphs}</main><footer>All rights reserved</footer></body></html>"
+    )
+    return Record(url.encode(), html.encode(), (("content-type", b"text/html; charset=utf-8"),))

@@ -1,0 +1,127 @@
+"""Nothing is lost, however workers end: pages in = documents + skipped + dead letters."""
+
+import asyncio
+from collections import defaultdict
+from dataclasses import replace
+
+import orjson
+
+from schemas.outcomes import BrokenReason
+from streams.kafka import Topic, create_topics
+from streams.sources.source import Record
+
+PICTURE, BROKEN = 30, 7
+"""Every thirtieth page is a picture, every seventh is broken."""
+
+
+def crawl(site) -> list[Record]:
+    """Pages of a site, some of which are pictures and some broken."""
+    records = site(3000)
+    for number in range(BROKEN, len(records), BROKEN):
+        headers = (("content-type", b"text/html"), ("content-encoding", b"gzip"))
+        records[number] = Record(records[number].key, b"\x1f\x8b\x08 this is no gzip", headers)
+    for number in range(0, len(records), PICTURE):
+        records[number] = Record(records[number].key, b"\xff\xd8\xff", (("content-type", b"image/jpeg"),))
+    return records
+
+
+def without_frequencies(value: bytes) -> dict[str, object]:
+    document = orjson.loads(value)
+    del document["template"], document["degraded"]
+    return document
+
+
+async def test_kills_at_any_moment_lose_no_page(bench, site) -> None:
+    records = crawl(site)
+    workers = [bench.worker("--source", "html") for _ in range(2)]
+    await bench.until(lambda: all(worker.says("partitions") for worker in workers))
+    enough = asyncio.Event()
+    crawling = asyncio.create_task(_crawl(bench, records, enough))
+    for worker in [*workers, *workers]:
+        await bench.until(worker.is_busy)
+        worker.kill()
+        worker.start()
+        await bench.until(lambda worker=worker: worker.says("partitions"))
+    enough.set()
+    records = records[: await crawling]
+    await bench.until_done()
+
+    keys = {record.key for record in records}
+    pictures = {record.key for record in records[::PICTURE]}
+    broken = {record.key for record in records[BROKEN::BROKEN]} - pictures
+    documents = defaultdict(list)
+    for message in await bench.documents():
+        documents[message.key].append(without_frequencies(message.value))
+    assert set(documents) == keys - pictures - broken
+    assert all(copy == copies[0] for copies in documents.values() for copy in copies)
+    letters = await bench.dead_letters()
+    assert {letter.original.key for letter in letters} == broken
+    assert {letter.reason for letter in letters} == {BrokenReason.MALFORMED_COMPRESSION}
+    assert [worker.stop() for worker in workers] == [0, 0]
+
+
+async def _crawl(bench, records: list[Record], enough: asyncio.Event) -> int:
+    """Produce pages, one chunk after the other, until it is enough; answers how many."""
+    for start in range(0, len(records), 30):
+        if enough.is_set():
+            return start
+        await bench.produce(records[start : start + 30])
+        await asyncio.sleep(0.3)
+    return len(records)
+
+
+async def test_a_worker_that_is_told_to_stop_commits_what_it_has_delivered(bench, site) -> None:
+    await bench.produce(site(600))
+    worker = bench.worker()
+    await bench.until(lambda: worker.says("partitions") and worker.is_busy())
+    assert worker.stop() == 0
+    assert len(await bench.documents()) == 600 - await bench.left()
+    again = bench.worker()
+    await bench.until_done()
+    assert again.stop() == 0
+    assert len(await bench.documents()) == 600
+
+
+async def test_the_same_page_gives_the_same_bytes(bench, site) -> None:
+    page = site(1)[0]
+    bench.worker()
+    await bench.produce([page] * 40)
+    await bench.until_done()
+    documents = await bench.documents()
+    assert len(documents) == 40
+    contents = [orjson.loads(message.value) for message in documents]
+    for content in contents:
+        del content["source"]
+    assert all(content == contents[0] for content in contents)
+    assert {message.headers for message in documents} == {documents[0].headers}
+
+
+async def test_what_a_topic_refuses_for_its_size_ends_as_a_dead_letter(bench, fresh) -> None:
+    small = {"max.message.bytes": "100000"}
+    bench.topics = replace(bench.topics, output=f"{fresh}-small", dead_letters=f"{fresh}-small-dead")
+    names = (bench.topics.output, bench.topics.dead_letters)
+    await create_topics(bench.kafka, [Topic(name, 1, 1, small) for name in names])
+
+    html = (("content-type", b"text/html"),)
+    quotes = b"<p>" + b'"a" ' * 20_000 + b"</p>"  # JSON writes six bytes for these four
+    document_too_large = Record(f"https://{fresh}.example/quotes".encode(), quotes, html)
+    gzip = (*html, ("content-encoding", b"gzip"))
+    letter_too_large = Record(f"https://{fresh}.example/broken".encode(), b"\x1f\x8b".ljust(99_800), gzip)
+    bench.worker("--source", "html")
+    await bench.produce([document_too_large, letter_too_large])
+    await bench.until_done()
+
+    letters = {letter.original.key: letter for letter in await bench.dead_letters()}
+    refused = letters[document_too_large.key]
+    assert refused.reason == BrokenReason.DOCUMENT_TOO_LARGE
+    assert refused.original == document_too_large
+    pointer = letters[letter_too_large.key]
+    assert pointer.reason == BrokenReason.MALFORMED_COMPRESSION
+    assert not pointer.is_whole
+    assert not pointer.original.value
+    where = pointer.origin
+    assert [
+        message.value for message in await bench.messages(where.topic)
+        if (message.partition, message.offset) == (where.partition, where.offset)
+    ] == [letter_too_large.value]
+    assert not await bench.documents()

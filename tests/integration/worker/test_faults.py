@@ -1,0 +1,141 @@
+"""Parts that go away while a worker runs, each in the two ways that parts go: dead, or silent."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from streams.settings import WhenTritonIsAway
+
+
+async def documents(bench) -> list[dict]:
+    return [orjson.loads(message.value) for message in await bench.documents()]
+
+
+async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
+    records = site(600)
+    worker = bench.worker()
+    await bench.produce(records[:300])
+    await bench.until(lambda: worker.says("partitions"))
+    await asyncio.to_thread(stack.parts["kafka"].kill)
+    await asyncio.sleep(8)
+    await asyncio.to_thread(stack.parts["kafka"].start)
+    await bench.produce(records[300:])
+    await bench.until_done()
+    assert {message.key for message in await bench.documents()} == {record.key for record in records}
+    assert worker.stop() == 0
+
+
+@pytest.mark.parametrize("go", ["stop", "pause"])
+async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go: str) -> None:
+    records = site(300)
+    redis = stack.parts["redis"]
+    worker = bench.worker()
+    await bench.produce(records[:100])
+    await bench.until_done()
+    await asyncio.to_thread(getattr(redis, go))
+    try:
+        await bench.produce(records[100:200])
+        await bench.until_done()
+        assert worker.report()["away"] == ["redis"]
+    finally:
+        await asyncio.to_thread(redis.resume if go == "pause" else redis.start)
+    await asyncio.sleep(6)
+    await bench.produce(records[200:])
+    await bench.until_done()
+
+    by_url = {document["url"]: document for document in await documents(bench)}
+    found = [by_url[record.key.decode()] for record in records]
+    assert [document["degraded"] for document in found[:100]] == [[]] * 100
+    assert [document["degraded"] for document in found[100:200]] == [["frequencies"]] * 100
+    assert all(document["template"] is None for document in found[100:200])
+    assert found[-1]["degraded"] == []
+    assert found[-1]["template"]["pages_seen"] > 100
+    assert worker.report()["away"] == []
+
+
+@pytest.mark.parametrize("go", ["kill", "pause"])
+async def test_without_triton_a_worker_waits(bench, site, stack, go: str) -> None:
+    records = site(200)
+    triton = stack.parts["triton"]
+    worker = bench.worker("--labeler", "triton")
+    await bench.produce(records[:100])
+    await bench.until_done()
+    await asyncio.to_thread(getattr(triton, go))
+    try:
+        await bench.produce(records[100:])
+        await bench.until(lambda: worker.report()["in_flight"] > 0)
+        await asyncio.sleep(3)
+        assert len(await bench.documents()) == 100
+    finally:
+        await asyncio.to_thread(triton.resume if go == "pause" else triton.start)
+    await bench.until_done()
+    found = await documents(bench)
+    assert {document["url"] for document in found} == {record.key.decode() for record in records}
+    assert {document["labeler"] for document in found} == {"triton"}
+
+
+@pytest.mark.parametrize("go", ["kill", "pause"])
+async def test_without_triton_rules_may_label(bench, site, stack, go: str) -> None:
+    records = site(300)
+    triton = stack.parts["triton"]
+    worker = bench.worker("--labeler", "triton", "--when-triton-is-away", "rules", "--triton-seconds", "2")
+    await bench.produce(records[:100])
+    await bench.until_done()
+    await asyncio.to_thread(getattr(triton, go))
+    try:
+        await bench.produce(records[100:200])
+        await bench.until_done()
+    finally:
+        await asyncio.to_thread(triton.resume if go == "pause" else triton.start)
+    await bench.until(lambda: not worker.report()["away"])
+    await bench.produce(records[200:])
+    await bench.until_done()
+
+    by_url = {document["url"]: document for document in await documents(bench)}
+    found = [by_url[record.key.decode()] for record in records]
+    marks = [(document["labeler"], document["degraded"]) for document in found]
+    assert marks == [("triton", [])] * 100 + [("rules", ["model"])] * 100 + [("triton", [])] * 100
+
+
+async def test_a_stop_does_not_wait_for_a_part_that_is_stuck(bench, site, stack) -> None:
+    worker = bench.worker("--labeler", "triton", "--grace-seconds", "8")
+    await bench.until(lambda: worker.says("partitions"))
+    triton = stack.parts["triton"]
+    await asyncio.to_thread(triton.pause)
+    try:
+        await bench.produce(site(100))
+        await bench.until(lambda: worker.report()["in_flight"] > 0)
+        assert await asyncio.to_thread(worker.stop) == 0
+        assert await bench.left() == 100
+    finally:
+        await asyncio.to_thread(triton.resume)
+    bench.worker("--labeler", "triton")
+    await bench.until_done()
+    assert len({message.key for message in await bench.documents()}) == 100
+
+
+async def test_partitions_change_hands_while_triton_is_stuck(bench, site, stack) -> None:
+    first = bench.worker("--labeler", "triton")
+    await bench.until(lambda: first.says("partitions"))
+    triton = stack.parts["triton"]
+    await asyncio.to_thread(triton.pause)
+    try:
+        await bench.produce(site(100))
+        await bench.until(lambda: first.report()["in_flight"] > 0)
+        second = bench.worker("--labeler", "rules")
+        await bench.until(lambda: second.says("reads 2 partitions"))
+    finally:
+        await asyncio.to_thread(triton.resume)
+    await bench.until_done()
+    assert len({message.key for message in await bench.documents()}) == 100
+
+
+async def test_what_is_missing_at_the_start_is_said_in_one_line(bench, fresh) -> None:
+    worker = bench.worker("--input", f"{fresh}-absent")
+    assert await asyncio.to_thread(worker.process.wait) == 1
+    assert worker.says(f"--create --topic {fresh}-absent --partitions")
+    worker = bench.worker("--labeler", "triton", "--model", "absent")
+    assert await asyncio.to_thread(worker.process.wait) == 1
+    assert worker.says("'absent'") or worker.says("absent")
+    assert "Traceback" not in bench.logs()
