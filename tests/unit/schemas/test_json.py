@@ -1,0 +1,121 @@
+"""The published JSON Schemas describe what dehusk writes."""
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+import schemas
+from inference.cleaning import prepare
+from inference.extraction import extract
+from inference.rules import RulesLabeler
+from schemas.documents import CleanedDocument, Origin
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import BlockFrequencies, Message, RawPage
+from streams.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
+
+FOLDER = Path(schemas.__file__).parent / "json"
+HTML = (
+    b"""<!DOCTYPE html><html lang="en"><title>Gr\xc3\xbc\xc3\x9fe</title><nav><a href="/">Home</a></nav>
+<p>"""
+    + b"A paragraph that is long enough to be taken for content by any rules. " * 5
+)
+
+
+def validator(name: str) -> Draft202012Validator:
+    schema = json.loads((FOLDER / f"{name}.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def document(*, frequencies: bool, **others: object) -> CleanedDocument:
+    page = prepare(RawPage("https://www.example.org/a", HTML, fetched_at=datetime(2026, 1, 2, tzinfo=UTC)))
+    counts = np.full(len(page.encoded), 3, np.uint32)
+    return extract(
+        page.identity,
+        page.segmented,
+        asyncio.run(RulesLabeler().label([page.encoded]))[0],
+        BlockFrequencies(7, counts) if frequencies else None,
+        **others,
+    )
+
+
+DOCUMENTS = {
+    "streamed": document(frequencies=True, origin=Origin("raw", 0, 12), with_blocks=True),
+    "degraded": document(frequencies=False, origin=Origin("raw", 0, 12), degraded=("frequencies", "model")),
+    "offline": document(frequencies=False, with_blocks=True),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_are_as_published(name):
+    fields = json.loads(DOCUMENTS[name].to_json())
+    assert fields["text"]
+    validator("cleaned-document").validate(fields)
+
+
+def test_a_document_of_a_page_that_says_nothing_of_itself_is_as_published():
+    bare = replace(DOCUMENTS["offline"], fetched_at=None, language=None, title="", text="", blocks=())
+    validator("cleaned-document").validate(json.loads(bare.to_json()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": None},
+        {"extra": 1},
+        {"degraded": ["triton"]},
+        {"labeler": "someone"},
+        {"model": {"name": "boilernet"}},
+        {"source": {"topic": "raw", "partition": 0, "offset": -1}},
+        {"blocks": [{"text": "x", "path": "p", "probability": 1.5, "content": True, "frequency": None}]},
+    ],
+)
+def test_what_is_no_document_is_refused(change):
+    fields = json.loads(DOCUMENTS["streamed"].to_json())
+    with pytest.raises(ValidationError):
+        validator("cleaned-document").validate(fields | change)
+
+
+@pytest.mark.parametrize("field", ["id", "url", "text", "template", "source", "model"])
+def test_no_field_may_be_missing(field):
+    fields = json.loads(DOCUMENTS["streamed"].to_json())
+    del fields[field]
+    with pytest.raises(ValidationError):
+        validator("cleaned-document").validate(fields)
+
+
+def headers_of(message: Message, broken: Broken) -> dict[str, str]:
+    return {name: value.decode() for name, value in dead_letter(message, broken, "prepare").headers}
+
+
+@pytest.mark.parametrize("reason", BrokenReason)
+def test_headers_of_dead_letters_are_as_published(reason):
+    message = Message(b"key", b"value", (), "raw", 3, 17)
+    for url in (None, "https://example.org/"):
+        validator("dead-letter-headers").validate(headers_of(message, Broken(reason, "détail", url)))
+    validator("dead-letter-headers").validate(headers_of(replace(message, value=None), Broken(reason, "")))
+
+
+def test_headers_of_a_replayed_message_that_failed_again_are_as_published():
+    first = read_back(Message(b"key", b"value", (), "raw", 3, 17))
+    again = replay(first)
+    message = Message(again.key, again.value, again.headers, "raw", 3, 40)
+    headers = headers_of(message, Broken(BrokenReason.INTERNAL_ERROR, ""))
+    validator("dead-letter-headers").validate(headers)
+    assert {"dehusk.replays", "dehusk.replay-of"} <= headers.keys()
+
+
+def read_back(message: Message) -> DeadLetter:
+    letter = dead_letter(message, Broken(BrokenReason.INTERNAL_ERROR, ""), "prepare")
+    return read_dead_letter(Message(letter.key, letter.value, letter.headers))
+
+
+def test_the_schema_names_every_reason_and_no_other():
+    published = validator("dead-letter-headers").schema["$defs"]["reason"]["enum"]
+    assert published == [reason.value for reason in BrokenReason]

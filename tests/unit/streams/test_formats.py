@@ -1,0 +1,160 @@
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from inference.segmentation import segment
+from schemas.documents import CleanedBlock, CleanedDocument, Origin
+from schemas.pages import ModelVersion
+from streams.formats import FORMATS, content_type, write
+
+
+def block(text: str, path: str, *, content: bool = True) -> CleanedBlock:
+    return CleanedBlock(text, path, 0.9, content)
+
+
+DOCUMENT = CleanedDocument(
+    id="id-1",
+    url="https://example.org/a?b=1&c=2",
+    site="example.org",
+    fetched_at=datetime(2026, 3, 1, 13, 30, 5, 123456, tzinfo=timezone(timedelta(hours=1))),
+    title="Fish & <chips>",
+    text="Fish\n\nare nice",
+    language="en",
+    raw_length=100,
+    text_length=14,
+    model=ModelVersion("boilernet", "1"),
+    labeler="onnx",
+    degraded=("frequencies",),
+    template=None,
+    source=Origin("crawl-7", 0, 3),
+    blocks=(block("Fish", "html/body/h1"), block("are nice", "html/body/div/p")),
+)
+UNDATED = replace(DOCUMENT, fetched_at=None, source=None, language=None)
+
+
+def test_a_document_is_its_own_json():
+    assert write(DOCUMENT, "document") == DOCUMENT.to_json()
+
+
+def test_datatrove():
+    assert json.loads(write(DOCUMENT, "datatrove")) == {
+        "text": "Fish\n\nare nice",
+        "id": "id-1",
+        "metadata": {
+            "url": "https://example.org/a?b=1&c=2",
+            "date": "2026-03-01T12:30:05.123Z",
+            "language": "en",
+            "title": "Fish & <chips>",
+            "site": "example.org",
+            "labeler": "onnx",
+            "model": "boilernet/1",
+            "degraded": ["frequencies"],
+        },
+    }
+    assert json.loads(write(UNDATED, "datatrove"))["metadata"]["date"] is None
+
+
+def test_dolma():
+    fields = json.loads(write(DOCUMENT, "dolma"))
+    metadata = fields.pop("metadata")
+    assert metadata["url"] == DOCUMENT.url
+    assert fields == {
+        "id": "id-1",
+        "text": "Fish\n\nare nice",
+        "source": "crawl-7",
+        "added": "2026-03-01T12:30:05.123Z",
+        "created": "2026-03-01T12:30:05.123Z",
+    }
+    undated = json.loads(write(UNDATED, "dolma"))
+    assert (undated["source"], undated["added"], undated["created"]) == ("dehusk", None, None)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_same_document_gives_the_same_bytes(name):
+    assert write(DOCUMENT, name) == write(replace(DOCUMENT), name)
+
+
+def test_says_what_it_writes():
+    assert {name: content_type(name) for name in FORMATS} == {
+        "document": "application/json",
+        "datatrove": "application/json",
+        "dolma": "application/json",
+        "html": "text/html; charset=utf-8",
+    }
+    assert [name for name, form in FORMATS.items() if form.needs_blocks] == ["html"]
+
+
+def purified(*blocks: CleanedBlock) -> str:
+    lines = write(replace(DOCUMENT, blocks=blocks), "html").decode().splitlines()
+    return "".join(lines[3:])
+
+
+def test_html_is_a_page_of_its_own():
+    assert write(DOCUMENT, "html").decode() == (
+        "<!DOCTYPE html>\n"
+        '<html lang="en"><head><meta charset="utf-8"><title>Fish &amp; &lt;chips&gt;</title>\n'
+        '<link rel="canonical" href="https://example.org/a?b=1&amp;c=2"></head><body>\n'
+        "<h1>Fish\n"
+        "</h1><p>are nice\n"
+        "</p></body></html>\n"
+    )
+    assert b"<html><head>" in write(UNDATED, "html")
+
+
+def test_html_leaves_out_what_is_no_content():
+    assert purified(block("menu", "html/body/ul/li", content=False)) == "</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["html/body/div"], "<p>0</p>"),
+        (["html/body/main/table/tbody/tr/td", "html/body/main/table/tbody/tr/td"], "<p>0</p><p>1</p>"),
+        (["html/body/ul/li", "html/body/ul/li"], "<ul><li>0</li><li>1</li></ul>"),
+        (["html/body/ul/li/p", "html/body/ul/li/p"], "<ul><li><p>0</p><p>1</p></li></ul>"),
+        (["html/body/ul/li", "html/body/ul/li/ol/li"], "<ul><li>0<ol><li>1</li></ol></li></ul>"),
+        (["html/body/ul/li/ul/li", "html/body/ul/li"], "<ul><li><ul><li>0</li></ul></li><li>1</li></ul>"),
+        (
+            ["html/body/ul/li", "html/body/p", "html/body/ul/li"],
+            "<ul><li>0</li></ul><p>1</p><ul><li>2</li></ul>",
+        ),
+        (["html/body/dl/dt", "html/body/dl/dd"], "<dl><dt>0</dt><dd>1</dd></dl>"),
+        (
+            ["html/body/blockquote/p", "html/body/blockquote"],
+            "<blockquote><p>0</p></blockquote><blockquote>1</blockquote>",
+        ),
+        (
+            ["html/body/figure/figcaption", "html/body/figure"],
+            "<figure><figcaption>0</figcaption><p>1</p></figure>",
+        ),
+        (["html/body/h2", "html/body/div/p/span"], "<h2>0</h2><p>1</p>"),
+    ],
+)
+def test_html_keeps_the_structure_that_paths_tell(paths, expected):
+    blocks = [block(str(number), path) for number, path in enumerate(paths)]
+    assert purified(*blocks) == expected + "</body></html>"
+
+
+def test_html_keeps_lines_of_preformatted_text_and_escapes_markup():
+    assert (
+        "<pre>if a &lt; b:\n  c"
+        in write(replace(DOCUMENT, blocks=(block("if a < b:\n  c", "html/body/pre"),)), "html").decode()
+    )
+
+
+def test_html_can_be_segmented_into_the_same_texts():
+    page = segment(write(DOCUMENT, "html"))
+    assert page.texts == ("Fish", "are nice")
+    assert page.title == DOCUMENT.title
+
+
+def test_html_needs_blocks():
+    with pytest.raises(ValueError, match="without"):
+        write(replace(DOCUMENT, blocks=None), "html")
+
+
+def test_times_are_told_in_utc():
+    local = replace(DOCUMENT, fetched_at=datetime(2026, 1, 1, tzinfo=UTC))
+    assert json.loads(write(local, "dolma"))["added"] == "2026-01-01T00:00:00.000Z"
