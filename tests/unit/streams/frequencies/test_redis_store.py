@@ -1,0 +1,54 @@
+import asyncio
+
+import numpy as np
+import pytest
+
+from schemas.errors import ConfigurationError, UnavailableError
+from streams.frequencies.redis_store import RedisFrequencyStore
+from streams.frequencies.store import SiteObservation
+from streams.local.addresses import LOOPBACK, free_ports
+from streams.settings import RedisSettings
+
+PAGE = SiteObservation("a.test", "/1", np.array([5], np.uint64))
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", ""])
+@pytest.mark.parametrize("cluster", [False, True])
+def test_says_that_a_url_is_none_of_a_redis(url, cluster):
+    with pytest.raises(ConfigurationError, match="no URL of a Redis"):
+        RedisFrequencyStore(RedisSettings(url, cluster=cluster))
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+async def test_a_redis_that_is_not_there_is_unavailable(cluster):
+    store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}", cluster=cluster))
+    with pytest.raises(UnavailableError):
+        await store.observe([PAGE])
+    await store.close()
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+async def test_a_server_that_never_answers_is_unavailable_in_time(cluster):
+    ended = asyncio.Event()
+
+    async def say_nothing(reader, writer):
+        await ended.wait()
+        writer.close()
+
+    server = await asyncio.start_server(say_nothing, LOOPBACK, 0)
+    port = server.sockets[0].getsockname()[1]
+    store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{port}", cluster=cluster, timeout=0.2))
+    try:
+        with pytest.raises(UnavailableError):
+            await store.observe([PAGE])
+    finally:
+        await store.close()
+        ended.set()
+        server.close()
+        await server.wait_closed()
+
+
+async def test_observing_nothing_asks_nobody():
+    store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}"))
+    assert await store.observe([]) == []
+    await store.close()
