@@ -22,14 +22,14 @@ test: setup ## check style, types and layers, and run the tests on the real Kafk
 	.venv/bin/pytest -m "not training" $(ARGS)
 
 test-training: .venv-training/.ready ## run the tests that need the training framework
-	.venv-training/bin/pytest -m training $(ARGS)
+	.venv-training/bin/pytest -m training tests/unit/training $(ARGS)
 
 bench: setup ## measure the stream and its steps beside trafilatura and resiliparse
 	.venv/bin/python -m benchmarks $(ARGS)
 
 lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
 	$(COMPILE) pyproject.toml --extra test --extra bench --group lock -o requirements.lock $(ARGS)
-	$(COMPILE) pyproject.toml --extra test --extra train -c requirements.lock -o requirements-training.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
 	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 clean: ## remove the virtual environments and caches
@@ -51,7 +51,7 @@ define install
 		|| { echo "Python's venv is missing; install it with: sudo apt-get install python3-venv"; exit 1; }
 	@echo "Installing $(2) into $(1); the first time takes a few minutes."
 	@$(PYTHON) -m venv $(1)
-	@$(1)/bin/pip install -qq --disable-pip-version-check --require-hashes --requirement $(2)
+	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement $(2)
 	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 endef
