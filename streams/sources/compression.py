@@ -9,10 +9,19 @@ import zstandard
 
 from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
+from streams.settings import MIB
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _CODINGS_AT_MOST = 4
+_ZSTD_WINDOW = 8 * MIB
+"""What a decoder of the content coding need support (RFC 9659)."""
+_ZSTD_STEP = 64
+"""Bytes after which a body that grows is looked at: they inflate to 2 MiB at most."""
+_MEMBERS_AT_MOST = 64
+_BINARY = re.compile(rb"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+"""Bytes that no text has (the MIME Sniffing standard, section 3), and compressed bytes soon do."""
+_LOOKED_AT = 512
 _SEPARATORS = re.compile(r"[,\s]+")
 _ERRORS = (zlib.error, brotli.error, zstandard.ZstdError, EOFError)
 
@@ -40,6 +49,8 @@ def _inflated(body: bytes, coding: str, decode: "_Decode", limit: int) -> bytes:
     try:
         inflated = decode(body, limit + 1)
     except _ERRORS as error:
+        if not _BINARY.search(body[:_LOOKED_AT]):
+            return body
         raise PageError(
             BrokenReason.MALFORMED_COMPRESSION, f"the {coding} body is damaged: {error}"
         ) from error
@@ -55,13 +66,15 @@ _Decode = Callable[[bytes, int], bytes]
 def _gzip(body: bytes, at_most: int) -> bytes:
     """All members of a gzip body; what follows them is ignored, as browsers do."""
     inflated = bytearray()
-    while body.startswith(_GZIP) and len(inflated) < at_most:
+    for _ in range(_MEMBERS_AT_MOST):
+        if not body.startswith(_GZIP) or len(inflated) >= at_most:
+            return bytes(inflated)
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         inflated += member.decompress(body, at_most - len(inflated))
         if not member.eof and len(inflated) < at_most:
             raise EOFError("it ends early")
         body = member.unused_data
-    return bytes(inflated)
+    raise EOFError(f"more than {_MEMBERS_AT_MOST} members")
 
 
 def _deflate(body: bytes, at_most: int) -> bytes:
@@ -84,11 +97,20 @@ def _brotli(body: bytes, at_most: int) -> bytes:
 
 
 def _zstd(body: bytes, at_most: int) -> bytes:
-    reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(body, read_across_frames=True)
-    inflated = reader.read(at_most)
-    if not inflated:
-        raise EOFError("it ends early")
-    return inflated
+    """All frames of a zstd body; inflated in steps, as its decoder knows no limit."""
+    inflated = bytearray()
+    for _ in range(_MEMBERS_AT_MOST):
+        if not body.startswith(_ZSTD) or len(inflated) >= at_most:
+            return bytes(inflated)
+        frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+        for end in range(_ZSTD_STEP, len(body) + _ZSTD_STEP, _ZSTD_STEP):
+            inflated += frame.decompress(body[end - _ZSTD_STEP : end])
+            if frame.eof or len(inflated) >= at_most:
+                break
+        if not frame.eof and len(inflated) < at_most:
+            raise EOFError("it ends early")
+        body = frame.unused_data + body[end:]
+    raise EOFError(f"more than {_MEMBERS_AT_MOST} frames")
 
 
 def _is_zlib(body: bytes) -> bool:

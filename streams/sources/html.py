@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from schemas.pages import Message, RawPage
 from streams.sources.fields import number_in
-from streams.sources.page import html_page, looks_like_html
+from streams.sources.page import html_page, is_html_type, looks_like_html, other_format
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
 _SNIFFED = 4096
+_GZIP = b"\x1f\x8b"
 _UTF16 = (b"<\x00", b"\x00<", b"\xff\xfe", b"\xfe\xff")
 
 
@@ -21,8 +22,16 @@ class Html:
         self._max_bytes = max_bytes
 
     def recognises(self, message: Message) -> bool:
-        """Whether the value begins with the markup of a page, in whatever encoding."""
+        """Whether the headers say so, or the value begins with the markup of a page, in whatever encoding.
+
+        So does a picture, a PDF or a feed, as a crawler that sends pages as they are sends these; a value in
+        gzip may be a WARC record.
+        """
         head = (message.value or b"")[:_SNIFFED]
+        if is_html_type(_text(message.header("content-type")) or ""):
+            return True
+        if other_format(head) and not head.startswith(_GZIP):
+            return True
         if head.startswith(_UTF16):
             head = head.replace(b"\x00", b"").lstrip(b"\xff\xfe")
         start = head.lstrip(b"\xef\xbb\xbf\t\n\r\x0c \x00")

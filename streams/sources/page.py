@@ -6,6 +6,7 @@ from datetime import datetime
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
+from streams.settings import KIB
 from streams.sources.compression import inflate
 from streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
 
@@ -20,10 +21,15 @@ _UNDECLARED_TYPES = {
 }
 """Content types that say nothing: the body is looked at (the MIME Sniffing standard, section 7)."""
 _MARKUP = re.compile(
-    rb"<(?:!doctype\s+html|html|head|body|title|meta|link|script|style|div|span|p|a|b|i|br|h[1-6]|table|tr|td|ul|ol|li|"
-    rb"img|font|center|article|section|main|header|nav|footer|iframe|form|noscript|base|svg)[\s/>]",
+    rb"<(?:!--|(?:!doctype\s+html|html|head|body|title|meta|link|script|style|div|span|p|a|b|i|br|h[1-6]|table|tr|td|"
+    rb"ul|ol|li|img|font|center|article|section|main|header|nav|footer|iframe|form|noscript|base|svg)[\s/>])",
     re.IGNORECASE,
 )
+_OTHER_XML = re.compile(
+    rb"(?>\s|<\?.*?\?>|<!--.*?-->|<!(?!--)[^>]*>)*+<(?P<root>rss|feed|rdf:rdf|urlset|sitemapindex|svg)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Feeds, site maps and images, which servers often send as HTML (the MIME Sniffing standard, section 7.3)."""
 _SNIFFED = 2048
 _OTHER_FORMATS = {
     b"%PDF-": "a PDF",
@@ -42,12 +48,15 @@ _OTHER_FORMATS = {
     b"{\\rtf": "an RTF document",
     b"\xd0\xcf\x11\xe0": "an Office document",
 }
+_MEDIA_TYPE = re.compile(r"[^\s;,]*")
+"""Up to where several headers were joined or a semicolon was forgotten."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
 _URL = re.compile(
     r"(?:https?://[^\s/?#\x00-\x20\x7f][^\x00-\x20\x7f]*|file:///[^\x00-\x20\x7f]*)", re.IGNORECASE
 )
 _OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _WEB_SCHEMES = {"http", "https", "file"}
+_LONGEST_URL = 16 * KIB
 _SPACES = re.compile(r"[\t\n\r]+")
 
 
@@ -82,18 +91,18 @@ def html_page(
         content = _inflated(body, content_encoding, max_bytes)
     except PageError as error:
         return Broken(error.reason, str(error), address)
-    other = _other_format(content)
+    other = other_format(content)
     if other:
         return Skipped(SkipReason.NOT_HTML, other, address)
     decoded = _decoded(content, charset_of(declared_type) or charset)
-    if _media_type(declared_type) not in _HTML_TYPES and not looks_like_html(decoded.html):
+    if not is_html_type(declared_type) and not looks_like_html(decoded.html):
         return Skipped(SkipReason.NOT_HTML, "no content type of HTML, and no markup of a page", address)
     return RawPage(
         url=address,
         html=decoded.html,
-        id=id or None,
+        id=_sayable(id),
         fetched_at=fetched_at,
-        language=language or None,
+        language=_sayable(language),
         encoding=decoded.encoding,
         source=source,
     )
@@ -103,6 +112,8 @@ def page_url(url: object) -> str | Skipped | Broken:
     """The URL of a page as it is keyed, without white space around it; or what is wrong with it."""
     if not isinstance(url, str) or not url.strip():
         return Broken(BrokenReason.MISSING_URL, "the message gives no URL")
+    if len(url) > _LONGEST_URL:
+        return Broken(BrokenReason.MALFORMED_MESSAGE, f"a URL of {len(url):,} characters")
     address = _SPACES.sub("", url.strip()).replace(" ", "%20")
     if _URL.fullmatch(address):
         return encode_text(address).decode()
@@ -118,6 +129,11 @@ def looks_like_html(head: bytes) -> bool:
     found = _MARKUP.search(head)
     is_xml = head.startswith(b"<?xml") or head[:4] in (b"<rss", b"<svg")
     return found is not None and (not is_xml or b"<html" in head.lower())
+
+
+def is_html_type(content_type: str) -> bool:
+    """Whether a content type is one of HTML."""
+    return _media_type(content_type) in _HTML_TYPES
 
 
 def charset_of(content_type: str) -> str | None:
@@ -152,11 +168,13 @@ def _check_size(size: int, max_bytes: int) -> None:
         raise PageError(BrokenReason.PAGE_TOO_LARGE, f"{size:,} bytes, more than the limit of {max_bytes:,}")
 
 
-def _other_format(content: bytes | str) -> str | None:
+def other_format(content: bytes | str) -> str | None:
     """What a content is whose first bytes are those of another format, whatever its content type says."""
-    if isinstance(content, str):
-        return None
-    return next((kind for mark, kind in _OTHER_FORMATS.items() if content.startswith(mark)), None)
+    head = encode_text(content[:_SNIFFED]) if isinstance(content, str) else content[:_SNIFFED]
+    xml = _OTHER_XML.match(head.removeprefix(b"\xef\xbb\xbf"))
+    if xml:
+        return f"XML of {xml['root'].decode()}"
+    return next((kind for mark, kind in _OTHER_FORMATS.items() if head.startswith(mark)), None)
 
 
 def _decoded(content: bytes | str, charset: str | None) -> DecodedText:
@@ -168,8 +186,14 @@ def _decoded(content: bytes | str, charset: str | None) -> DecodedText:
 
 
 def _media_type(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
+    found = _MEDIA_TYPE.match(content_type.strip())
+    return found[0].lower() if found else ""
 
 
 def _shown(value: str) -> str:
     return encode_text(value[:200]).decode()
+
+
+def _sayable(value: str | None) -> str | None:
+    """A text that UTF-8 can say: without lone surrogates; None where it is empty."""
+    return encode_text(value).decode() if value else None

@@ -1,4 +1,5 @@
 import gzip
+import random
 import tracemalloc
 import zlib
 
@@ -12,6 +13,17 @@ from streams.sources.compression import inflate
 
 PAGE = b"<p>text of a page</p>" * 500
 LIMIT = 1 << 20
+NOISE = random.Random(7).randbytes(300_000)
+WIDE_WINDOW = b"".join(
+    (
+        (
+            wide := zstandard.ZstdCompressor(
+                compression_params=zstandard.ZstdCompressionParameters(window_log=27)
+            ).compressobj()
+        ).compress(PAGE),
+        wide.flush(),
+    )
+)
 COMPRESSED = [
     ("gzip", gzip.compress(PAGE)),
     ("x-gzip", gzip.compress(PAGE[:100]) + gzip.compress(PAGE[100:])),
@@ -20,6 +32,7 @@ COMPRESSED = [
     ("deflate", zlib.compress(PAGE)[2:-4]),
     ("br", brotli.compress(PAGE)),
     ("zstd", zstandard.compress(PAGE)),
+    ("ZSTD", zstandard.compress(PAGE[:100]) + zstandard.compress(PAGE[100:])),
     ("zstd", zstandard.ZstdCompressor(write_content_size=False).compress(PAGE)),
     ("gzip, br", brotli.compress(gzip.compress(PAGE))),
 ]
@@ -45,12 +58,38 @@ def test_a_body_beyond_the_limit_is_refused(coding, body):
 
 @pytest.mark.parametrize(
     ("coding", "body"),
-    [(coding, body[: len(body) // 2]) for coding, body in COMPRESSED if coding not in ("x-gzip", "GZIP")],
+    [
+        (coding, body[: len(body) // 2])
+        for coding, body in COMPRESSED
+        if coding not in ("x-gzip", "GZIP", "ZSTD")
+    ],
 )
 def test_a_body_that_ends_early_is_refused(coding, body):
     with pytest.raises(PageError) as refusal:
         inflate(body, coding, LIMIT)
     assert refusal.value.reason is BrokenReason.MALFORMED_COMPRESSION
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(b"") * 1000),
+        ("zstd", zstandard.compress(b"") * 1000),
+        ("zstd", zstandard.compress(NOISE)[:-10_000]),
+        ("zstd", WIDE_WINDOW),
+        ("deflate", b"\x00\x01\x02\x03"),
+        ("br", b"\x00\x01\x02\x03" * 9),
+    ],
+)
+def test_a_damaged_body_is_refused(coding, body):
+    with pytest.raises(PageError) as refusal:
+        inflate(body, coding, LIMIT)
+    assert refusal.value.reason is BrokenReason.MALFORMED_COMPRESSION
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_words_without_markup_may_be_inflated_already(coding):
+    assert inflate(b"words before <p>the markup", coding, LIMIT) == b"words before <p>the markup"
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import gzip
 from datetime import UTC, datetime
 
 import pytest
@@ -66,14 +67,28 @@ def test_markup_is_recognised_in_any_encoding(value):
     assert html.recognises(Message(None, value))
 
 
+@pytest.mark.parametrize("value", [b"%PDF-1.7", b"\xff\xd8\xff\xe0", b"<?xml version='1.0'?><rss>"])
+def test_what_else_such_a_crawler_sends_is_recognised_and_skipped(value):
+    assert html.recognises(Message(URL, value))
+    assert decode(value).reason is SkipReason.NOT_HTML
+
+
+def test_a_header_may_say_that_the_value_is_a_page():
+    message = Message(
+        URL, gzip.compress(HTML), (("content-type", b"text/html"), ("content-encoding", b"gzip"))
+    )
+    assert html.recognises(message)
+    assert html.decode(message) == [RawPage(URL.decode(), HTML, source="html")]
+
+
 @pytest.mark.parametrize(
     "value",
     [
         b"",
+        gzip.compress(HTML),
         b'{"html": "<html>"}',
         b"[<html>",
         b"text <p> ",
-        b"<?xml?><rss>",
         b"\x00\x00\x00\x00\x07{",
         b"\x92",
     ],

@@ -20,6 +20,19 @@ def test_an_answer_is_a_page():
     assert page == RawPage("https://example.org/", HTML, id="7", language="de", source="test")
 
 
+@pytest.mark.parametrize(
+    "kind",
+    ["text/html,text/html", "text/html charset=utf-8", " TEXT/HTML ;charset=utf-8", "application/xhtml+xml"],
+)
+def test_a_content_type_is_read_as_servers_write_it(kind):
+    assert isinstance(outcome(content_type=kind, body="words"), RawPage)
+
+
+def test_what_is_said_of_a_page_can_be_written_down():
+    page = outcome(id="\ud800", language="d\udfffe", url="http://a.b/\ud800")
+    assert (page.id, page.language, page.url) == ("\ufffd", "d\ufffde", "http://a.b/\ufffd")
+
+
 @pytest.mark.parametrize("status", [199, 301, 404, 500, -1])
 def test_an_error_status_is_skipped(status):
     assert outcome(status=status).reason is SkipReason.ERROR_STATUS
@@ -35,6 +48,24 @@ def test_other_content_types_are_skipped(kind):
 @pytest.mark.parametrize("body", [b"%PDF-1.7 ...", b"\x89PNG\r\n\x1a\n....", b"PK\x03\x04...."])
 def test_other_formats_are_skipped_whatever_the_content_type_says(body):
     assert outcome(body=body, content_type="text/html").reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<rss version='2.0'><channel><description><p>",
+        b"<?xml version='1.0'?>\n<!-- a feed -->\n<feed xmlns='http://www.w3.org/2005/Atom'><link>",
+        b"\xef\xbb\xbf<?xml version='1.0'?><!DOCTYPE x><urlset >",
+        "<rdf:RDF xmlns='x'><title>",
+        b"<svg xmlns='http://www.w3.org/2000/svg'><a>",
+    ],
+)
+def test_feeds_are_skipped_whatever_the_content_type_says(body):
+    assert outcome(body=body, content_type="text/html").reason is SkipReason.NOT_HTML
+
+
+def test_a_page_may_begin_with_a_long_comment():
+    assert isinstance(outcome(body=b"<!--" + b" " * 5000 + b"--><p>text"), RawPage)
 
 
 @pytest.mark.parametrize("kind", [None, "", "application/octet-stream", "application/xml", ["text/html"]])
@@ -85,6 +116,10 @@ def test_what_is_no_url_breaks_the_page(url):
     broken = page_url(url)
     assert isinstance(broken, Broken)
     assert broken.reason is BrokenReason.MISSING_URL
+
+
+def test_an_endless_url_breaks_the_page():
+    assert page_url("http://a.b/" + "c" * 1_000_000).reason is BrokenReason.MALFORMED_MESSAGE
 
 
 @pytest.mark.parametrize("url", ["dns:example.org", "javascript:void(0)", "data:text/html,x", "ftp://a.b/c"])
