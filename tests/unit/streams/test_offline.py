@@ -1,0 +1,145 @@
+"""The offline pipeline on pages that break what works on them."""
+
+import ctypes
+import json
+import time
+
+import pytest
+
+from inference.rules import RulesLabeler
+from schemas.errors import UnavailableError
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import Message, RawPage
+from streams.isolation import open_pool
+from streams.offline import BATCH_PAGES, DecodedPages, clean_lines
+from streams.settings import PageLimits
+
+PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
+
+
+class HostilePages(DecodedPages):
+    """Pages that do to their process what they say."""
+
+    def decode(self, message: Message):
+        if b"segfault" in message.value:
+            ctypes.string_at(0)
+        if b"hang" in message.value:
+            time.sleep(60)
+        if b"bug" in message.value:
+            raise KeyError("bug")
+        return super().decode(message)
+
+
+def page(number: int, text: str = PROSE) -> RawPage:
+    html = f"<html><title>Page {number}</title><body><p>{text}</p></body></html>"
+    return RawPage(f"https://example.org/{number}", html.encode(), str(number))
+
+
+async def cleaned(pages, *, processes=1, seconds=10.0, labelers=None, with_blocks=True):
+    async with open_pool(HostilePages, processes, PageLimits(seconds=seconds)) as pool:
+        lines = clean_lines(iter(pages), pool, labelers or [RulesLabeler()], with_blocks=with_blocks)
+        return [json.loads(line) async for line in lines]
+
+
+async def test_a_line_has_just_these_fields():
+    (line,) = await cleaned([page(7)])
+    assert line == {
+        "id": "7",
+        "url": "https://example.org/7",
+        "title": "Page 7",
+        "text": PROSE.strip(),
+        "blocks": [{"text": PROSE.strip(), "path": "html/body/p", "probability": 1.0, "content": True}],
+        "error": None,
+    }
+    (short,) = await cleaned([page(7)], with_blocks=False)
+    del line["blocks"]
+    assert short == line
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+async def test_lines_come_in_the_order_of_the_pages(processes):
+    count = 10 * BATCH_PAGES + 3
+    lines = await cleaned(map(page, range(count)), processes=processes, labelers=[RulesLabeler()] * processes)
+    assert [line["id"] for line in lines] == [str(number) for number in range(count)]
+    assert {line["error"] for line in lines} == {None}
+
+
+async def test_a_page_that_breaks_its_process_costs_its_own_line_alone():
+    texts = [PROSE, "segfault", PROSE, "hang", "bug", PROSE]
+    lines = await cleaned([page(n, text) for n, text in enumerate(texts)], seconds=1.0)
+    assert [line["id"] for line in lines] == ["0", "1", "2", "3", "4", "5"]
+    errors = [(line["error"] or "").split(":")[0] for line in lines]
+    assert errors == ["", "process-crashed", "", "time-budget-exceeded", "internal-error", ""]
+    assert [bool(line["text"]) for line in lines] == [True, False, True, False, False, True]
+
+
+async def test_what_cannot_be_read_has_a_line_and_what_never_was_a_page_has_none():
+    lines = await cleaned(
+        [
+            Broken(BrokenReason.MALFORMED_MESSAGE, "line 1 is not JSON"),
+            Skipped(SkipReason.NOT_A_PAGE, "a WARC request"),
+            Skipped(SkipReason.NOT_HTML, "an image", "https://example.org/i"),
+            page(1),
+        ]
+    )
+    assert [(line["id"], line["url"], line["error"]) for line in lines] == [
+        (None, None, "malformed-message: line 1 is not JSON"),
+        (None, "https://example.org/i", "not-html: an image"),
+        ("1", "https://example.org/1", None),
+    ]
+    assert lines[0]["blocks"] == []
+
+
+async def test_a_page_without_id_has_its_url_for_one():
+    (line,) = await cleaned([RawPage("https://example.org/ü\udc80"[:-1], b"<p>x")])
+    assert line["id"] == line["url"] == "https://example.org/ü"
+
+
+async def test_what_a_labeler_refuses_is_an_error_of_its_page():
+    refused = Broken(BrokenReason.REJECTED_BY_MODEL, "NaN")
+
+    class RefusingShortPages(RulesLabeler):
+        async def label(self, pages):
+            answers = zip(pages, await super().label(pages), strict=True)
+            return [refused if len(page.ids) < 10 else answer for page, answer in answers]
+
+    lines = await cleaned([page(1, "short"), page(2)], labelers=[RefusingShortPages()])
+    assert [line["error"] for line in lines] == ["rejected-by-model: NaN", None]
+
+
+async def test_a_labeler_that_does_not_answer_ends_it():
+    class Away(RulesLabeler):
+        async def label(self, pages):
+            raise UnavailableError("nobody there")
+
+    with pytest.raises(UnavailableError, match="nobody there"):
+        await cleaned(map(page, range(100)), labelers=[Away(), Away()])
+
+
+async def test_a_reader_that_fails_ends_it_behind_the_pages_it_gave():
+    def pages():
+        yield page(1)
+        raise UnavailableError("the disk is gone")
+
+    async with open_pool(HostilePages, 1, PageLimits()) as pool:
+        lines = clean_lines(pages(), pool, [RulesLabeler()], with_blocks=False)
+        assert json.loads(await anext(lines))["id"] == "1"
+        with pytest.raises(UnavailableError, match="the disk is gone"):
+            await anext(lines)
+
+
+async def test_reads_no_further_ahead_than_it_cleans():
+    read = 0
+
+    def pages():
+        nonlocal read
+        for number in range(500):
+            read += 1
+            yield page(number)
+
+    async with open_pool(HostilePages, 1, PageLimits()) as pool:
+        written = 0
+        async for _ in clean_lines(pages(), pool, [RulesLabeler()], with_blocks=False):
+            written += 1
+            assert read - written <= 6 * BATCH_PAGES
+    assert written == 500
