@@ -14,7 +14,7 @@ from schemas.outcomes import BrokenReason
 Fields = Mapping[str, object]
 _JSON_BEGINS = (b"{", b"[")
 _BLANK = b"\xef\xbb\xbf\t\n\r "
-_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"\s*(-?[0-9]{1,18})(?!\S)")
 
 
 def parse_json(value: bytes) -> object:
@@ -90,8 +90,11 @@ def number(content: object, name: str) -> int | None:
 
 
 def number_in(value: object) -> int | None:
-    """A value that is a whole number, or the digits of one."""
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+    """A value that is a whole number, or text that begins with one, e.g. `404 Not Found`."""
+    if isinstance(value, str):
+        digits = _NUMBER.match(value)
+        return int(digits[1]) if digits else None
+    if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

@@ -1,9 +1,8 @@
 """`scrapy-cluster`: what Scrapy Cluster's Kafka pipeline writes for each response."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-
-import orjson
 
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
@@ -57,7 +56,7 @@ class ScrapyCluster:
 
     def encode(self, page: RawPage) -> Record:
         """The item of a response; the pipeline sets no key."""
-        fetched = page.fetched_at or datetime(1970, 1, 1, tzinfo=UTC)
+        fetched = (page.fetched_at or datetime.now(UTC)).astimezone(UTC).replace(tzinfo=None)
         headers = {"Content-Type": ["text/html; charset=utf-8"]}
         if page.language:
             headers["Content-Language"] = [page.language]
@@ -76,7 +75,7 @@ class ScrapyCluster:
             "crawlid": "feed",
             "timestamp": fetched.isoformat(),
         }
-        return Record(None, orjson.dumps(item))
+        return Record(None, json.dumps(item, sort_keys=True).encode())
 
 
 def _body(body: object) -> object:

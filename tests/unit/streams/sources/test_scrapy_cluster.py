@@ -1,4 +1,6 @@
+import json
 from base64 import b64encode
+from datetime import datetime, timedelta, timezone
 
 import orjson
 import pytest
@@ -60,6 +62,26 @@ def test_ok_is_said_of_any_status():
 def test_lone_surrogates_of_ujson_are_let_through():
     value = orjson.dumps(ITEM).replace("Größe".encode(), b"Gr\\udcf6\\u00dfe")
     assert decode(value).html.decode() == "<p>Gr\ufffdße</p>"
+
+
+@pytest.mark.parametrize("status", ["404", "404 Not Found", 404.0, ["404"]])
+def test_a_status_may_be_of_another_type(status):
+    assert decode(status_code=status).reason is SkipReason.ERROR_STATUS
+
+
+@pytest.mark.parametrize("status", [True, None, "", "OK", float("nan"), {}])
+def test_what_is_no_status_is_none(status):
+    assert isinstance(decode(json.dumps(ITEM | {"status_code": status}).encode()), RawPage)
+
+
+def test_an_item_is_written_as_the_pipeline_writes_it():
+    fetched_at = datetime(2026, 3, 4, 7, 6, 7, 5, tzinfo=timezone(timedelta(hours=2)))
+    record = source.encode(RawPage(URL, HTML.encode(), fetched_at=fetched_at))
+    item = orjson.loads(record.value)
+    assert record.key is None
+    assert record.value.isascii()
+    assert list(item) == sorted(ITEM)
+    assert (item["body"], item["timestamp"]) == (HTML, "2026-03-04T05:06:07.000005")
 
 
 @pytest.mark.parametrize("value", [b"json failed to parse", b'"json failed to parse"'])
