@@ -16,6 +16,7 @@ import orjson
 import psutil
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from prometheus_client.parser import text_string_to_metric_families
 
 from schemas.pages import Message
 from streams.dead_letters import DeadLetter, read_dead_letter
@@ -68,6 +69,17 @@ class Worker:
     def report(self) -> dict[str, object]:
         with urlopen(self.monitoring + "report", timeout=5) as answer:
             return orjson.loads(answer.read())
+
+    def skipped(self) -> dict[str, int]:
+        """How many messages were skipped for which reason."""
+        with urlopen(self.monitoring + "metrics", timeout=5) as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+            samples = [sample for family in families for sample in family.samples]
+        return {
+            sample.labels["reason"]: int(sample.value)
+            for sample in samples
+            if sample.name == "dehusk_skipped_total"
+        }
 
     def is_busy(self) -> bool:
         return self.says("partitions") and self.report()["in_flight"] > 0
@@ -169,9 +181,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(
-    stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_path: Path
-) -> Iterator[Bench]:
+def bench(stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_path: Path) -> Iterator[Bench]:
     """The parts and topics of this test; its workers are killed at the end."""
     running = Bench(stack, kafka, topics, tmp_path)
     yield running

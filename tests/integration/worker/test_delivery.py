@@ -121,7 +121,8 @@ async def test_what_a_topic_refuses_for_its_size_ends_as_a_dead_letter(bench, fr
     assert not pointer.original.value
     where = pointer.origin
     assert [
-        message.value for message in await bench.messages(where.topic)
+        message.value
+        for message in await bench.messages(where.topic)
         if (message.partition, message.offset) == (where.partition, where.offset)
     ] == [letter_too_large.value]
     assert not await bench.documents()

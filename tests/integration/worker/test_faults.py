@@ -17,9 +17,9 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
     worker = bench.worker()
     await bench.produce(records[:300])
     await bench.until(lambda: worker.says("partitions"))
-    await asyncio.to_thread(stack.parts["kafka"].kill)
+    await asyncio.to_thread(stack.parts["kafka-1"].kill)
     await asyncio.sleep(8)
-    await asyncio.to_thread(stack.parts["kafka"].start)
+    await asyncio.to_thread(stack.parts["kafka-1"].start)
     await bench.produce(records[300:])
     await bench.until_done()
     assert {message.key for message in await bench.documents()} == {record.key for record in records}

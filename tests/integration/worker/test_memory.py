@@ -1,0 +1,47 @@
+"""A worker's memory while nothing goes on: a backlog builds up in Kafka, not in the worker."""
+
+import asyncio
+
+from streams.settings import MIB
+from streams.sources.source import Record
+
+LIMIT = 600 * MIB
+"""What a worker may hold whatever the backlog."""
+
+
+async def test_a_backlog_without_triton_does_not_grow_the_worker(bench, site, stack) -> None:
+    backlog = _enlarged(site(2500), 60_000)
+    triton = stack.parts["triton"]
+    worker = bench.worker("--labeler", "triton", "--processes", "2")
+    await bench.produce(backlog[:100])
+    await bench.until_done()
+    await asyncio.to_thread(triton.kill)
+    try:
+        await bench.produce(backlog[100:1300])
+        await bench.until(lambda: worker.report()["away"] == ["triton"])
+        await _until_settled(worker)
+        half = worker.memory()
+        await bench.produce(backlog[1300:])
+        await _until_settled(worker)
+        whole = worker.memory()
+    finally:
+        await asyncio.to_thread(triton.start)
+    assert whole < LIMIT
+    assert whole - half < 16 * MIB
+    await bench.until_done()
+    assert worker.memory() < LIMIT
+    assert len({message.key for message in await bench.documents()}) == len(backlog)
+
+
+async def _until_settled(worker) -> None:
+    """Wait until the worker's buffers are as full as they get."""
+    before = 0
+    while (now := worker.memory()) > before + MIB:
+        before = now
+        await asyncio.sleep(3)
+
+
+def _enlarged(records: list[Record], size: int) -> list[Record]:
+    """The pages with a script that makes each as large as real ones are."""
+    script = b"<script>" + b"x" * size + b"</script>"
+    return [Record(record.key, record.value + script, record.headers) for record in records]
