@@ -1,5 +1,6 @@
 """Every format against every other: none takes a message of another for its own."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -95,6 +96,40 @@ def test_a_null_value_is_a_tombstone_in_every_format(name, settings):
     assert source.decode(Message(b"key", None)) == [Tombstone(b"key")]
     assert source.decode(Message(None, None))[0].reason is BrokenReason.MALFORMED_MESSAGE
     assert source.decode(Message(b"key", b""))[0].reason is SkipReason.NO_BODY
+
+
+ODD = [
+    None,
+    True,
+    1.5,
+    10**400,
+    -1,
+    "",
+    "x",
+    "\ud800",
+    "javascript:x",
+    [],
+    [None],
+    [[]],
+    {},
+    {"a": 1},
+    "http://[::1",
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize(
+    "name", ["json", "scrapy-cluster", "nutch", "cdr", "ache", "norconex", "warc-pointer"]
+)
+def test_a_field_of_a_wrong_type_ends_as_an_outcome_that_can_be_written_down(name, odd, settings, messages):
+    fields = orjson.loads(messages[name].value)
+    for field in fields:
+        message = replace(messages[name], value=json.dumps(fields | {field: odd}).encode())
+        for source in (open_source(name, settings), open_source("auto", settings)):
+            (outcome,) = source.decode(message)
+            assert repr(outcome).isprintable()
+            if isinstance(outcome, RawPage):
+                "".join((outcome.url, outcome.id or "", outcome.language or "")).encode()
 
 
 @given(data=st.data(), name=st.sampled_from(FORMATS))
