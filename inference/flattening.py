@@ -69,10 +69,18 @@ def _may_nest(html: bytes) -> bool:
 
 
 def _may_list(html: bytes) -> bool:
-    """Whether a page has a tag with too many attributes: looked for where no tag ends for long."""
-    step = _HARMLESS_TAG_BYTES
-    starts = range(0, len(html) - step, step)
-    return any(html.find(b">", i, i + step) < 0 for i in starts) and _MANY_ATTRIBUTES.search(html) is not None
+    """Whether a tag has too many attributes: looked for around each stretch in which no tag ends."""
+    position, step = 0, _HARMLESS_TAG_BYTES
+    while position + step < len(html):
+        if html.find(b">", position, position + step) >= 0:
+            position += step
+            continue
+        start = max(html.rfind(b">", 0, position) - step, 0)
+        end = html.find(b">", position) % (len(html) + 1)
+        if _MANY_ATTRIBUTES.search(html, start, end):
+            return True
+        position = end
+    return False
 
 
 class _Flattener:

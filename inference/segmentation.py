@@ -13,8 +13,8 @@ from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
 from schemas.pages import Boundary, SegmentedPage
 
-_FALLBACK_WORDS = 100
-"""A `<noscript>` with fewer words is a notice, not the page's content."""
+_CONTENT_WORDS = 100
+"""Fewer words in `<noscript>` or hidden elements are a notice or a dialog, not the page's content."""
 
 _TEXT = 2
 _LAST_KNOWN_TAG = 1 << 16
@@ -22,7 +22,7 @@ _LAST_KNOWN_TAG = 1 << 16
 
 _LONGEST_TAG = 32
 
-_HIDDEN = '[hidden]:not([hidden="until-found" i]),dialog:not([open]),[style*="none" i],[style*="hidden" i]'
+_HIDDEN = '[hidden],dialog,[style*="none" i],[style*="hidden" i]'
 _HIDING_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _TITLE = "title:not(svg *)"
 _MARKUP = re.compile(r"<[^>]*>")
@@ -40,17 +40,23 @@ _paths = PathTree()
 def segment(html: bytes) -> SegmentedPage:
     """The text blocks of a page, given in UTF-8.
 
-    A `<noscript>` counts where it holds more words than everything that is shown, and over a hundred.
+    What `<noscript>` holds, or what is hidden, counts where it has over a hundred words and more than all
+    that is shown: such a page is made for readers without scripts, or shows itself by script.
 
     Raises:
         PageError: the page's elements do not fit into memory.
     """
     flat = flatten(html)
     document = _parse(flat, scripting=True)
-    reading = _read(document, fallback=False)
-    if _holds_the_content(reading):
+    hidden = _hide(document)
+    reading = _read(document.root, fallback=False)
+    if _outweighs([_MARKUP.sub(" ", text) for text in reading.fallback], reading):
         document = _parse(flat, scripting=False)
-        reading = _read(document, fallback=True)
+        _hide(document)
+        reading = _read(document.root, fallback=True)
+    elif _outweighs(_texts_of(hidden, reading), reading):
+        document = _parse(flat, scripting=True)
+        reading = _read(document.root, fallback=False)
     root, title = document.root, document.css_first(_TITLE)
     return _segmented(
         reading,
@@ -60,18 +66,19 @@ def segment(html: bytes) -> SegmentedPage:
 
 
 def _parse(html: bytes, *, scripting: bool) -> LexborHTMLParser:
-    """The document, without the elements that are hidden.
-
-    With scripting, the content of `<noscript>` is one text; without, it is elements.
-    """
+    """The document; with scripting, what `<noscript>` holds is one text, without, it is elements."""
     try:
-        document = LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS, scripting=scripting)
+        return LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS, scripting=scripting)
     except (SelectolaxError, MemoryError) as error:
         raise PageError(BrokenReason.PAGE_TOO_DEEP, f"{len(html)} bytes of HTML: {error}") from error
-    for node in document.css(_HIDDEN):
-        if _is_hidden(node):
-            node.decompose()
-    return document
+
+
+def _hide(document: LexborHTMLParser) -> list[LexborNode]:
+    """Take the hidden elements out of a document."""
+    hidden = [node for node in document.css(_HIDDEN) if _is_hidden(node)]
+    for node in hidden:
+        node.decompose(recursive=False)
+    return hidden
 
 
 def _is_hidden(node: LexborNode) -> bool:
@@ -79,8 +86,10 @@ def _is_hidden(node: LexborNode) -> bool:
     if node.tag in ("html", "body"):
         return False
     attributes = node.attributes
+    if "hidden" in attributes:
+        return (attributes["hidden"] or "").lower() != "until-found"
     style = attributes.get("style")
-    return "hidden" in attributes or node.tag == "dialog" or bool(style and _HIDING_STYLE.search(style))
+    return (node.tag == "dialog" and "open" not in attributes) or bool(style and _HIDING_STYLE.search(style))
 
 
 @dataclass(slots=True)
@@ -113,8 +122,8 @@ class _Reading:
         return [block.strip(_BLANK) for block in folded]
 
 
-def _read(document: LexborHTMLParser, *, fallback: bool) -> _Reading:  # noqa: C901, PLR0912, PLR0915 -- see below
-    """The blocks of a document, `<noscript>` among them or not.
+def _read(root: LexborNode | None, *, fallback: bool) -> _Reading:  # noqa: C901, PLR0912, PLR0915 -- see below
+    """The blocks of an element, `<noscript>` among them or not.
 
     One loop over all nodes: a call per node would cost more than the parse.
     """
@@ -124,7 +133,7 @@ def _read(document: LexborHTMLParser, *, fallback: bool) -> _Reading:  # noqa: C
     open_elements: list[LexborNode] = []
     boundary = linked = links = 0
     in_block = parted = False
-    node = document.root
+    node = root
     while node is not None:
         tag = node.tag_id
         if tag == _TEXT:
@@ -139,7 +148,7 @@ def _read(document: LexborHTMLParser, *, fallback: bool) -> _Reading:  # noqa: C
                 parted = False
                 leaves.append(text)
                 if links:
-                    linked += len(_fold(text))
+                    linked += len(text.strip())
             elif in_block:
                 leaves.append(text)
             following = node.next
@@ -225,12 +234,19 @@ def _segmented(reading: _Reading, title: str, language: str | None) -> Segmented
     return SegmentedPage(title, language, tuple(texts), tuple(paths), tuple(linked), tuple(boundaries))
 
 
-def _holds_the_content(reading: _Reading) -> bool:
-    """Whether `<noscript>` holds more words than everything that is shown, and enough for a page."""
-    if sum(map(len, reading.fallback)) < 2 * _FALLBACK_WORDS:
+def _texts_of(hidden: list[LexborNode], reading: _Reading) -> list[str]:
+    """The texts of hidden elements, if they can be of weight."""
+    if sum(len(node.text()) for node in hidden) < sum(map(len, reading.leaves)):
+        return []
+    return [text for node in hidden for text in _read(node, fallback=False).texts()]
+
+
+def _outweighs(texts: list[str], reading: _Reading) -> bool:
+    """Whether texts have more words than everything that is shown, and enough for a page's content."""
+    if sum(map(len, texts)) < 2 * _CONTENT_WORDS:
         return False
-    count = sum(len(words(_MARKUP.sub(" ", text))) for text in reading.fallback)
-    return count > _FALLBACK_WORDS and count > len(words(" ".join(reading.texts())))
+    count = len(words(" ".join(texts)))
+    return count > _CONTENT_WORDS and count > len(words(" ".join(reading.texts())))
 
 
 def _would_merge(before: str, after: str) -> bool:

@@ -3,12 +3,15 @@
 import re
 import zlib
 from collections.abc import Callable
+from typing import TypeVar
 
 _IDEOGRAPHS = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[{_UNSPACED}]{{1,4}}|[^\W{_IDEOGRAPHS}{_UNSPACED}]+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
-_CACHED_IDS = 1 << 17
+_LONGEST_KEY = 256
+
+T = TypeVar("T")
 
 
 def words(text: str) -> list[str]:
@@ -31,16 +34,21 @@ def word_id(word: str) -> int:
     return zlib.crc32(b"w:" + word.encode("utf-8", "surrogatepass"))
 
 
-class CachedIds(dict[str, int]):
-    """The ids of tokens seen before; emptied when it is full, so that its memory is bounded."""
+class Remembered(dict[str, T]):
+    """The results of a function, looked up like items; forgotten when they are too many.
 
-    def __init__(self, make_id: Callable[[str], int], size: int = _CACHED_IDS) -> None:
+    Long keys are not remembered, so that memory is bounded whatever a page holds.
+    """
+
+    def __init__(self, function: Callable[[str], T], size: int) -> None:
         super().__init__()
-        self._make_id = make_id
+        self._function = function
         self._size = size
 
-    def __missing__(self, token: str) -> int:
-        if len(self) >= self._size:
-            self.clear()
-        self[token] = token_id = self._make_id(token)
-        return token_id
+    def __missing__(self, key: str) -> T:
+        result = self._function(key)
+        if len(key) <= _LONGEST_KEY:
+            if len(self) >= self._size:
+                self.clear()
+            self[key] = result
+        return result
