@@ -3,7 +3,6 @@
 import asyncio
 import json
 
-import pytest
 from click.testing import CliRunner
 
 from schemas.outcomes import Broken, BrokenReason
@@ -11,25 +10,10 @@ from schemas.pages import Message
 from streams.cli import cli
 from streams.consuming import read
 from streams.dead_letters import dead_letter
-from streams.kafka import Topic, create_topics
 from streams.producing import Outgoing, send
-from streams.settings import KafkaSettings
 from streams.sources.source import Record
 
 HEADERS = (("content-type", b"text/html"), ("empty", None))
-
-
-@pytest.fixture
-def kafka(stack) -> KafkaSettings:
-    return KafkaSettings(stack.addresses.kafka)
-
-
-@pytest.fixture
-async def topics(kafka, fresh):
-    """The input topic and its dead-letter topic."""
-    names = f"{fresh}-raw", f"{fresh}-dead"
-    await create_topics(kafka, [Topic(name, 3, 1) for name in names])
-    return names
 
 
 async def write(kafka, topic, *records):
@@ -64,7 +48,7 @@ async def run(kafka, *arguments):
 
 
 async def test_a_replayed_message_is_the_original(kafka, topics):
-    raw, dead = topics
+    raw, dead = topics.input, topics.dead_letters
     original = Record(b"http://x.test/", b"<p>page", HEADERS)
     await write(kafka, raw, original)
     await fail_all(kafka, raw, dead)
@@ -79,7 +63,7 @@ async def test_a_replayed_message_is_the_original(kafka, topics):
 
 
 async def test_only_the_latest_letter_of_a_message_is_replayed_and_only_so_often(kafka, topics):
-    raw, dead = topics
+    raw, dead = topics.input, topics.dead_letters
     await write(kafka, raw, Record(b"key", b"page"))
     replayed = []
     for _ in range(5):
@@ -95,7 +79,7 @@ async def test_only_the_latest_letter_of_a_message_is_replayed_and_only_so_often
 
 
 async def test_replays_what_is_asked_for(kafka, topics):
-    raw, dead = topics
+    raw, dead = topics.input, topics.dead_letters
     wanted = Broken(BrokenReason.PROCESS_CRASHED, "", "http://a.test/1")
     other = Broken(BrokenReason.PAGE_TOO_DEEP, "", "http://b.test/1")
     message = Message(b"key", b"page", (), raw, 0, 7)
@@ -116,7 +100,7 @@ async def test_replays_what_is_asked_for(kafka, topics):
 
 
 async def test_what_cannot_be_put_back_is_told(kafka, topics):
-    raw, dead = topics
+    raw, dead = topics.input, topics.dead_letters
     broken = Broken(BrokenReason.PAGE_TOO_LARGE, "")
     whole = dead_letter(Message(b"k", b"value", (), raw), broken, "prepare")
     homeless = dead_letter(Message(b"k", b"value", (), raw + "-gone"), broken, "prepare")
@@ -129,7 +113,7 @@ async def test_what_cannot_be_put_back_is_told(kafka, topics):
 
 
 async def test_records_of_another_kind_on_the_topic_are_passed_over(kafka, topics):
-    raw, dead = topics
+    raw, dead = topics.input, topics.dead_letters
     await write(
         kafka,
         dead,
@@ -141,7 +125,7 @@ async def test_records_of_another_kind_on_the_topic_are_passed_over(kafka, topic
 
 
 async def test_lists_letters_with_counts_of_their_reasons(kafka, topics):
-    raw, dead = topics
+    raw, dead = topics.input, topics.dead_letters
     await write(kafka, raw, *(Record(b"%d" % number, b"page") for number in range(5)))
     await fail_all(kafka, raw, dead)
     await write(

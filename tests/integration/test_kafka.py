@@ -13,11 +13,6 @@ from streams.settings import KafkaSettings, TopicSettings
 from streams.sources.source import Record
 
 
-@pytest.fixture
-def kafka(stack) -> KafkaSettings:
-    return KafkaSettings(stack.addresses.kafka)
-
-
 async def values(kafka, topic, newest=None):
     return [message.value async for message, _ in read(kafka, topic, newest=newest)]
 

@@ -1,0 +1,127 @@
+"""`dehusk feed`: pages from files onto the real Kafka."""
+
+import asyncio
+import gzip
+import json
+import subprocess
+import sys
+from collections import Counter
+from functools import partial
+
+import pytest
+from click.testing import CliRunner
+
+from schemas.pages import RawPage
+from streams.cli import cli
+from streams.consuming import read
+from streams.kafka import Topic, create_topics
+from streams.sources.registry import FORMATS, SourceSettings, open_source
+from streams.sources.warc import write_warc
+
+
+async def run(kafka, *arguments, stdin=None):
+    """The exit code, output and error output of a command, in a thread: it has an event loop of its own."""
+    command = ["feed", "--brokers", kafka.brokers, *map(str, arguments)]
+    result = await asyncio.to_thread(CliRunner().invoke, cli, command, input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+async def messages(kafka, topic):
+    return [message async for message, _ in read(kafka, topic)]
+
+
+def jsonl(*pages):
+    return b"".join(json.dumps(page).encode() + b"\n" for page in pages)
+
+
+def html(number):
+    return f"<html><title>Page {number}</title><p>Grüße {number}</html>"
+
+
+async def test_feeds_directories_lines_and_archives(kafka, topics, tmp_path):
+    (tmp_path / "site" / "deep").mkdir(parents=True)
+    (tmp_path / "site" / "index.html").write_text(html(1))
+    (tmp_path / "site" / "deep" / "ä.html").write_text(html(2))
+    (tmp_path / "pages.jsonl.gz").write_bytes(
+        gzip.compress(jsonl({"id": "3", "url": "http://x.test/3", "html": html(3)}))
+    )
+    with (tmp_path / "crawl.warc").open("wb") as archive:
+        write_warc(RawPage("http://x.test/4", html(4).encode()), archive)
+    paths = [tmp_path / name for name in ("site", "pages.jsonl.gz", "crawl.warc")]
+    status, output, _ = await run(kafka, "--topic", topics.input, "--base-url", "http://x.test/", *paths)
+    assert status == 0
+    assert output.startswith("4 pages (")
+    found = {message.key: message.value.decode() for message in await messages(kafka, topics.input)}
+    assert found == {
+        b"http://x.test/index.html": html(1),
+        b"http://x.test/deep/%C3%A4.html": html(2),
+        b"http://x.test/3": html(3),
+        b"http://x.test/4": html(4),
+    }
+
+
+@pytest.mark.parametrize("crawler", FORMATS)
+async def test_writes_pages_as_any_crawler_would(kafka, topics, tmp_path, crawler):
+    pages = [{"url": f"http://x.test/{number}", "html": html(number)} for number in range(20)]
+    (tmp_path / "pages.jsonl").write_bytes(jsonl(*pages))
+    options = ["--topic", topics.input, "--as", crawler, "--warc-directory", tmp_path]
+    assert (await run(kafka, *options, tmp_path / "pages.jsonl"))[0] == 0
+    source = open_source("auto", SourceSettings(warc_directory=tmp_path))
+    decoded = [page for message in await messages(kafka, topics.input) for page in source.decode(message)]
+    assert Counter((page.url, page.html.decode()) for page in decoded) == Counter(
+        (page["url"], page["html"]) for page in pages
+    )
+
+
+async def test_pages_of_one_key_share_a_partition_in_order(kafka, topics):
+    pages = [{"url": f"http://x.test/{number % 5}", "html": f"<p>{number}"} for number in range(50)]
+    assert (await run(kafka, "--topic", topics.input, "-", stdin=jsonl(*pages)))[0] == 0
+    found = await messages(kafka, topics.input)
+    assert len({(message.key, message.partition) for message in found}) == 5
+    for key in {message.key for message in found}:
+        numbers = [int(message.value[3:]) for message in found if message.key == key]
+        assert numbers == sorted(numbers)
+
+
+async def test_names_what_it_cannot_send_and_sends_the_rest(kafka, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"max.message.bytes": "200000"})])
+    lines = [
+        jsonl({"url": "http://x.test/1", "html": html(1)}),
+        b"no JSON\n",
+        jsonl({"url": "http://x.test/large", "html": "<p>" + "x" * 300_000}),
+        jsonl({"url": "http://x.test/image", "html": None}),
+        jsonl({"url": "http://x.test/2", "html": html(2)}),
+    ]
+    status, output, errors = await run(kafka, "--topic", fresh, "-", stdin=b"".join(lines))
+    assert status == 1
+    assert "2 pages (" in output
+    assert "1 not sent: malformed-message\n" in output
+    assert "1 not sent: page-too-large\n" in output
+    assert "not sent: http://x.test/large: page-too-large: " in errors
+    assert "line 2" in errors
+    assert [message.key for message in await messages(kafka, fresh)] == [
+        b"http://x.test/1",
+        b"http://x.test/2",
+    ]
+
+
+async def test_a_missing_topic_is_an_error_that_says_how_to_create_it(kafka, fresh, tmp_path):
+    ended = await dehusk("feed", "--brokers", kafka.brokers, "--topic", fresh, str(tmp_path))
+    assert ended.returncode == 1
+    assert f"dehusk: topic {fresh} does not exist" in ended.stderr
+    assert f"kafka-topics.sh --bootstrap-server {kafka.brokers} --create --topic {fresh} " in ended.stderr
+
+
+async def test_a_missing_file_is_an_error(kafka, topics, tmp_path):
+    ended = await dehusk("feed", "--brokers", kafka.brokers, "--topic", topics.input, str(tmp_path / "none"))
+    assert ended.returncode == 1
+    assert f"there is no file or directory {tmp_path / 'none'}" in ended.stderr
+
+
+async def dehusk(*arguments):
+    """The ended process of a command."""
+    command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments]
+    run = partial(subprocess.run, command, capture_output=True, text=True, check=False)
+    return await asyncio.to_thread(run)
