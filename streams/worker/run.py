@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
+from streams.isolation import open_pool
 from streams.sources.registry import open_source
 from streams.sources.source import Source
 from streams.worker.app import REBALANCE_SECONDS, FaustApp, create_app, lag
@@ -24,7 +25,6 @@ from streams.worker.observation import Observer
 from streams.worker.parts import Parts, name_parts, open_labeler, open_labelling
 from streams.worker.pool import PreparationPool
 from streams.worker.preflight import check_labeler, check_topics
-from streams.worker.preparation import preparer
 from streams.worker.progress import Progress
 from streams.worker.settings import WorkerSettings
 from streams.worker.shutdown import Shutdown
@@ -56,7 +56,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         parts = name_parts(settings)
         metrics = Metrics(CollectorRegistry(), parts)
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
-        pool = await resources.enter_async_context(_pool(settings, open_one))
+        pool = await resources.enter_async_context(open_pool(open_one, settings.processes, settings.page))
         flow = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
         app = _app(settings, partitions, flow)
         metrics.in_flight.set_function(lambda: len(flow))
@@ -65,21 +65,12 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         pages = monitoring(settings.monitoring, metrics.registry, progress.report)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         watchdog = Watchdog(lambda: bool(parts.away), lambda: flow.age, _STALL_SECONDS)
-        loops = (flow.run(), pool.kill_the_stuck(), watchdog.run(), progress.log_every(_PROGRESS_SECONDS))
-        await _work(app, loops, shutdown.requested())
-        flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
-        await app.stop()
+        loops = (flow.run(), watchdog.run(), progress.log_every(_PROGRESS_SECONDS))
+        async with _working(app, loops):
+            await shutdown.requested()
+            flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
+            await app.stop()
         _log.info("stopped; %s", progress.report())
-
-
-@asynccontextmanager
-async def _pool(settings: WorkerSettings, open_one: Callable[[], Source]) -> AsyncIterator[PreparationPool]:
-    pool = PreparationPool(partial(preparer, open_one), settings.processes, settings.page)
-    try:
-        await pool.start()
-        yield pool
-    finally:
-        pool.close()
 
 
 @asynccontextmanager
@@ -124,13 +115,22 @@ def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:
     )
 
 
-async def _work(app: FaustApp, loops: Iterable[Loop], stop_requested: Loop) -> None:
-    """Return when the worker is to stop; if anything else ends first, that is a bug."""
-    stop = asyncio.create_task(stop_requested)
+@asynccontextmanager
+async def _working(app: FaustApp, loops: Iterable[Loop]) -> AsyncIterator[None]:
+    """The app and the loops at work; if one of them ends by itself, that is a bug."""
     work = [asyncio.create_task(loop) for loop in (_live(app), *loops)]
-    done, _ = await asyncio.wait([stop, *work], return_when=asyncio.FIRST_COMPLETED)
-    for task in done - {stop}:
-        fail(task.exception() or RuntimeError(f"{task.get_coro()} ended"))
+    for task in work:
+        task.add_done_callback(_check)
+    try:
+        yield
+    finally:
+        for task in work:
+            task.cancel()
+
+
+def _check(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        fail(error)
 
 
 async def _live(app: FaustApp) -> None:
