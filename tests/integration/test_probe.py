@@ -1,0 +1,192 @@
+"""`dehusk probe`: a look at topics of the real Kafka, which leaves no trace on them."""
+
+import asyncio
+import gzip
+import json
+import shlex
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+from click.testing import CliRunner
+
+from schemas.errors import ConfigurationError
+from schemas.pages import RawPage
+from streams.cli import cli
+from streams.kafka import Topic, create_topics, describe_topics
+from streams.producing import Outgoing, send
+from streams.sources.registry import SourceSettings, open_source
+from streams.sources.source import Record
+
+HTML = "<html><title>T</title><body><h1>Head</h1><p>Some text in Größe</p></body></html>"
+
+
+async def run(kafka, *arguments):
+    """What a command prints, run in a thread: it has an event loop of its own."""
+    command = ["probe", "--brokers", kafka.brokers, *map(str, arguments)]
+    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+async def probed(kafka, *arguments):
+    return json.loads(await run(kafka, "--json", *arguments))
+
+
+async def write(kafka, topic, *records):
+    async def outgoing():
+        for record in records:
+            yield Outgoing(topic, record)
+
+    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
+
+
+def written_as(crawler, url="http://x.test/1"):
+    return open_source(crawler, SourceSettings()).encode(RawPage(url, HTML.encode()))
+
+
+async def test_says_what_each_message_is_and_would_become(kafka, topics):
+    latin = HTML.encode("latin-1")
+    records = {
+        "page": Record(b"http://x.test/1", latin, (("content-type", b"text/html; charset=iso-8859-1"),)),
+        "frontera": written_as("frontera"),
+        "pdf": Record(b"http://x.test/2", b"%PDF-1.4 ...", (("content-type", b"application/pdf"),)),
+        "no format": Record(None, b"\x93nothing known"),
+        "no URL": Record(None, HTML.encode(), (("content-type", b"text/html"),)),
+        "gone": Record(b"http://x.test/4", None),
+    }
+    await create_topics(kafka, [Topic(topics.group, 1, 1)])
+    await write(kafka, topics.group, *records.values())
+    messages = dict(zip(records, (await probed(kafka, topics.group))["messages"], strict=True))
+    assert {name: message["format"] for name, message in messages.items()} == {
+        "page": "html",
+        "frontera": "frontera",
+        "pdf": "html",
+        "no format": None,
+        "no URL": "html",
+        "gone": None,
+    }
+    findings = {name: message["findings"][0] for name, message in messages.items()}
+    assert findings["page"] == {
+        "verdict": "page",
+        "why": None,
+        "url": "http://x.test/1",
+        "encoding": "windows-1252",
+        "html_bytes": len(HTML.encode()),
+        "blocks": 2,
+    }
+    assert {
+        name: (found["verdict"], (found["why"] or "").split(":")[0]) for name, found in findings.items()
+    } == {
+        "page": ("page", ""),
+        "frontera": ("page", ""),
+        "pdf": ("skipped", "not-html"),
+        "no format": ("dead letter", "unknown-format"),
+        "no URL": ("dead letter", "missing-url"),
+        "gone": ("tombstone", ""),
+    }
+    assert messages["page"]["bytes"] == len(latin) + len("http://x.test/1")
+
+
+async def test_leaves_no_trace(kafka, topics):
+    await write(kafka, topics.input, *[written_as("html")] * 5)
+    before = await groups(kafka)
+    first, second = await probed(kafka, topics.input), await probed(kafka, topics.input)
+    assert first == second
+    assert len(first["messages"]) == 5
+    assert await groups(kafka) == before
+
+
+async def groups(kafka):
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.brokers)
+    await admin.start()
+    try:
+        return {group[0] for group in await admin.list_consumer_groups()}
+    finally:
+        await admin.close()
+
+
+async def test_suggests_topics_and_the_worker_that_fit(kafka, fresh):
+    await create_topics(kafka, [Topic(fresh, 6, 1, {"max.message.bytes": "3000000"})])
+    await write(kafka, fresh, *[written_as("scrapy-cluster")] * 3)
+    found = await probed(kafka, fresh, "--output", f"{fresh}-out", "--dead-letters", f"{fresh}-dead")
+    settings = f"--bootstrap-server {kafka.brokers} --create --topic"
+    assert found["create"] == [
+        f"kafka-topics.sh {settings} {fresh}-out --partitions 6 --replication-factor 1 "
+        "--config cleanup.policy=compact --config max.message.bytes=3000000",
+        f"kafka-topics.sh {settings} {fresh}-dead --partitions 6 --replication-factor 1 "
+        f"--config max.message.bytes={3_000_000 + 64 * 1024}",
+    ]
+    assert shlex.split(found["worker"]) == [
+        *("dehusk", "worker", "--input", fresh, "--source", "scrapy-cluster", "--brokers", kafka.brokers),
+        *("--output", f"{fresh}-out", "--dead-letters", f"{fresh}-dead"),
+    ]
+    assert found["topic"]["max_message_bytes"] == 3_000_000
+
+
+async def test_the_suggested_worker_reads_the_source_that_was_probed(kafka, topics):
+    await write(
+        kafka, topics.input, Record(None, json.dumps({"link": "http://x.test/", "page": HTML}).encode())
+    )
+    options = ["--source", "json", "--field", "url=link", "--field", "html=page"]
+    found = await probed(kafka, topics.input, *options)
+    assert found["outcomes"] == {"page": 1}
+    worker = shlex.split(found["worker"])
+    assert [worker[place : place + 2] for place in range(4, len(worker), 2)] == [
+        ["--source", "json"],
+        ["--brokers", kafka.brokers],
+        ["--field", "url=link"],
+        ["--field", "html=page"],
+    ]
+
+
+async def test_several_formats_are_left_to_the_worker_to_recognise(kafka, topics):
+    await write(kafka, topics.input, written_as("nutch"), written_as("cdr"))
+    found = await probed(kafka, topics.input)
+    assert found["formats"] == {"nutch": 1, "cdr": 1}
+    assert "--source" not in found["worker"]
+
+
+async def test_an_empty_topic_has_a_worker_too(kafka, topics):
+    found = await probed(kafka, topics.input)
+    assert (found["messages"], found["formats"]) == ([], {})
+    assert "--source" not in found["worker"]
+    assert "no messages yet" in await run(kafka, topics.input)
+
+
+async def test_a_missing_topic_is_an_error_and_stays_missing(kafka, fresh):
+    with pytest.raises(ConfigurationError, match=f"topic {fresh} does not exist"):
+        await run(kafka, fresh)
+    assert await describe_topics(kafka, [fresh]) == {}
+
+
+async def test_huge_messages_are_looked_at_too(kafka, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"max.message.bytes": str(60 << 20)})])
+    bomb = gzip.compress(bytes(200 << 20))
+    await write(
+        kafka,
+        fresh,
+        Record(b"http://x.test/1", b"<p>" + b"word " * (10 << 20), (("content-type", b"text/html"),)),
+        Record(b"http://x.test/2", bomb, (("content-type", b"text/html"), ("content-encoding", b"gzip"))),
+    )
+    found = await probed(kafka, fresh)
+    assert [message["findings"][0]["why"].split(":")[0] for message in found["messages"]] == [
+        "page-too-large",
+        "inflates-too-large",
+    ]
+
+
+async def test_shows_a_table_for_people(kafka, topics, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    await write(kafka, topics.input, written_as("ache"), Record(b"http://x.test/\x1b[2J", b"%PDF", ()))
+    output = await run(kafka, topics.input)
+    assert "http://x.test/1" in output
+    assert "\x1b" not in output
+    assert "1 would become: page\n" in output
+    assert f"dehusk worker --input {topics.input}" in output
+
+
+@pytest.mark.parametrize("sample", [1, 3])
+async def test_looks_at_no_more_than_it_is_asked_to(kafka, topics, sample):
+    await write(kafka, topics.input, *(written_as("html", f"http://x.test/{number}") for number in range(40)))
+    assert len((await probed(kafka, topics.input, "--sample", sample))["messages"]) == sample
