@@ -1,17 +1,14 @@
 """The steps of a page before the model, beside the bare parse and other extractors, in CPU time."""
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import click
 import trafilatura
 from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.pages import Page, load_pages, stripped
+from benchmarks.pages import Page
 from inference.encoding import encode
 from inference.segmentation import segment
 
@@ -29,12 +26,14 @@ class Step:
     every: int = 1
 
 
+RESILIPARSE = "resiliparse main content"
+TRAFILATURA = f"trafilatura (every {_SLOW_EVERY}th page)"
 STEPS = (
     Step("bare parse (selectolax)", LexborHTMLParser),
     Step("decode + segment", lambda html: segment(html.decode().encode())),
     Step("decode + segment + encode", lambda html: encode(segment(html.decode().encode()))),
-    Step("resiliparse main content", lambda html: extract_plain_text(html.decode(), main_content=True)),
-    Step(f"trafilatura (every {_SLOW_EVERY}th page)", trafilatura.extract, _SLOW_EVERY),
+    Step(RESILIPARSE, lambda html: extract_plain_text(html.decode(), main_content=True)),
+    Step(TRAFILATURA, trafilatura.extract, _SLOW_EVERY),
 )
 
 
@@ -57,32 +56,10 @@ def _milliseconds(step: Step, pages: Sequence[Page]) -> float:
 def report(title: str, pages: Sequence[Page], times: dict[str, float]) -> str:
     """The times as a table, with ratios to the bare parse and to resiliparse."""
     size = sum(len(page.html) for page in pages) / len(pages) / 1000
-    parse, peer = times[STEPS[0].name], times[STEPS[3].name]
+    parse, peer = times[STEPS[0].name], times[RESILIPARSE]
     lines = [
         f"{title}: {len(pages)} pages, {size:.0f} KB on average",
         f"{'':32}  ms/page  x parse  x resiliparse",
     ]
     lines += [f"{name:32} {ms:8.2f} {ms / parse:8.2f} {ms / peer:14.2f}" for name, ms in times.items()]
     return "\n".join(lines)
-
-
-@click.command()
-@click.option(
-    "--pages",
-    "path",
-    type=click.Path(path_type=Path, exists=True),
-    required=True,
-    help="JSON lines with html and url.",
-)
-@click.option("--every", default=4, show_default=True, help="Take every n-th page.")
-@click.option("--rounds", default=_ROUNDS, show_default=True, help="Measure so often and take the best.")
-def main(path: Path, every: int, rounds: int) -> None:
-    """Measure the steps of a page, as crawled and without scripts."""
-    warnings.simplefilter("ignore")
-    crawled = load_pages(path, every)
-    for title, pages in (("as crawled", crawled), ("without scripts", [stripped(page) for page in crawled])):
-        click.echo(report(title, pages, measure(pages, rounds)) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -20,6 +20,8 @@ class Worker:
     labeler: LabelerName
     port: int
     """Where its monitoring pages are."""
+    with_blocks: bool = True
+    """Whether documents list all blocks: the summary shows what was left out."""
     name: str = "worker"
 
     @property
@@ -32,7 +34,7 @@ class Worker:
         return ()
 
     def command(self) -> Sequence[str]:
-        """The command line, with all blocks in the documents: the summary shows what was left out."""
+        """The command line."""
         options = {
             "--brokers": self.addresses.kafka,
             "--input": self.topics.input,
@@ -46,7 +48,8 @@ class Worker:
             **({"--triton": self.addresses.triton_grpc} if self.labeler == "triton" else {}),
         }
         pairs = [argument for pair in options.items() for argument in pair]
-        return [str(Path(sys.executable).with_name("dehusk")), "worker", *pairs, "--with-blocks"]
+        flags = ["--with-blocks"] if self.with_blocks else []
+        return [str(Path(sys.executable).with_name("dehusk")), "worker", *pairs, *flags]
 
     def environment(self) -> Mapping[str, str]:
         """Nothing: all is on the command line."""

@@ -1,0 +1,58 @@
+"""`python -m benchmarks`: the steps of a page, then the whole stream, on pages of a file."""
+
+import warnings
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from benchmarks import steps, stream
+from benchmarks.pages import Page, load_pages, stripped
+from streams.worker.settings import LabelerName
+
+_PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
+
+
+@click.command()
+@click.option(
+    "--pages",
+    "path",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    required=True,
+    help="JSON lines with html and url, plain or .xz.",
+)
+@click.option("--every", default=4, show_default=True, help="Take every n-th page.")
+@click.option("--rounds", default=3, show_default=True, help="Measure steps so often and take the best.")
+@click.option("--repeat", default=4, show_default=True, help="Send the pages so often through the stream.")
+@click.option(
+    "--labeler",
+    "labelers",
+    type=click.Choice(get_args(LabelerName)),
+    multiple=True,
+    default=("rules", "onnx", "triton"),
+    show_default=True,
+    help="Measure the stream with these labelers; none of the model's time is in that with rules.",
+)
+@click.option("--only", type=click.Choice(["steps", "stream"]), help="Leave the other benchmark out.")
+def main(
+    *, path: Path, every: int, rounds: int, repeat: int, labelers: tuple[LabelerName, ...], only: str | None
+) -> None:
+    """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts."""
+    warnings.simplefilter("ignore")
+    crawled = load_pages(path, every)
+    for title, pages in (("as crawled", crawled), ("without scripts", [stripped(page) for page in crawled])):
+        times = steps.measure(pages, 1 if only == "stream" else rounds)
+        click.echo(steps.report(title, pages, times) + "\n")
+        if only != "steps":
+            _measure_stream(pages, times, labelers, repeat)
+
+
+def _measure_stream(
+    pages: list[Page], times: dict[str, float], labelers: tuple[LabelerName, ...], repeat: int
+) -> None:
+    peers = {name: times[step] for name, step in _PEERS.items()}
+    click.echo(stream.report(stream.measure(pages, labelers, repeat), peers) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""The whole stream, from Kafka to Kafka, on real parts: pages per second of a core, and where the time goes.
+
+A worker finds a backlog and empties it. What counts is the CPU time that its processes take for it, from the
+first finished page to the last, so the figure holds on a machine that does other things as well.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+from uuid import uuid4
+
+import psutil
+from aiokafka import AIOKafkaProducer
+from prometheus_client.parser import text_string_to_metric_families
+
+from benchmarks.pages import Page
+from schemas.errors import UnavailableError
+from streams.demo.programs import Worker
+from streams.kafka import Topic, client_options, create_topics, ensure_topics
+from streams.local.addresses import free_ports
+from streams.local.process import Part
+from streams.local.stack import LocalStack
+from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.worker.settings import LabelerName
+
+_PARTITIONS = 4
+_LOOK_SECONDS = 0.05
+_STALL_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """What emptying the backlog took, from the first finished page to the last."""
+
+    labeler: LabelerName
+    pages: int
+    bytes: int
+    seconds: float
+    worker_cpu: float
+    """CPU seconds of the worker's own process: Kafka, Redis, documents, the model where it is in process."""
+    preparation_cpu: float
+    """CPU seconds of its processes that decode, segment and encode."""
+    triton_cpu: float
+    """CPU seconds of Triton."""
+    steps: dict[str, float]
+    """Wall seconds that batches spent in each step, several batches at a time."""
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds of the worker with all its processes, Triton apart."""
+        return self.worker_cpu + self.preparation_cpu
+
+    @property
+    def pages_per_core(self) -> float:
+        """Pages per CPU second."""
+        return self.pages / self.cpu
+
+    @property
+    def bytes_per_core(self) -> float:
+        """Bytes per CPU second."""
+        return self.bytes / self.cpu
+
+
+def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int) -> list[Emptied]:
+    """A worker with each labeler on the same pages, `rounds` times over under different URLs."""
+    with (
+        TemporaryDirectory(prefix="dehusk-bench-") as directory,
+        LocalStack(Path(directory)) as stack,
+    ):
+        return [_measure(stack, pages, labeler, rounds, Path(directory)) for labeler in labelers]
+
+
+def _measure(
+    stack: LocalStack, pages: Sequence[Page], labeler: LabelerName, rounds: int, directory: Path
+) -> Emptied:
+    name = f"bench-{uuid4().hex[:8]}"
+    topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
+    asyncio.run(_fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
+    program = Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=False)
+    worker = Part(program, directory / f"{name}.log")
+    try:
+        worker.start()
+        return _watch(program, stack, labeler, len(pages) * rounds)
+    finally:
+        worker.stop()
+
+
+async def _fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page], rounds: int) -> None:
+    await create_topics(kafka, [Topic(topics.input, _PARTITIONS, 1)])
+    await ensure_topics(kafka, topics)
+    async with AIOKafkaProducer(**client_options(kafka), max_request_size=32 * MIB) as producer:
+        for number in range(rounds):
+            for page in pages:
+                await producer.send(topics.input, page.html, f"{page.url}#{number}".encode())
+        await producer.flush()
+
+
+def _watch(program: Worker, stack: LocalStack, labeler: LabelerName, expected: int) -> Emptied:
+    processes = _processes_on(program.port)
+    triton = _processes_on(int(stack.addresses.triton_grpc.rpartition(":")[2]))
+    first = _wait_for(program, 1)
+    began, before = time.monotonic(), _cpu(processes)
+    triton_before = sum(_cpu(triton))
+    last = _wait_for(program, expected)
+    seconds, after = time.monotonic() - began, _cpu(processes)
+    spent = [end - start for start, end in zip(before, after, strict=True)]
+    return Emptied(
+        labeler=labeler,
+        pages=last.pages - first.pages,
+        bytes=last.bytes - first.bytes,
+        seconds=seconds,
+        worker_cpu=spent[0],
+        preparation_cpu=sum(spent[1:]),
+        triton_cpu=sum(_cpu(triton)) - triton_before,
+        steps=_steps(program),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    pages: int
+    bytes: int
+
+
+def _wait_for(program: Worker, pages: int) -> _Done:
+    done, since = 0, time.monotonic()
+    while time.monotonic() - since < _STALL_SECONDS:
+        totals = program.monitoring.report().totals
+        if totals.pages >= pages:
+            return _Done(totals.pages, totals.bytes)
+        if totals.pages > done:
+            done, since = totals.pages, time.monotonic()
+        time.sleep(_LOOK_SECONDS)
+    raise UnavailableError(f"the worker stands still after {done} of {pages} pages")
+
+
+def _processes_on(port: int) -> list[psutil.Process]:
+    """The worker that listens on a port, then its children."""
+    owner = next(
+        connection.pid
+        for connection in psutil.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
+    )
+    worker = psutil.Process(owner)
+    return [worker, *worker.children(recursive=True)]
+
+
+def _cpu(processes: Sequence[psutil.Process]) -> list[float]:
+    times = [process.cpu_times() for process in processes]
+    return [each.user + each.system for each in times]
+
+
+def _steps(program: Worker) -> dict[str, float]:
+    with urlopen(f"{program.monitoring.url}metrics") as answer:
+        text = answer.read().decode()
+    return {
+        sample.labels["step"]: sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "dehusk_step_seconds_sum"
+    }
+
+
+def report(results: Sequence[Emptied], peers: Mapping[str, float]) -> str:
+    """The results as a table, beside peers that only extract, in milliseconds of CPU time per page."""
+    size = results[0].bytes / results[0].pages / 1000
+    lines = [
+        f"Kafka in to Kafka out: {size:.0f} KB a page; per second of one core's time",
+        f"{'labeler':10} {'pages/s':>8} {'MB/s':>6} {'ms/page':>8} {'Triton ms':>10} {'wall pages/s':>13}  "
+        + "  ".join(f"x {name}" for name in peers),
+    ]
+    for each in results:
+        spent = 1000 * each.cpu / each.pages
+        model = 1000 * each.triton_cpu / each.pages
+        ratios = (
+            f"{milliseconds / (spent + model):{len(name) + 2}.1f}" for name, milliseconds in peers.items()
+        )
+        lines.append(
+            f"{each.labeler:10} {each.pages_per_core:8.0f} {each.bytes_per_core / 1e6:6.1f} {spent:8.2f} "
+            f"{model:10.2f} {each.pages / each.seconds:13.0f}  " + "  ".join(ratios)
+        )
+    lines += ["", "Where a page's CPU time goes, and the share of each step in the batches' wall time:"]
+    lines += [f"{each.labeler:10} {_shares(each)}" for each in results]
+    return "\n".join(lines)
+
+
+def _shares(result: Emptied) -> str:
+    wall = sum(result.steps.values())
+    steps = ", ".join(f"{step} {seconds / wall:.0%}" for step, seconds in result.steps.items())
+    preparation = result.preparation_cpu / result.cpu
+    return f"preparation {preparation:.0%}, all else {1 - preparation:.0%}; {steps}"
