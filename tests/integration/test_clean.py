@@ -1,0 +1,148 @@
+"""`dehusk clean` as its users run it: a process between two pipes."""
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+from schemas.pages import RawPage
+from streams.local.addresses import LOOPBACK, free_ports
+from streams.sources.warc import write_warc
+
+COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "clean", "--processes", "2"]
+PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
+
+
+def line(number, html=f"<title>T</title><nav><a href=/>Home</a></nav><p>{PROSE}</p>"):
+    return json.dumps({"id": f"id-{number}", "url": f"http://x.test/{number}", "html": html}) + "\n"
+
+
+def clean(*arguments, stdin=""):
+    """The ended process, and its lines of JSON."""
+    ended = subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, text=True, check=False)
+    return ended, [json.loads(each) for each in ended.stdout.splitlines()]
+
+
+@contextmanager
+def cleaning(*arguments):
+    """The running process, which leaves none behind."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("labeler", [["--labeler", "rules"], ["--labeler", "onnx"], []])
+def test_one_line_per_page_in_the_same_order(labeler):
+    ended, lines = clean(*labeler, stdin="".join(map(line, range(50))))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert [each["id"] for each in lines] == [f"id-{number}" for number in range(50)]
+    assert {tuple(each) for each in lines} == {("id", "url", "title", "text", "blocks", "error")}
+    assert {each["error"] for each in lines} == {None}
+    assert [block["path"] for block in lines[0]["blocks"]] == ["html/body/nav/a", "html/body/p"]
+    assert set(lines[0]["blocks"][0]) == {"text", "path", "probability", "content"}
+
+
+def test_triton_answers_as_the_model_in_process_does(stack):
+    pages = "".join(map(line, range(5)))
+    _, here = clean("--labeler", "onnx", stdin=pages)
+    ended, there = clean("--triton", stack.addresses.triton_grpc, stdin=pages)
+    assert ended.returncode == 0
+    for one, other in zip(here, there, strict=True):
+        assert [block["content"] for block in one["blocks"]] == [
+            block["content"] for block in other["blocks"]
+        ]
+
+
+def test_a_bad_line_gives_a_line_with_its_error():
+    bad = [
+        '{"id":',
+        "[]",
+        '"text"',
+        "\xff\x00",
+        '{"id":"a","url":"http://x.test/","html":7}',
+        '{"html":"<p>x"}',
+    ]
+    text = line(1) + "".join(each + "\n" for each in bad) + line(2)
+    ended, lines = clean("--labeler", "rules", stdin=text)
+    assert ended.returncode == 0
+    assert [each["error"] is None for each in (lines[0], lines[-1])] == [True, True]
+    assert all(each["error"] for each in lines[1:5])
+    assert "line 2 " in lines[1]["error"]
+    assert len(lines) == 2 + len(bad)
+
+
+def test_lines_are_written_as_they_come():
+    with cleaning("--labeler", "rules") as process:
+        for number in range(3):
+            process.stdin.write(line(number))
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == f"id-{number}"
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert process.wait() == 0
+
+
+def test_ends_silently_when_nobody_reads_its_lines():
+    with cleaning("--labeler", "rules") as process:
+        process.stdin.write(line(0))
+        process.stdin.flush()
+        process.stdout.readline()
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.stdout.close()
+        process.stdin.write(line(1))
+        process.stdin.flush()
+        assert process.wait(timeout=30) != 0
+        assert process.stderr.read() == ""
+    gone, alive = psutil.wait_procs(children, timeout=30)
+    assert gone
+    assert not alive
+
+
+def test_a_triton_that_is_away_is_an_error_though_the_input_has_not_ended():
+    with cleaning("--triton", f"{LOOPBACK}:{free_ports(1)[0]}") as process:
+        process.stdin.write(line(0))
+        process.stdin.flush()
+        assert process.wait(timeout=60) == 1
+        (message,) = process.stderr.read().splitlines()
+    assert message.startswith("dehusk: ")
+
+
+def test_reads_html_and_warc_files(tmp_path):
+    (tmp_path / "a.html").write_text(f"<title>A</title><p>{PROSE}")
+    with (tmp_path / "b.warc.gz").open("wb") as archive:
+        write_warc(RawPage("http://x.test/b", f"<title>B</title><p>{PROSE}".encode()), archive)
+    ended, lines = clean("--labeler", "rules", "--no-blocks", str(tmp_path))
+    assert ended.returncode == 0
+    assert [(each["url"], each["title"]) for each in lines] == [
+        ((tmp_path / "a.html").as_uri(), "A"),
+        ("http://x.test/b", "B"),
+    ]
+    assert "blocks" not in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--triton", "x:1", "--labeler", "onnx"], "--triton is for --labeler triton"),
+        (["--model", "nobody"], "nobody"),
+        (["/no/such/file"], "/no/such/file"),
+    ],
+)
+def test_says_what_is_wrong_with_its_options(arguments, message):
+    ended, lines = clean(*arguments)
+    assert ended.returncode == 1
+    assert lines == []
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
