@@ -1,0 +1,50 @@
+"""`dehusk demo` as a newcomer runs it, on the site that needs no network."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import psutil
+import pytest
+
+from streams.demo.sites import SHIPPED
+
+DEHUSK = Path(sys.executable).with_name("dehusk")
+PAGES = len(list(SHIPPED.directory.rglob("*.html")))
+
+
+def start(directory: Path, *options: str) -> subprocess.Popen[str]:
+    command = [DEHUSK, "demo", "--site", "shipped", "--json", "--directory", directory, *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_every_page_of_the_site_is_accounted_for(tmp_path: Path) -> None:
+    demo = start(tmp_path / "out")
+    output, messages = demo.communicate(timeout=200)
+    assert demo.returncode == 0, messages
+    summary = orjson.loads(output)
+    assert (summary["pages"], summary["documents"], summary["skipped"]) == (PAGES + 1, PAGES, {"not-html": 1})
+    assert (summary["dead_letters"], summary["unaccounted"]) == ({}, 0)
+    lines = (tmp_path / "out" / "documents.jsonl").read_bytes().splitlines()
+    documents = {document["url"]: document for document in map(orjson.loads, lines)}
+    assert len(documents) == PAGES
+    assert {document["labeler"] for document in documents.values()} == {"triton"}
+    assert 0 < summary["kept_share"] < 1
+    assert set(summary["example"]["after"]) < set(summary["example"]["before"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_running_however_it_ends(tmp_path: Path, number: signal.Signals) -> None:
+    demo = start(tmp_path, "--labeler", "rules")
+    assert demo.stderr is not None
+    while "worker is ready" not in demo.stderr.readline():
+        assert demo.poll() is None
+    started = psutil.Process(demo.pid).children(recursive=True)
+    demo.send_signal(number)
+    demo.communicate(timeout=60)
+    _, alive = psutil.wait_procs(started, timeout=30)
+    assert len(started) > 2
+    assert alive == []
+    assert demo.returncode != 0

@@ -1,0 +1,134 @@
+"""The compose files, checked as far as that goes without an engine."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams.cli.worker import command as worker
+
+DOCKER = Path(__file__).parents[3] / "docker"
+SERVICE_KEYS = {
+    *("image", "build", "command", "entrypoint", "environment", "hostname", "init", "volumes", "ports"),
+    *("depends_on", "healthcheck", "restart", "stop_grace_period", "deploy"),
+}
+HEALTHCHECK_KEYS = {"test", "interval", "timeout", "retries", "start_period"}
+
+
+class Override(yaml.SafeLoader):
+    """Reads compose's own tags: what they say is done by `merge`."""
+
+
+class Reset:
+    """The value of `!reset`: what it stands for is removed."""
+
+
+class Replacement(dict):
+    """The value of `!override`: it takes the place of what was there."""
+
+
+Override.add_constructor("!reset", lambda loader, node: Reset())
+Override.add_constructor(
+    "!override", lambda loader, node: Replacement(loader.construct_mapping(node, deep=True))
+)
+
+
+def read(name: str) -> dict[str, Any]:
+    return yaml.load((DOCKER / name).read_text(), Override)
+
+
+def merge(base: Any, over: Any) -> Any:
+    """What compose makes of two files: maps are merged, commands replaced."""
+    if not isinstance(base, dict) or not isinstance(over, dict) or isinstance(over, Replacement):
+        return over
+    merged = base | {key: merge(base.get(key), value) for key, value in over.items()}
+    return {key: value for key, value in merged.items() if not isinstance(value, Reset)}
+
+
+GPU = read("compose.yaml")
+CPU = merge(GPU, read("compose.cpu.yaml"))
+BOTH = pytest.mark.parametrize("compose", [GPU, CPU], ids=["gpu", "cpu"])
+SERVICES = pytest.mark.parametrize(
+    ("compose", "name"),
+    [(compose, name) for compose in (GPU, CPU) for name in compose["services"]],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+
+
+@SERVICES
+def test_services_say_only_what_compose_knows(compose: dict[str, Any], name: str) -> None:
+    service = compose["services"][name]
+    assert set(service) <= SERVICE_KEYS
+    assert set(service.get("healthcheck", {})) <= HEALTHCHECK_KEYS
+    assert "image" in service
+
+
+@SERVICES
+def test_services_wait_for_services_that_can_become_ready(compose: dict[str, Any], name: str) -> None:
+    awaited = compose["services"][name].get("depends_on", {})
+    for other, wait in awaited.items() if isinstance(awaited, dict) else [(other, {}) for other in awaited]:
+        assert other in compose["services"]
+        if wait.get("condition") == "service_healthy":
+            assert "healthcheck" in compose["services"][other]
+        if wait.get("condition") == "service_completed_successfully":
+            assert compose["services"][other].get("restart") == "on-failure"
+
+
+@SERVICES
+def test_volumes_are_declared_or_files_of_the_project(compose: dict[str, Any], name: str) -> None:
+    for volume in compose["services"][name].get("volumes", ()):
+        source, target, *mode = volume.split(":")
+        assert target.startswith("/")
+        if source.startswith("."):
+            assert (DOCKER / source).resolve().exists()
+            assert mode == ["ro"]
+        else:
+            assert source in compose["volumes"]
+
+
+@SERVICES
+def test_ports_are_published_on_loopback_alone(compose: dict[str, Any], name: str) -> None:
+    assert all(port.startswith("127.0.0.1:") for port in compose["services"][name].get("ports", ()))
+
+
+@SERVICES
+def test_images_are_pinned_and_name_no_host(compose: dict[str, Any], name: str) -> None:
+    service = compose["services"][name]
+    if name == "triton":
+        assert service["image"] == "${TRITON_IMAGE-}"
+        return
+    repository, _, tag = service["image"].partition(":")
+    assert "." not in repository
+    assert tag or "build" in service
+    assert tag != "latest"
+
+
+@BOTH
+def test_the_worker_understands_its_command(compose: dict[str, Any]) -> None:
+    name, *options = compose["services"]["worker"]["command"]
+    read = worker.make_context("worker", options).params
+    assert name == "worker"
+    addresses = [read["brokers"], read["redis"].removeprefix("redis://")]
+    addresses += [read["triton"]] if read["labeler"] == "triton" else []
+    assert {address.partition(":")[0] for address in addresses} <= set(compose["services"])
+    assert read["monitoring"] == "0.0.0.0:8080"
+
+
+def test_the_worker_has_time_to_finish() -> None:
+    grace = worker.make_context("worker", []).params["grace_seconds"]
+    assert float(GPU["services"]["worker"]["stop_grace_period"].removesuffix("s")) > grace
+
+
+def test_the_topics_are_the_worker_s() -> None:
+    params = worker.make_context("worker", []).params
+    (script,) = GPU["services"]["topics"]["command"]
+    created = {line.split()[1] for line in script.splitlines() if line.startswith("create ")}
+    assert created == {params["input_topic"], params["output"], params["dead_letters"]}
+
+
+def test_the_override_needs_neither_triton_nor_a_gpu() -> None:
+    assert "triton" in GPU["services"]
+    assert "triton" not in CPU["services"]
+    assert "nvidia" not in str(CPU)
+    assert "--labeler=onnx" in CPU["services"]["worker"]["command"]

@@ -1,0 +1,77 @@
+"""What Prometheus scrapes and Grafana shows, against the metrics that a worker has."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+
+from streams.worker.metrics import Metrics
+
+DOCKER = Path(__file__).parents[3] / "docker"
+DASHBOARD = json.loads((DOCKER / "grafana/dashboards/worker.json").read_text())
+
+
+def read(name: str) -> dict[str, Any]:
+    return yaml.load((DOCKER / name).read_text(), yaml.SafeLoader)
+
+
+COMPOSE = read("compose.yaml")
+DATASOURCES = read("grafana/provisioning/datasources/prometheus.yaml")
+PROVIDERS = read("grafana/provisioning/dashboards/dehusk.yaml")
+
+
+def exported() -> set[str]:
+    """The names under which Prometheus knows the worker's metrics."""
+    registry = CollectorRegistry()
+    Metrics(registry, [])
+    names = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
+    return {family.name + ending for family in registry.collect() for ending in names[family.type]}
+
+
+def shown() -> set[str]:
+    queries = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    return {name for query in queries for name in re.findall(r"dehusk_\w+", query)}
+
+
+def test_every_metric_that_is_shown_is_exported() -> None:
+    assert shown() <= exported()
+    assert len(shown()) > 8
+
+
+@pytest.mark.parametrize("panel", DASHBOARD["panels"], ids=lambda panel: panel["title"])
+def test_every_panel_asks_the_provisioned_source(panel: dict[str, Any]) -> None:
+    (source,) = DATASOURCES["datasources"]
+    assert panel["datasource"] == {"type": source["type"], "uid": source["uid"]}
+
+
+def test_panels_do_not_overlap() -> None:
+    taken = [
+        (x, y)
+        for panel in DASHBOARD["panels"]
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(taken) == len(set(taken))
+    assert max(x for x, _ in taken) < 24
+
+
+def test_grafana_finds_prometheus_and_the_dashboard() -> None:
+    grafana = COMPOSE["services"]["grafana"]
+    mounted = {volume.split(":")[1]: DOCKER / volume.split(":")[0] for volume in grafana["volumes"]}
+    (provider,) = PROVIDERS["providers"]
+    folder = mounted[provider["options"]["path"]]
+    home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert (folder / Path(home).name).is_file()
+    assert DATASOURCES["datasources"][0]["url"] == "http://prometheus:9090"
+    assert "prometheus" in COMPOSE["services"]
+
+
+def test_prometheus_scrapes_services_that_there_are() -> None:
+    jobs = read("prometheus/prometheus.yml")["scrape_configs"]
+    names = {name for job in jobs for discovery in job["dns_sd_configs"] for name in discovery["names"]}
+    assert names == {"worker", "triton"}
+    assert names <= set(COMPOSE["services"])

@@ -1,0 +1,126 @@
+"""The documentation, against what there is: options, reasons, metrics, links, targets, dependencies."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from prometheus_client import CollectorRegistry
+
+from schemas.outcomes import BrokenReason, SkipReason
+from streams.cli import cli
+from streams.formats import FORMATS
+from streams.sources.registry import SOURCES
+from streams.worker.metrics import Metrics
+
+ROOT = Path(__file__).parents[3]
+FILES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+PAGES = {str(file.relative_to(ROOT)): file.read_text() for file in FILES}
+EVERY_PAGE = pytest.mark.parametrize("page", PAGES)
+
+
+def commands(group: click.Group = cli, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command with the words that call it, e.g. `dead-letters list`."""
+    for word in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), word)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{name}{word} ")
+        else:
+            yield name + word, command
+
+
+def options(command: click.Command) -> set[str]:
+    return {"--help", *(name for parameter in command.params for name in parameter.opts)}
+
+
+OPTIONS = {name: options(command) for name, command in commands()}
+
+
+def calls() -> list[tuple[str, str]]:
+    """Every `dehusk …` in the documentation, as its page and the words behind, to the end of the command."""
+    return [
+        (page, call)
+        for page, text in PAGES.items()
+        for call in re.findall(r"\bdehusk ((?!worker\]|COMMAND)[a-z][^`#|\n]*)", text.replace("\\\n", " "))
+        if call.split()[0] in {name.split()[0] for name in OPTIONS}
+    ]
+
+
+@pytest.mark.parametrize(("page", "call"), calls())
+def test_what_is_called_takes_these_options(page: str, call: str) -> None:
+    name = max((name for name in OPTIONS if f"{call} ".startswith(f"{name} ")), key=len, default=None)
+    used = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", call))
+    known = OPTIONS[name] if name else set().union(*OPTIONS.values())
+    assert used <= known
+
+
+@EVERY_PAGE
+def test_options_that_are_mentioned_exist(page: str) -> None:
+    mentioned = set(re.findall(r"`(--[a-z][a-z-]*)[^`]*`", PAGES[page]))
+    ellipses = {option for option in mentioned if option.endswith("-")}
+    known = set().union(*OPTIONS.values())
+    assert mentioned - ellipses <= known
+    assert all(any(option.startswith(start) for option in known) for start in ellipses)
+
+
+def test_the_values_of_source_and_format_exist() -> None:
+    text = "\n".join(PAGES.values())
+    assert set(re.findall(r"--source ([a-z-]+)", text)) <= set(SOURCES)
+    assert set(re.findall(r"--format ([a-z-]+)", text)) <= set(FORMATS)
+
+
+def test_every_command_is_in_the_readme() -> None:
+    code = set(re.findall(r"`[^`\n]+`", PAGES["README.md"]))
+    assert {f"`dehusk {name.split()[0]}`" for name in OPTIONS} <= code
+
+
+def test_every_format_reason_and_output_format_is_described() -> None:
+    cells = set(re.findall(r"`([^`\n]+)`", PAGES["docs/messages.md"]))
+    described = {*SkipReason, *BrokenReason, *(name for name in SOURCES if name != "auto")}
+    assert {str(name) for name in described} <= cells
+    assert all(name in PAGES["docs/messages.md"] for name in FORMATS)
+
+
+def test_every_metric_is_described() -> None:
+    registry = CollectorRegistry()
+    Metrics(registry, [])
+    described = set(re.findall(r"dehusk_[a-z_]+", PAGES["docs/operations.md"]))
+    ending = {"counter": "_total"}
+    assert described == {family.name + ending.get(family.type, "") for family in registry.collect()}
+
+
+@EVERY_PAGE
+def test_links_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", PAGES[page])
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+@EVERY_PAGE
+def test_make_targets_exist(page: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"(?:`|^)make ([a-z-]+)", PAGES[page], re.MULTILINE)) <= targets
+
+
+def test_folders_that_are_named_exist() -> None:
+    folders = re.findall(r"`((?:[a-z_]+/)+)`", "\n".join(PAGES.values()))
+    known = {str(folder.relative_to(ROOT)) for folder in ROOT.glob("*/**/") if folder.is_dir()}
+    assert {folder.rstrip("/") for folder in folders} - {"unit", "integration"} <= known
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = [
+        project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"].values(),
+        *project["dependency-groups"].values(),
+    ]
+    names = {re.split(r"[^A-Za-z0-9-]", requirement)[0] for group in groups for requirement in group}
+    rows = re.findall(
+        r"^\| ([a-z][a-z0-9-]+) \|.*\| ([^|]+) \|$", PAGES["docs/dependencies.md"], re.MULTILINE
+    )
+    reasons = {name: reason for name, reason in rows if name != "package"}
+    assert set(reasons) == names - {"dehusk"}
+    assert all(len(reason) > 10 for reason in reasons.values())

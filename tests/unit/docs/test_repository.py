@@ -1,0 +1,67 @@
+"""What holds for the repository as a whole."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+REGISTRIES = re.compile(rb"\b(nvcr|docker|ghcr|quay|gcr)[.]io\b")
+TOP = {
+    *("schemas", "inference", "streams", "model_repository", "docker", "tests"),
+    *("training", "benchmarks", "docs", ".ci", "Makefile", "README.md", "LICENSE", "pyproject.toml"),
+    *("requirements.lock", "requirements-training.lock", ".gitignore"),
+}
+
+
+@pytest.fixture(scope="module")
+def files() -> list[Path]:
+    """What git tracks; an unpacked archive has no git."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [Path(name) for name in listed.stdout.split("\0") if name]
+
+
+def test_no_registry_of_images_is_named(files: list[Path]) -> None:
+    contents = {file: (ROOT / file).read_bytes() for file in files if (ROOT / file).is_file()}
+    assert [str(file) for file, content in contents.items() if REGISTRIES.search(content)] == []
+
+
+def test_the_top_level_is_what_it_should_be(files: list[Path]) -> None:
+    assert {file.parts[0] for file in files} <= TOP
+
+
+def test_no_file_is_larger_than_a_model(files: list[Path]) -> None:
+    sizes = {file: (ROOT / file).stat().st_size for file in files if (ROOT / file).is_file()}
+    assert {file: size for file, size in sizes.items() if size > 1 << 20 and file.suffix != ".onnx"} == {}
+
+
+def test_continuous_integration_runs_what_the_readme_says() -> None:
+    script = (ROOT / ".ci/run").read_text()
+    assert "make test " in script
+    assert "make test-training " in script
+    subprocess.run(["bash", "-n", ROOT / ".ci/run"], check=True)
+
+
+def test_a_missing_prerequisite_is_named_in_one_line(tmp_path: Path) -> None:
+    python = tmp_path / "python3"
+    python.write_text('#!/bin/sh\ncase "$*" in *ensurepip*) exit 1;; esac\n')
+    python.chmod(0o755)
+    told = subprocess.run(
+        ["make", "--file", ROOT / "Makefile", "setup", f"PYTHON={python}"],
+        cwd=_checkout(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode != 0
+    (line,) = told.stdout.splitlines()
+    assert line == "Python's venv is missing; install it with: sudo apt-get install python3-venv"
+
+
+def _checkout(folder: Path) -> Path:
+    for name in ("requirements.lock", "pyproject.toml"):
+        (folder / name).touch()
+    return folder

@@ -1,0 +1,60 @@
+"""`dehusk demo`: what the command makes of a run's summary."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from streams.cli import demo
+from streams.demo.run import DemoSettings
+from streams.demo.summary import Summary
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[DemoSettings]:
+    """What the demo was told to do, for it is not done: 5 pages come in, and 4 documents out."""
+    told: list[DemoSettings] = []
+
+    def run(settings: DemoSettings, display: object) -> Summary:
+        told.append(settings)
+        sums = (settings.pages, 4, {}, {}, 1.0, 1.0, 1, 1)
+        return Summary("shipped", "rules", *sums, example_url="", example=[], directory=settings.directory)
+
+    monkeypatch.setattr(demo, "run_demo", run)
+    return told
+
+
+@pytest.mark.parametrize(("pages", "status"), [("4", 0), ("5", 1)])
+def test_a_page_unaccounted_for_is_status_1(runs: list[DemoSettings], pages: str, status: int) -> None:
+    result = CliRunner().invoke(demo.command, ["--site", "shipped", "--pages", pages])
+    assert result.exit_code == status
+    assert f"{pages} from the shipped site" in result.output
+
+
+def test_json_is_the_only_line_of_standard_output(runs: list[DemoSettings], tmp_path: Path) -> None:
+    arguments = [
+        "--site",
+        "shipped",
+        "--pages",
+        "4",
+        "--json",
+        "--labeler",
+        "rules",
+        "--directory",
+        str(tmp_path),
+    ]
+    result = CliRunner().invoke(demo.command, arguments)
+    (line,) = result.stdout.splitlines()
+    assert orjson.loads(line)["documents"] == 4
+    (settings,) = runs
+    assert (settings.site.name, settings.labeler, settings.directory) == ("shipped", "rules", tmp_path)
+
+
+def test_without_scrapy_one_line_says_what_to_install(
+    runs: list[DemoSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    result = CliRunner().invoke(demo.command, ["--site", "shipped"])
+    assert "pip install 'dehusk[demo]'" in str(result.exception)
+    assert runs == []

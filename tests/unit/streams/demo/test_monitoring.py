@@ -1,0 +1,48 @@
+"""The worker's monitoring pages, read from the worker's own code."""
+
+import asyncio
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter
+
+from schemas.errors import UnavailableError
+from streams.demo.monitoring import Monitoring
+from streams.worker.metrics import Totals
+from streams.worker.monitoring import monitoring
+from streams.worker.progress import Report
+from streams.worker.settings import MonitoringSettings
+
+TOTALS = Totals(messages=9, bytes=900, pages=9, documents=6, tombstones=0, skipped=3, dead_letters=0)
+
+
+def report(*away: str) -> Report:
+    return Report(TOTALS, pages_per_second=1.5, bytes_per_second=2.5, in_flight=2, lag=4, away=list(away))
+
+
+async def test_the_report_is_read_as_the_worker_made_it() -> None:
+    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report) as url:
+        assert await asyncio.to_thread(Monitoring(url).report) == report()
+
+
+async def test_skips_are_read_by_reason() -> None:
+    registry = CollectorRegistry()
+    skipped = Counter("dehusk_skipped", "Messages that are no page.", ["reason"], registry=registry)
+    skipped.labels("not-html").inc(2)
+    skipped.labels("no-body").inc()
+    skipped.labels("not-a-page")
+    async with monitoring(MonitoringSettings(port=0), registry, report) as url:
+        assert await asyncio.to_thread(Monitoring(url).skipped) == {"not-html": 2, "no-body": 1}
+
+
+async def test_a_worker_that_misses_a_part_is_not_ready() -> None:
+    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report) as url:
+        assert await asyncio.to_thread(Monitoring(url).is_ready)
+    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), lambda: report("redis")) as url:
+        assert not await asyncio.to_thread(Monitoring(url).is_ready)
+
+
+def test_a_worker_that_is_not_there_is_not_ready() -> None:
+    nobody = Monitoring("http://127.0.0.1:1/")
+    assert not nobody.is_ready()
+    with pytest.raises(UnavailableError, match=r"127\.0\.0\.1:1/report does not answer"):
+        nobody.report()

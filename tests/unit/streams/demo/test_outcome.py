@@ -1,0 +1,29 @@
+"""What is counted of a cleaned document."""
+
+from streams.demo.outcome import Block, Cleaned
+
+
+def document(url: str, *blocks: tuple[str, bool]) -> dict:
+    return {"url": url, "blocks": [{"text": text, "content": content} for text, content in blocks]}
+
+
+def test_the_text_of_all_blocks_is_counted_and_that_of_content() -> None:
+    cleaned = Cleaned()
+    cleaned.add(document("a", ("menu", False), ("a sentence", True)))
+    cleaned.add(document("b", ("footer", False)))
+    assert (cleaned.visible, cleaned.kept) == (20, 10)
+
+
+def test_the_example_is_the_page_nearest_to_a_readable_length() -> None:
+    cleaned = Cleaned()
+    for url, length in (("short", 10), ("right", 2900), ("long", 90_000)):
+        cleaned.add(document(url, ("x" * length, True)))
+    assert cleaned.example_url == "right"
+    assert cleaned.example == [Block("x" * 2900, content=True)]
+
+
+def test_a_page_without_text_is_no_better_example_than_one_with() -> None:
+    cleaned = Cleaned()
+    cleaned.add(document("with", ("text", True)))
+    cleaned.add(document("without"))
+    assert cleaned.example_url == "with"

@@ -1,0 +1,124 @@
+"""Where the demo's site comes from: apt stands on PATH as a script that says what it was asked."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import pytest
+
+from schemas.errors import UnavailableError
+from streams.demo.sites import DOCUMENTATION, NAMES, SHIPPED, find_site
+
+APT = """#!/bin/sh
+echo "$*" >> "{asked}"
+case "$*" in
+  *"{package}") touch "{package}_1_all.deb" ;;
+  *update) ;;
+  *) echo "E: Unable to locate package" >&2; exit 100 ;;
+esac
+"""
+DPKG = """#!/bin/sh
+mkdir -p "content/usr/share/doc/{package}/html" && echo x > "content/usr/share/doc/{package}/html/index.html"
+"""
+
+
+def install(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(script)
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of programs before those of the system."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return folder
+
+
+def offer(programs: Path, package: str) -> Path:
+    """Let apt have this package alone; returns the file of what it was asked."""
+    asked = programs / "asked"
+    install(programs, "apt-get", APT.format(asked=asked, package=package))
+    install(programs, "dpkg-deb", DPKG.format(package=package.removesuffix("-doc")))
+    return asked
+
+
+def test_the_first_package_that_apt_has_is_unpacked(programs: Path, tmp_path: Path) -> None:
+    asked = offer(programs, "python3.13-doc")
+    site = find_site("python", tmp_path / "cache")
+    assert (site.directory / site.start).read_text() == "x\n"
+    assert asked.read_text().splitlines() == ["download python3.11-doc", "download python3.13-doc"]
+
+
+def test_what_was_fetched_once_is_not_fetched_again(programs: Path, tmp_path: Path) -> None:
+    asked = offer(programs, "python3.11-doc")
+    first = find_site("python", tmp_path / "cache")
+    asked.unlink()
+    assert find_site("python", tmp_path / "cache") == first
+    assert not asked.exists()
+
+
+def test_without_package_lists_apt_is_given_lists_of_our_own(programs: Path, tmp_path: Path) -> None:
+    asked = offer(programs, "python3.11-doc")
+    script = (programs / "apt-get").read_text()
+    install(programs, "apt-get", script.replace('*"python3.11-doc")', '--option*"python3.11-doc")'))
+    find_site("python", tmp_path / "cache")
+    update, download = asked.read_text().splitlines()[-2:]
+    assert update.startswith(f"--option Dir::State::Lists={tmp_path}")
+    assert update.endswith("update")
+    assert download.endswith("download python3.11-doc")
+
+
+def test_a_site_that_cannot_be_had_is_named_with_what_apt_said(programs: Path, tmp_path: Path) -> None:
+    offer(programs, "nothing")
+    with pytest.raises(UnavailableError, match=r"apache2-doc failed: E: Unable to locate package"):
+        find_site("apache", tmp_path)
+
+
+def test_auto_takes_the_shipped_site_where_there_is_no_apt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_site("auto", tmp_path / "cache") == SHIPPED
+    with pytest.raises(UnavailableError, match="--site shipped"):
+        find_site("python", tmp_path / "cache")
+
+
+def test_a_failed_fetch_leaves_nothing_that_counts_as_fetched(programs: Path, tmp_path: Path) -> None:
+    offer(programs, "python3.11-doc")
+    install(programs, "dpkg-deb", "#!/bin/sh\nmkdir content; exit 2\n")
+    with pytest.raises(UnavailableError):
+        find_site("python", tmp_path / "cache")
+    assert list((tmp_path / "cache" / "sites").iterdir()) == []
+
+
+def test_every_site_has_a_name() -> None:
+    assert set(NAMES) == {"auto", "shipped", *DOCUMENTATION}
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if name == "href" and value]
+
+
+def test_the_shipped_site_hangs_together() -> None:
+    pages = {page.resolve() for page in SHIPPED.directory.rglob("*.html")}
+    reached, waiting = set(), [(SHIPPED.directory / SHIPPED.start).resolve()]
+    while waiting:
+        page = waiting.pop()
+        assert page.is_file(), f"a link leads to {page}"
+        if page not in reached and page.suffix == ".html":
+            links = Links()
+            links.feed(page.read_text())
+            waiting += [
+                (page.parent / urldefrag(link).url).resolve() for link in links.found if link[0] != "#"
+            ]
+        reached.add(page)
+    assert pages <= reached
+    assert len(pages) >= 12
