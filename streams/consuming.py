@@ -1,7 +1,7 @@
 """Reading a topic as it is now: without a consumer group, without committing anything."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
@@ -16,7 +16,7 @@ _STALL_SECONDS = 60.0
 
 async def read(
     settings: KafkaSettings, topic: str, *, newest: int | None = None
-) -> AsyncIterator[tuple[Message, int]]:
+) -> AsyncGenerator[tuple[Message, int], None]:
     """The messages that a topic holds now, each with its time in milliseconds, in order per partition.
 
     It joins no group and commits nothing. With `newest`, only about that many, the latest of every partition.

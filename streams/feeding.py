@@ -1,7 +1,7 @@
 """Putting pages from files on a topic, as a crawler would."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -49,6 +49,7 @@ async def feed(
         ConfigurationError: there is no such file, or the brokers refuse the user.
     """
     counts = FeedCounts()
+    urls: deque[str] = deque()
 
     async def records() -> AsyncIterator[Outgoing]:
         pace = _Pace(pages_per_second)
@@ -56,6 +57,7 @@ async def feed(
             match outcome:
                 case RawPage():
                     await pace.wait()
+                    urls.append(outcome.url)
                     yield Outgoing(topic, source.encode(outcome))
                 case Skipped():
                     counts.skipped[outcome.reason] += 1
@@ -63,12 +65,12 @@ async def feed(
                     _note(counts, outcome, report)
 
     async for sent in send(kafka, records()):
+        url = urls.popleft()
         if sent.refusal is None:
             counts.sent += 1
             counts.bytes += len(sent.outgoing)
             report(counts, None)
         else:
-            url = (sent.outgoing.record.key or b"").decode("utf-8", "replace")
             _note(counts, Broken(BrokenReason.PAGE_TOO_LARGE, sent.refusal, url), report)
     return counts
 

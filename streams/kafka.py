@@ -106,7 +106,7 @@ async def describe_topics(settings: KafkaSettings, names: Sequence[str]) -> dict
         # A request that names a topic may create it, where brokers allow that; one for all topics cannot.
         found = {topic["topic"]: topic for topic in await admin.describe_topics() if topic["topic"] in names}
         entries = await _describe_settings(admin, list(found))
-    return {name: _topic(name, topic["partitions"], entries[name]) for name, topic in found.items()}
+    return {name: _topic(name, topic["partitions"], entries.get(name, ())) for name, topic in found.items()}
 
 
 async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tuple[str, ...]:
@@ -186,7 +186,8 @@ def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
     except _REFUSED as error:
         raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
     except (KafkaError, OSError) as error:
-        raise UnavailableError(f"Kafka at {settings.brokers} does not answer: {error}") from error
+        cause = str(error) or type(error).__name__
+        raise UnavailableError(f"Kafka at {settings.brokers} does not answer: {cause}") from error
 
 
 @asynccontextmanager
@@ -215,7 +216,7 @@ def _topic(name: str, partitions: Sequence[Mapping[str, Any]], entries: Sequence
     return Topic(
         name,
         len(partitions),
-        min(len(partition["replicas"]) for partition in partitions),
+        min((len(partition["replicas"]) for partition in partitions), default=1),
         {entry[0]: entry[1] for entry in entries if entry[3] == _SET_ON_TOPIC},
         int(limit) if limit else None,
     )

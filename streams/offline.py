@@ -75,10 +75,12 @@ async def clean_lines(
             free.release()
         await beginning
     finally:
-        beginning.cancel()
+        left: list[asyncio.Task[Any]] = [beginning]
         while not begun.empty():
-            if batch := begun.get_nowait():
-                batch.cancel()
+            left += [batch] if (batch := begun.get_nowait()) else []
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 async def _clean_batch(

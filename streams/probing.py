@@ -16,7 +16,7 @@ from streams.kafka import Topic, describe_topics, missing_topics
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 from streams.sources.source import Source
-from streams.worker.preparation import Outcome, Postponed
+from streams.worker.preparation import Outcome, Outcomes, Postponed
 
 
 class Verdict(StrEnum):
@@ -102,12 +102,12 @@ class _Prober:
         names = FORMATS if source == "auto" else (source,)
         self._formats: list[Source] = [open_source(name, settings) for name in names]
 
-    def probed(self, message: Message, outcomes: tuple[Outcome, ...] | Postponed) -> ProbedMessage:
+    def probed(self, message: Message, outcomes: Outcomes) -> ProbedMessage:
         findings = tuple(self._findings(message, outcomes))
         size = len(message.key or b"") + len(message.value or b"")
         return ProbedMessage(message.partition, message.offset, size, self._format(message), findings)
 
-    def _findings(self, message: Message, outcomes: tuple[Outcome, ...] | Postponed) -> Iterator[Finding]:
+    def _findings(self, message: Message, outcomes: Outcomes) -> Iterator[Finding]:
         if isinstance(outcomes, Postponed):
             yield Finding(Verdict.WAITS, outcomes.detail)
             return

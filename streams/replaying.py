@@ -24,11 +24,10 @@ class Wanted:
     url: str | None = None
     """A part of the URL."""
 
-    def __contains__(self, letter: object) -> bool:
+    def matches(self, letter: DeadLetter) -> bool:
         """Whether the letter is meant."""
         return (
-            isinstance(letter, DeadLetter)
-            and self.reason in (None, letter.reason)
+            self.reason in (None, letter.reason)
             and self.stage in (None, letter.stage)
             and (self.url is None or self.url in (letter.url or ""))
         )
@@ -43,18 +42,19 @@ class FoundLetter:
     failed_at: datetime
 
 
-async def find_letters(kafka: KafkaSettings, topic: str, wanted: Wanted) -> AsyncIterator[FoundLetter]:
+async def find_letters(kafka: KafkaSettings, topic: str, wanted: Wanted) -> AsyncGenerator[FoundLetter, None]:
     """The letters that are on the topic now, in order per partition; records of another kind are passed over.
 
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    async for message, milliseconds in read(kafka, topic):
-        letter = read_dead_letter(message)
-        if letter is not None and letter in wanted:
-            place = Origin(message.topic, message.partition, message.offset)
-            yield FoundLetter(letter, place, datetime.fromtimestamp(milliseconds / 1000, UTC))
+    async with aclosing(read(kafka, topic)) as messages:
+        async for message, milliseconds in messages:
+            letter = read_dead_letter(message)
+            if letter is not None and wanted.matches(letter):
+                place = Origin(message.topic, message.partition, message.offset)
+                yield FoundLetter(letter, place, datetime.fromtimestamp(milliseconds / 1000, UTC))
 
 
 class Obstacle(StrEnum):
@@ -124,24 +124,25 @@ async def _plan(
 ) -> AsyncGenerator[Outgoing | Obstacle, None]:
     """For each letter that is meant, what is to be sent, or why nothing is."""
     latest = await _latest_replays(kafka, topic)
-    topics: dict[str, Topic | None] = {}
-    async for found in find_letters(kafka, topic, wanted):
-        letter = found.letter
-        name = letter.origin.topic
-        if name not in topics:
-            topics[name] = (await describe_topics(kafka, [name])).get(name)
-        source = topics[name]
-        if latest.get(letter.first_origin, found.place) != found.place:
-            yield Obstacle.SUPERSEDED
-        elif letter.replays >= most_replays:
-            yield Obstacle.REPLAYED_OFTEN
-        elif not letter.is_whole:
-            yield Obstacle.NOT_WHOLE
-        elif source is None:
-            yield Obstacle.NO_TOPIC
-        else:
-            partition = letter.origin.partition if letter.origin.partition < source.partitions else None
-            yield Outgoing(name, replay(letter), partition)
+    sources: dict[str, Topic | None] = {}
+    async with aclosing(find_letters(kafka, topic, wanted)) as letters:
+        async for found in letters:
+            name = found.letter.origin.topic
+            if name not in sources:
+                sources[name] = (await describe_topics(kafka, [name])).get(name)
+            is_latest = latest.get(found.letter.first_origin, found.place) == found.place
+            yield _decide(found.letter, sources[name], most_replays) if is_latest else Obstacle.SUPERSEDED
+
+
+def _decide(letter: DeadLetter, source: Topic | None, most_replays: int) -> Outgoing | Obstacle:
+    if letter.replays >= most_replays:
+        return Obstacle.REPLAYED_OFTEN
+    if not letter.is_whole:
+        return Obstacle.NOT_WHOLE
+    if source is None:
+        return Obstacle.NO_TOPIC
+    partition = letter.origin.partition if letter.origin.partition < source.partitions else None
+    return Outgoing(source.name, replay(letter), partition)
 
 
 async def _latest_replays(kafka: KafkaSettings, topic: str) -> dict[Origin, Origin]:
