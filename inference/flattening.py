@@ -29,7 +29,7 @@ _FIRST_ATTRIBUTES = re.compile(_START + _ATTRIBUTES + rb"{0,%d}" % MAX_ATTRIBUTE
 _TOKEN = re.compile(
     rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(?P<end>/?)(?P<tag>[a-zA-Z][^\s/>]*+)"
     + _ATTRIBUTES
-    + rb"*+[\s/]*+>|<[!?/][^>]*+",
+    + rb"*+[\s/]*+(?:>|\Z)|<[!?/][^>]*+",
     re.DOTALL,
 )
 
@@ -69,17 +69,16 @@ def _may_nest(html: bytes) -> bool:
 
 
 def _may_list(html: bytes) -> bool:
-    """Whether a tag has too many attributes: looked for around each stretch in which no tag ends."""
+    """Whether a tag has too many attributes: looked for where no tag begins for long."""
     position, step = 0, _HARMLESS_TAG_BYTES
     while position + step < len(html):
-        if html.find(b">", position, position + step) >= 0:
+        if html.find(b"<", position, position + step) >= 0:
             position += step
-            continue
-        start = max(html.rfind(b">", 0, position) - step, 0)
-        end = html.find(b">", position) % (len(html) + 1)
-        if _MANY_ATTRIBUTES.search(html, start, end):
+        elif _MANY_ATTRIBUTES.match(html, html.rfind(b"<", 0, position)):
             return True
-        position = end
+        else:
+            next_tag = html.find(b"<", position)
+            position = len(html) if next_tag < 0 else next_tag
     return False
 
 
@@ -120,10 +119,10 @@ class _Flattener:
             first = tag not in self._once
             self._once.add(tag)
             return first
-        closed = self._foreign and token.endswith(b"/>")
-        if not closed and tag not in _VOID and tag not in _CLOSED_BY_NEXT:
-            self._open.append(tag)
-            self._foreign += tag in _FOREIGN
+        if tag in _VOID or tag in _CLOSED_BY_NEXT or (self._foreign and token.endswith(b"/>")):
+            return True
+        self._open.append(tag)
+        self._foreign += tag in _FOREIGN
         return len(self._open) <= MAX_DEPTH
 
     def _end(self, tag: bytes) -> bool:

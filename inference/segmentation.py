@@ -25,7 +25,7 @@ _LONGEST_TAG = 32
 _HIDDEN = '[hidden],dialog,[style*="none" i],[style*="hidden" i]'
 _HIDING_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _TITLE = "title:not(svg *)"
-_MARKUP = re.compile(r"<[^>]*>")
+_MARKUP = re.compile(r"<[^<>]*>")
 _SOFT_HYPHEN = "\xad"
 _BLANK = " \u200b\u2060\ufeff"
 _END = "\0"

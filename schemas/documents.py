@@ -1,7 +1,7 @@
 """The cleaned document: what dehusk publishes for each page, and its JSON."""
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 
 import orjson
 
@@ -71,7 +71,9 @@ class CleanedDocument:
 
     def to_json(self) -> bytes:
         """One JSON object; times in RFC 3339 UTC; `blocks` only where present."""
-        fields = asdict(self)
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
         if self.blocks is None:
-            del fields["blocks"]
-        return orjson.dumps(fields, option=orjson.OPT_UTC_Z)
+            del named["blocks"]
+        if self.fetched_at is not None:
+            named["fetched_at"] = self.fetched_at.astimezone(UTC)
+        return orjson.dumps(named, option=orjson.OPT_UTC_Z)

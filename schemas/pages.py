@@ -86,9 +86,10 @@ class SegmentedPage:
     texts: tuple[str, ...]
     """The text of each block, white space folded but for the line breaks of `<pre>`; never empty."""
     paths: tuple[str, ...]
-    """The tags from the root to the innermost element that holds the whole block, e.g. `html/body/p`."""
+    """The tags from the root to the innermost element that holds the whole block, e.g. `html/body/p`;
+    of more than 64 the innermost."""
     linked: tuple[int, ...]
-    """How many characters of the block's text stand inside links."""
+    """How many characters of the block's text stand inside links, white space at a link's ends left out."""
     boundaries: tuple[int, ...]
     """The `Boundary` flags between each block and the one before it."""
 

@@ -1,0 +1,28 @@
+import pytest
+
+from inference import cleaning
+from inference.cleaning import PreparedPage, prepare
+from inference.encoding import encode
+from inference.segmentation import segment
+from inference.sites import identify
+from schemas.errors import PageError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import RawPage, SegmentedPage
+
+PAGE = RawPage("http://x.test/", b"<p>one<p>two")
+
+
+def test_a_page_is_segmented_and_encoded() -> None:
+    prepared = prepare(PAGE)
+    assert isinstance(prepared, PreparedPage)
+    assert prepared.identity == identify(PAGE)
+    assert prepared.segmented == segment(PAGE.html)
+    assert prepared.encoded.ids.tolist() == encode(prepared.segmented).ids.tolist()
+
+
+def test_a_page_that_cannot_be_segmented_is_told_with_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(html: bytes) -> SegmentedPage:
+        raise PageError(BrokenReason.PAGE_TOO_DEEP, f"{len(html)} bytes")
+
+    monkeypatch.setattr(cleaning, "segment", refuse)
+    assert prepare(PAGE) == Broken(BrokenReason.PAGE_TOO_DEEP, "12 bytes", "http://x.test/")

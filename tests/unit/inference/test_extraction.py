@@ -1,0 +1,100 @@
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from inference.extraction import extract
+from inference.segmentation import segment
+from schemas.documents import CleanedDocument, Origin, Template
+from schemas.pages import BlockFrequencies, Labels, ModelVersion, PageIdentity
+
+IDENTITY = PageIdentity("1", "http://x.test/a", "x.test", datetime(2024, 5, 1, tzinfo=UTC), "fr", 1234)
+MODEL = ModelVersion("boilernet", "3")
+
+
+def labels(*probabilities: float) -> Labels:
+    return Labels(np.array(probabilities, np.float32), MODEL, "onnx")
+
+
+def cleaned(html: str, *probabilities: float, frequencies: BlockFrequencies | None = None) -> CleanedDocument:
+    segmented = segment(html.encode())
+    return extract(
+        IDENTITY,
+        segmented,
+        labels(*(probabilities or [1.0] * len(segmented))),
+        frequencies,
+        origin=Origin("raw-pages", 1, 7),
+        degraded=("model",),
+        with_blocks=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<h1>Title</h1><p>one</p><p>two</p>", "Title\n\none\n\ntwo"),
+        ("one<br>two<br><br>three", "one\ntwo\n\nthree"),
+        ("<div>one</div><div>two</div>", "one\ntwo"),
+        ("<p>a</p><ul><li>b</li><li>c</li></ul><p>d</p>", "a\n\n- b\n- c\n\nd"),
+        ("<ul><li><p>a</p></li><li><p>b</p><p>c</p></li></ul>", "- a\n\n- b\n\nc"),
+        ("<table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td>d</td></tr></table>", "a\tb\nc\td"),
+        ("<table><tr><td><p>a</p></td><td><p>b</p></td></tr></table><p>c", "a\tb\n\nc"),
+        ("<p>code:</p><pre>if x:\n    y</pre><p>end</p>", "code:\n\nif x:\n    y\n\nend"),
+        ("", ""),
+    ],
+)
+def test_text_keeps_the_lines_of_the_page(html: str, text: str) -> None:
+    document = cleaned(html)
+    assert document.text == text
+    assert document.text_length == len(text)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "text"),
+    [
+        ((1, 0, 1), "one\n\n- three"),
+        ((0, 1, 1), "- two\n- three"),
+        ((0, 0, 0), ""),
+        ((0.5, 0.49, 0.4), "one"),
+        ((0.49996, 0, 0), "one"),
+    ],
+)
+def test_blocks_below_the_threshold_are_left_out(probabilities: tuple[float, ...], text: str) -> None:
+    assert cleaned("<p>one</p><ul><li>two</li><li>three</li></ul>", *probabilities).text == text
+
+
+def test_a_document_tells_of_its_page_and_model() -> None:
+    document = cleaned("<html lang=en><title>T</title><p>one<p>two", 0.123456, 0.98768)
+    assert document.title == "T"
+    assert document.language == "en"
+    assert (document.id, document.url, document.site) == ("1", "http://x.test/a", "x.test")
+    assert (document.raw_length, document.text_length) == (1234, 3)
+    assert (document.model, document.labeler, document.degraded) == (MODEL, "onnx", ("model",))
+    assert document.source == Origin("raw-pages", 1, 7)
+    assert document.blocks is not None
+    assert [(block.text, block.probability, block.content) for block in document.blocks] == [
+        ("one", 0.1235, False),
+        ("two", 0.9877, True),
+    ]
+
+
+def test_the_servers_language_stands_in_for_the_documents() -> None:
+    assert cleaned("<p>x").language == "fr"
+
+
+def test_frequencies_are_told_where_they_are_known() -> None:
+    known = BlockFrequencies(9, np.array([1, 5, 2], np.uint32))
+    document = cleaned("<p>a<p>b<p>c", frequencies=known)
+    assert document.template == Template(pages_seen=9, blocks_matched=2)
+    assert document.blocks is not None
+    assert [block.frequency for block in document.blocks] == [1, 5, 2]
+    assert cleaned("<p>a").template is None
+
+
+def test_labels_that_do_not_fit_the_page_are_an_error() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        cleaned("<p>a<p>b", 1.0)
+
+
+def test_the_same_page_gives_the_same_bytes() -> None:
+    assert cleaned("<p>a<p>b", 0.3, 0.7).to_json() == cleaned("<p>a<p>b", 0.300001, 0.700001).to_json()

@@ -1,0 +1,319 @@
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from inference.elements import MAX_PATH
+from inference.segmentation import segment
+from schemas.errors import PageError
+from schemas.outcomes import BrokenReason
+from schemas.pages import Boundary, SegmentedPage
+
+WORDS = " ".join(f"word{number}" for number in range(120))
+
+
+def texts(html: str) -> list[str]:
+    return list(segment(html.encode()).texts)
+
+
+def blocks(html: str) -> list[tuple[str, str]]:
+    page = segment(html.encode())
+    return list(zip(page.paths, page.texts, strict=True))
+
+
+def test_blocks_stand_in_dom_order_with_their_paths() -> None:
+    assert blocks("<h1>Title</h1><div>one<p>two</p>three</div>") == [
+        ("html/body/h1", "Title"),
+        ("html/body/div", "one"),
+        ("html/body/div/p", "two"),
+        ("html/body/div", "three"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>a <b>bold</b> word</p>", ["a bold word"]),
+        ("<p>w<b>or</b>d</p>", ["word"]),
+        ("<p><b>two</b> <i>words</i></p>", ["two words"]),
+        ("<p><b>one</b>\n\t<i>line</i></p>", ["one line"]),
+        ("<p><span>two</span><span>words</span></p>", ["two words"]),
+        ("<p><a>link</a>.</p>", ["link."]),
+        ("<p><span>os.</span><span>path</span><span>(</span>x<span>)</span></p>", ["os.path(x)"]),
+        ("<p><span>One.</span><span>Two.</span></p>", ["One. Two."]),
+        ("<p>H<sub>2</sub>O</p>", ["H2O"]),
+        ("<p>pic<img src=x>ture</p>", ["pic ture"]),
+        ("<p>long<wbr>word</p>", ["longword"]),
+        ("<p>soft&shy;ened</p>", ["softened"]),
+        ("<p>  much \n\n space&nbsp;here </p>", ["much space here"]),
+        ("<p>zero&ZeroWidthSpace;</p><p>&ZeroWidthSpace;</p><p>&shy;</p>", ["zero"]),
+        ("line<br>break", ["line", "break"]),
+        ("<p>rule<hr>below", ["rule", "below"]),
+        ("<ul><li>a<li>b</ul>", ["a", "b"]),
+        ("<table><tr><td>a<td>b<tr><th>c</table>", ["a", "b", "c"]),
+        ("<x-card>own element</x-card>text", ["own element", "text"]),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", ["漢 kan"]),
+        ("<select><option>a<option>b</select>", ["a", "b"]),
+        ("<button>one</button><button>two</button>", ["one", "two"]),
+        ("just text", ["just text"]),
+        ("", []),
+        ("<html></html>", []),
+        ("<frameset><frame src=x></frameset>", []),
+    ],
+)
+def test_a_block_is_what_a_reader_sees_as_one(html: str, expected: list[str]) -> None:
+    assert texts(html) == expected
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<script>var a = '<p>no</p>'</script>",
+        "<style>p { color: red }</style>",
+        "<template><p>no</p></template>",
+        "<svg><text>no</text><title>no</title></svg>",
+        "<head><title>no</title></head>",
+        "<iframe>no</iframe><object>no</object><video>no</video><canvas>no</canvas><datalist>no</datalist>",
+        "<math><annotation>no</annotation></math>",
+        "<!-- no -->",
+        "<p hidden>no</p>",
+        "<p hidden=''><b>no</b></p>",
+        "<div style='color:red; DISPLAY : none'><p>no</p></div>",
+        "<div style='visibility:hidden'>no</div>",
+        "<div hidden>no<div hidden>no</div>no</div>",
+        "<dialog>no</dialog>",
+        "<noscript>no</noscript>",
+    ],
+)
+def test_what_is_not_shown_is_no_text(html: str) -> None:
+    assert texts(f"{html}<p>yes</p>") == ["yes"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p hidden=until-found>yes</p>",
+        "<p aria-hidden=true>yes</p>",
+        "<p style='display:block'>yes</p>",
+        "<p style='overflow:hidden'>yes</p>",
+        "<p style='border:none'>yes</p>",
+        "<p style='-x-display:none'>yes</p>",
+        "<dialog open>yes</dialog>",
+        "<body style='visibility:hidden'>yes",
+        "<html hidden>yes",
+        "<details><summary>yes</summary></details>",
+    ],
+)
+def test_what_may_be_seen_is_text(html: str) -> None:
+    assert texts(html) == ["yes"]
+
+
+def test_noscript_counts_where_it_outweighs_the_page() -> None:
+    page = f"<p>Turn on scripts</p><noscript><h1>Topic</h1><p>{WORDS}</p></noscript><p>end</p>"
+    assert blocks(page) == [
+        ("html/body/p", "Turn on scripts"),
+        ("html/body/noscript/h1", "Topic"),
+        ("html/body/noscript/p", WORDS),
+        ("html/body/p", "end"),
+    ]
+
+
+@pytest.mark.parametrize("noscript", ["Please turn on scripts", "<img alt='" + WORDS + "'>", WORDS])
+def test_noscript_does_not_count_beside_content(noscript: str) -> None:
+    assert texts(f"<p>{WORDS} more</p><noscript>{noscript}</noscript>") == [f"{WORDS} more"]
+
+
+def test_hidden_text_counts_where_it_outweighs_the_page() -> None:
+    assert texts(f"<p>loading</p><div style='display:none'><p>{WORDS}</p></div>") == ["loading", WORDS]
+
+
+@pytest.mark.parametrize("hidden", ["accept all cookies", f"<script>{WORDS}</script>"])
+def test_hidden_text_does_not_count_for_its_scripts_or_a_dialog(hidden: str) -> None:
+    assert texts(f"<p>loading</p><div style='display:none'>{hidden}</div>") == ["loading"]
+
+
+@pytest.mark.parametrize(
+    ("html", "path"),
+    [
+        ("<ul><li><a href=x>link</a></ul>", "html/body/ul/li/a"),
+        ("<p><a>all <b>of it</b></a></p>", "html/body/p/a"),
+        ("<p><b>one</b> <b>two</b></p>", "html/body/p"),
+        ("<p>text <a>link</a></p>", "html/body/p"),
+        ("<p><a>link</a> <!-- --> </p>", "html/body/p/a"),
+        ("<table><td>cell", "html/body/table/tbody/tr/td"),
+        ("<my-element>x", "html/body/my-element"),
+    ],
+)
+def test_a_path_leads_to_the_innermost_element_that_holds_the_block(html: str, path: str) -> None:
+    assert segment(html.encode()).paths == (path,)
+
+
+def test_elements_unknown_to_html_keep_their_names_from_page_to_page() -> None:
+    for name in ("x-one", "x-two", "x-one", "x-three"):
+        assert segment(f"<{name}>text".encode()).paths == (f"html/body/{name}",)
+
+
+def test_paths_of_deep_elements_name_the_innermost() -> None:
+    (path,) = segment(b"<div>" * 300 + b"<p>deep").paths
+    assert path == "/".join(["div"] * 63 + ["p"])
+
+
+@pytest.mark.parametrize(
+    ("html", "linked"),
+    [
+        ("<p>none</p>", 0),
+        ("<p><a href=x>all</a></p>", 3),
+        ("<p>see <a href=x> this <b>one</b> </a> here</p>", 7),
+        ("<a href=x><p>block</p></a>", 5),
+        ("<p><a href=x>a&shy;&shy;&shy;&shy;</a></p>", 1),
+    ],
+)
+def test_linked_characters_are_counted(html: str, linked: int) -> None:
+    assert segment(html.encode()).linked == (linked,)
+
+
+def test_preformatted_text_keeps_its_lines() -> None:
+    html = "<pre>\n\ndef f(x):\n    <b>return</b> <span>x</span><span>y</span>  \n\tpass<br>end\n</pre>"
+    assert texts(html) == ["def f(x):\n    return xy\n\tpass\nend"]
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ("<br>", Boundary.LINE),
+        ("<br><br>", Boundary.LINE | Boundary.PARAGRAPH),
+        ("<div>", Boundary.LINE),
+        ("<p>", Boundary.PARAGRAPH),
+        ("<h2>", Boundary.PARAGRAPH),
+        ("<ul><li>", Boundary.PARAGRAPH | Boundary.LINE | Boundary.ITEM),
+    ],
+)
+def test_boundaries_say_what_parts_two_blocks(between: str, expected: Boundary) -> None:
+    assert segment(f"one{between}two".encode()).boundaries[1] == expected
+
+
+def test_cells_of_a_row_and_rows_are_told_apart() -> None:
+    page = segment(b"<table><tr><td>a<td>b<tr><td>c</table>")
+    assert page.boundaries[1:] == (Boundary.CELL, Boundary.CELL | Boundary.ROW)
+
+
+def test_what_parted_a_block_without_text_parts_its_neighbours() -> None:
+    page = segment(b"one<p>&shy;</p><div>two</div>")
+    assert page.texts == ("one", "two")
+    assert page.boundaries[1] == Boundary.PARAGRAPH | Boundary.LINE
+
+
+@pytest.mark.parametrize(
+    ("html", "title", "language"),
+    [
+        ("<html lang=en-GB><title> A\n title </title>", "A title", "en"),
+        ("<html lang=DE_at><title>first</title><title>second</title>", "first", "de"),
+        ("<svg><title>icon</title></svg><p>x", "", None),
+        ("<html lang=''><head><title></title>", "", None),
+        ("<html lang='not a language'>", "", None),
+        ("", "", None),
+    ],
+)
+def test_title_and_language_are_those_of_the_document(html: str, title: str, language: str | None) -> None:
+    page = segment(html.encode())
+    assert (page.title, page.language) == (title, language)
+
+
+TAGS = """
+a b body br button dialog div form frameset html li math noscript option p pre script select span svg table td
+template textarea title tr ul x-y
+"""
+SNIPPETS = st.sampled_from(
+    [
+        *(f"<{tag}>" for tag in TAGS.split()),
+        *(f"</{tag}>" for tag in TAGS.split()),
+        *("<p hidden>", "<!--", "-->", "<![CDATA[", "]]>", "<?x?>", "&amp;", "&#0;", "&shy;", "&lt;", "\0"),
+    ]
+)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+
+
+def assert_sound(page: SegmentedPage) -> None:
+    assert len(page.texts) == len(page.paths) == len(page.linked) == len(page.boundaries)
+    assert all(text == text.strip() and text for text in page.texts)
+    assert all(0 <= linked <= len(text) for linked, text in zip(page.linked, page.texts, strict=True))
+    assert all(1 <= len(path.split("/")) <= MAX_PATH for path in page.paths)
+    assert all("\0" not in text for text in page.texts)
+
+
+@given(st.lists(SNIPPETS | TEXT, max_size=40).map("".join))
+def test_any_markup_gives_sound_columns(html: str) -> None:
+    assert_sound(segment(html.encode()))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_sound_columns(html: bytes) -> None:
+    assert_sound(segment(html.decode(errors="replace").encode()))
+
+
+INLINE = st.sampled_from(["b", "i", "span", "a", "em", "code"])
+BLOCK = st.sampled_from(["p", "div", "section", "li", "h2", "x-block"])
+WORD = st.text("abcdefgh", min_size=1, max_size=8)
+
+
+@given(st.lists(st.tuples(BLOCK, st.lists(st.tuples(INLINE, WORD), min_size=1, max_size=5)), max_size=8))
+@settings(max_examples=50)
+@example([])
+def test_every_visible_word_is_kept_in_order(page: list[tuple[str, list[tuple[str, str]]]]) -> None:
+    lines = [
+        f"<{tag}>" + " ".join(f"<{inline}>{word}</{inline}>" for inline, word in leaves) + f"</{tag}>"
+        for tag, leaves in page
+    ]
+    assert texts("".join(lines)) == [" ".join(word for _, word in leaves) for _, leaves in page]
+
+
+HOSTILE = {
+    "nested": b"<div>" * 100_000 + b"deep",
+    "nested and closed": b"<div>" * 100_000 + b"deep" + b"</div>" * 100_000,
+    "nested inline": b"<span>" * 100_000 + b"deep",
+    "nested lists": b"<ul><li>" * 50_000 + b"deep",
+    "nested tables": b"<table><td>" * 30_000 + b"deep",
+    "closed in the wrong order": b"<div><table></div></table>" * 30_000 + b"deep",
+    "adopted": b"<b><div></b>" * 50_000 + b"deep",
+    "reconstructed": b"<p><b>deep</p>" * 30_000,
+    "links": b"<a href=x><div>" * 50_000 + b"deep",
+    "attributes": b"<p " + b" ".join(b"a%d" % number for number in range(100_000)) + b">deep",
+    "quoted attributes": b"<p " + b" ".join(b'a%d="x>y"' % number for number in range(50_000)) + b">deep",
+    "attributes of html": b"".join(b"<html a%d>" % number for number in range(50_000)) + b"deep",
+    "breaks": b"deep" + b"<br>" * 30_000,
+    "siblings": b"<p>deep</p>" * 100_000,
+    "one line": b"<p>deep " + b"x" * 2_000_000,
+    "null bytes": b"<p>deep" + b"\0" * 1_000_000,
+    "open brackets": b"deep" + b"<" * 1_000_000,
+    "noscript of brackets": b"deep<noscript>" + b"<" * 1_000_000,
+    "open comment": b"deep" + b"<!--" * 300_000,
+    "open quote": b"deep" + b'<a b="' * 300_000,
+    "unclosed everything": b"<html><body><table><tr><td><ul><li><p><b><i><a href=x>deep<select><option>"
+    * 2_000,
+    "end tags": b"<span>" * 2_000 + b"</x>" * 100_000 + b"deep",
+    "one long tag": b"<" + b"x" * 1_000_000 + b">deep",
+    "hidden in hidden": b"deep" + b"<div hidden>" * 15_000,
+    "drawings": b"deep" + b"<svg><path/>" * 30_000,
+}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("html", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_page_is_a_page(html: bytes) -> None:
+    page = segment(html)
+    assert_sound(page)
+    assert any("deep" in text for text in page.texts)
+    assert max(map(len, page.paths)) < 4_000
+
+
+def test_a_page_beyond_memory_is_refused() -> None:
+    """Each of 5,000 paragraphs holds 1,000 elements anew, as the standard wants it: 30 KB make gigabytes."""
+    resource = pytest.importorskip("resource")
+    bomb = b"<p>" + b"".join(b"<font a%d>" % number for number in range(1_000)) + b"<p>x" * 5_000
+    limits = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, limits[1]))
+    try:
+        with pytest.raises(PageError) as refused:
+            segment(bomb)
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, limits)
+    assert refused.value.reason is BrokenReason.PAGE_TOO_DEEP

@@ -1,0 +1,46 @@
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+from schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
+from schemas.pages import ModelVersion
+
+DOCUMENT = CleanedDocument(
+    id="1",
+    url="http://x.test/",
+    site="x.test",
+    fetched_at=datetime(2024, 5, 1, 14, tzinfo=timezone(timedelta(hours=2))),
+    title="T",
+    text="text",
+    language=None,
+    raw_length=10,
+    text_length=4,
+    model=ModelVersion("m", "1"),
+    labeler="rules",
+    degraded=("model",),
+    template=Template(2, 1),
+    source=Origin("raw", 0, 5),
+)
+
+
+def test_a_document_is_one_json_object() -> None:
+    fields = json.loads(DOCUMENT.to_json())
+    assert fields["fetched_at"] == "2024-05-01T12:00:00Z"
+    assert fields["model"] == {"name": "m", "version": "1"}
+    assert fields["template"] == {"pages_seen": 2, "blocks_matched": 1}
+    assert fields["source"] == {"topic": "raw", "partition": 0, "offset": 5}
+    assert fields["degraded"] == ["model"]
+    assert fields["language"] is None
+    assert "blocks" not in fields
+
+
+def test_blocks_are_written_where_they_were_asked_for() -> None:
+    block = CleanedBlock("text", "html/body/p", 0.9, content=True)
+    fields = json.loads(replace(DOCUMENT, blocks=(block,)).to_json())
+    assert fields["blocks"] == [
+        {"text": "text", "path": "html/body/p", "probability": 0.9, "content": True, "frequency": None}
+    ]
+
+
+def test_the_same_document_gives_the_same_bytes() -> None:
+    assert DOCUMENT.to_json() == replace(DOCUMENT, fetched_at=datetime(2024, 5, 1, 12, tzinfo=UTC)).to_json()
