@@ -57,6 +57,8 @@ def command(
     console = Console(stderr=as_json, highlight=False)
     with interrupted_by_signals(), Display(console) as display:
         site = find_site(site_name, default_cache())
+        if site.instead:
+            display.milestone(site.instead)
         display.milestone(f"the site to crawl: {site.name}, {site.directory}")
         folder = directory or Path(mkdtemp(prefix="dehusk-"))
         summary = run_demo(DemoSettings(site, pages, labeler, folder.resolve()), display)

@@ -3,7 +3,7 @@
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemas.errors import UnavailableError
@@ -20,6 +20,8 @@ class Site:
     """What the web server serves as its root."""
     start: str = "index.html"
     """Where the crawl starts, relative to the directory."""
+    instead: str = ""
+    """Why it is this site and not the one that was wanted first, if so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ def find_site(name: str, cache: Path) -> Site:
         return _documentation(name, cache)
     try:
         return _documentation("python", cache)
-    except UnavailableError:
-        return SHIPPED
+    except UnavailableError as error:
+        return replace(SHIPPED, instead=f"Python's documentation cannot be had: {error}")
 
 
 def _documentation(name: str, cache: Path) -> Site:
@@ -108,7 +110,7 @@ def _run(command: list[str], folder: Path) -> None:
     try:
         subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=_APT_SECONDS)
     except FileNotFoundError as error:
-        raise UnavailableError(f"{command[0]} is not on this machine: give --site shipped") from error
+        raise UnavailableError(f"{command[0]} is not on this machine; --site shipped needs none") from error
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(f"{' '.join(command)} took more than {_APT_SECONDS} s") from error
     except subprocess.CalledProcessError as error:
