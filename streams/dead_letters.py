@@ -20,6 +20,8 @@ _URL = "dehusk.url"
 _VALUE_BYTES = "dehusk.value-bytes"
 _REPLAYS = "dehusk.replays"
 _REPLAY_OF = "dehusk.replay-of"
+_CONNECT_NAMES = ("topic", "partition", "offset", "stage", "exception.class.name", "exception.message")
+Headers = tuple[tuple[str, bytes | None], ...]
 _MAX_TEXT = 2000
 """Characters of a header's text: what failed may have been told at any length, by the page itself."""
 
@@ -70,30 +72,28 @@ def read_dead_letter(message: Message) -> DeadLetter | None:
     if _TOPIC not in names:
         return None
     start = len(names) - 1 - names[::-1].index(_TOPIC)
-    original, added = message.headers[:start], Message(None, None, message.headers[start:])
-    before = Message(None, None, original)
     try:
-        origin = Origin(
-            _text(added, _TOPIC),
-            int(_text(added, _CONNECT + "partition")),
-            int(_text(added, _CONNECT + "offset")),
-        )
-        value_bytes = int(_text(added, _VALUE_BYTES) or "0")
-        replays = int(_text(before, _REPLAYS) or "0")
-        first = _origin(_text(before, _REPLAY_OF)) or origin
+        return _read(message, message.headers[:start], message.headers[start:])
     except ValueError:
         return None
-    kept = tuple(header for header in original if header[0] not in (_REPLAYS, _REPLAY_OF))
+
+
+def _read(message: Message, before: Headers, added: Headers) -> DeadLetter:
+    """The letter, from the headers that the message had before and those that were added."""
+    own, error = Message(None, None, before), Message(None, None, added)
+    connect = {name: _text(error, _CONNECT + name) for name in _CONNECT_NAMES}
+    origin = Origin(connect["topic"], int(connect["partition"]), int(connect["offset"]))
+    kept = tuple(header for header in before if header[0] not in (_REPLAYS, _REPLAY_OF))
     return DeadLetter(
         original=Record(message.key, message.value, kept),
         origin=origin,
-        stage=_text(added, _CONNECT + "stage"),
-        reason=_text(added, _REASON) or _text(added, _CONNECT + "exception.class.name"),
-        detail=_text(added, _CONNECT + "exception.message"),
-        url=_text(added, _URL) or None,
-        is_whole=len(message.value or b"") >= value_bytes,
-        replays=replays,
-        first_origin=first,
+        stage=connect["stage"],
+        reason=_text(error, _REASON) or connect["exception.class.name"],
+        detail=connect["exception.message"],
+        url=_text(error, _URL) or None,
+        is_whole=len(message.value or b"") >= int(_text(error, _VALUE_BYTES) or "0"),
+        replays=int(_text(own, _REPLAYS) or "0"),
+        first_origin=_origin(_text(own, _REPLAY_OF)) or origin,
     )
 
 

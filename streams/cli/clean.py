@@ -85,9 +85,8 @@ def command(
 
     Reads JSON lines {"id","url","html"} from standard input, or the PATHs as `dehusk feed` does: HTML files
     and directories of them, JSON lines, WARC files, plain or compressed. Writes one JSON line per page, in
-    the same order, as soon as it is done:
-
-    {"id","url","title","text","blocks":[{"text","path","probability","content"}],"error"}
+    the same order, as soon as it is done: {"id", "url", "title", "text", "blocks", "error"}, where a block is
+    {"text", "path", "probability", "content"}.
 
     `error` is null, or says why the page could not be cleaned; `id` is null where its line could not be read.
     A page that crashes or exceeds its time costs its own line alone.

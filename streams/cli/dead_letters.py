@@ -53,6 +53,7 @@ def command() -> None:
 
 @command.command(
     name="list",
+    short_help="Show dead letters, and how many each reason has.",
     epilog="""\b
 Examples:
   dehusk dead-letters list --limit 20
@@ -86,6 +87,7 @@ def list_command(
 
 @command.command(
     name="replay",
+    short_help="Put dead letters back on their topic.",
     epilog="""\b
 Examples:
   dehusk dead-letters replay --dry-run                     how many there are
