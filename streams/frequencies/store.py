@@ -1,4 +1,4 @@
-"""What a block-frequency store is, and the one that lives in memory for unit tests."""
+"""What a block-frequency store is: there is one in Redis, and one in memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +31,7 @@ class BlockFrequencyStore(Protocol):
 
         Raises:
             UnavailableError: the store did not answer; some pages may have been counted, which is harmless.
+            ConfigurationError: the store refuses the user, or what is asked of it.
         """
         ...
 
