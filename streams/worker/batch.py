@@ -69,7 +69,8 @@ class BatchCleaner:
 def _answers(labelled: Labelled, frequencies: Sequence[BlockFrequencies] | None) -> list[Answer]:
     missing = {"frequencies": frequencies is None, "model": labelled.degraded}
     degraded = tuple(name for name, is_missing in missing.items() if is_missing)
-    counts: Sequence[BlockFrequencies | None] = frequencies or [None] * len(labelled.answers)
+    unknown = [None] * len(labelled.answers)
+    counts: Sequence[BlockFrequencies | None] = unknown if frequencies is None else frequencies
     return [
         Answer(labels, counted, degraded) for labels, counted in zip(labelled.answers, counts, strict=True)
     ]

@@ -7,14 +7,11 @@ from typing import Protocol
 
 from inference.encoding import encode
 from inference.labeler import Labeler
-from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Labels, SegmentedPage
-from streams.worker.availability import Part
+from streams.worker.availability import ABSENCE, Part
 from streams.worker.backoff import back_off
 
-_AWAY = (UnavailableError, ConfigurationError)
-"""What an answering labeler does not raise; a model that does not fit may be swapped for one that does."""
 _BATCH_TRIALS = 3
 """Failures of a batch until its pages are tried one by one."""
 _PAGE_TRIALS = 3
@@ -54,7 +51,7 @@ class WaitingLabelling:
         for trial in range(_BATCH_TRIALS):
             try:
                 return Labelled(await self._ask(pages))
-            except _AWAY:
+            except ABSENCE:
                 await back_off(trial)
         return Labelled([await self._label_alone(page) for page in pages])
 
@@ -63,7 +60,7 @@ class WaitingLabelling:
         while True:
             try:
                 return (await self._ask([page]))[0]
-            except _AWAY as error:
+            except ABSENCE as error:
                 await back_off(trial)
                 trial += 1
                 blamed += await self._answers()
@@ -74,14 +71,14 @@ class WaitingLabelling:
         """Whether the labeler answers for another page."""
         try:
             await self._ask([PROBE])
-        except _AWAY:
+        except ABSENCE:
             return False
         return True
 
     async def _ask(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
         try:
             answers = await self._labeler.label(pages)
-        except _AWAY as error:
+        except ABSENCE as error:
             self._part.missed(error)
             raise
         self._part.answered()
@@ -102,7 +99,7 @@ class DegradingLabelling:
         if not self._part.away:
             try:
                 return Labelled(await self._labeler.label(pages))
-            except _AWAY as error:
+            except ABSENCE as error:
                 self._part.missed(error)
         self._probe_in_background()
         return Labelled(await self._rules.label(pages), degraded=True)
@@ -119,7 +116,7 @@ class DegradingLabelling:
             await asyncio.sleep(_PROBE_SECONDS)
             try:
                 await self._labeler.label([PROBE])
-            except _AWAY as error:
+            except ABSENCE as error:
                 self._part.missed(error)
             else:
                 self._part.answered()

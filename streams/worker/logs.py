@@ -1,11 +1,14 @@
 """The log of a worker: one line per event, for people or, as JSON, for collectors."""
 
 import logging
+import time
 from datetime import UTC, datetime
 
 import orjson
 
 _PLAIN = "%(asctime)s %(levelname)-8s %(message)s"
+_OWN = ("streams", "inference")
+_REPEAT_SECONDS = 30.0
 
 
 class JsonFormatter(logging.Formatter):
@@ -24,10 +27,29 @@ class JsonFormatter(logging.Formatter):
         return orjson.dumps(fields, option=orjson.OPT_UTC_Z).decode()
 
 
+class Repetitions(logging.Filter):
+    """Drops what a library has said moments ago: clients repeat themselves while a broker is away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: dict[object, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is dehusk's own, or was not logged within the last half minute."""
+        if record.name.partition(".")[0] in _OWN:
+            return True
+        now, event = time.monotonic(), (record.name, record.msg)
+        fresh = now - self._said.get(event, -_REPEAT_SECONDS) >= _REPEAT_SECONDS
+        if fresh:
+            self._said[event] = now
+        return fresh
+
+
 def configure_logs(level: str, *, as_json: bool) -> None:
     """Log to standard error: dehusk from the level on, its libraries from warnings on."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(_PLAIN))
+    handler.addFilter(Repetitions())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    for package in ("streams", "inference"):
+    for package in _OWN:
         logging.getLogger(package).setLevel(level.upper())

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from inference.cleaning import PreparedPage
-from schemas.errors import UnavailableError
 from schemas.pages import BlockFrequencies
 from streams.frequencies.store import BlockFrequencyStore, SiteObservation
-from streams.worker.availability import Part
+from streams.worker.availability import ABSENCE, Part
 
 _RETRY_SECONDS = 5.0
 
@@ -20,11 +19,13 @@ class Observer:
 
     async def observe(self, pages: Sequence[PreparedPage]) -> list[BlockFrequencies] | None:
         """The frequencies of each page's blocks, in order; None where the store is away."""
-        if not pages or not self._part.due:
+        if not pages:
+            return []
+        if not self._part.due:
             return None
         try:
             frequencies = await self._store.observe([_observation(page) for page in pages])
-        except UnavailableError as error:
+        except ABSENCE as error:
             self._part.missed(error, retry_after=_RETRY_SECONDS)
             return None
         self._part.answered()

@@ -30,10 +30,14 @@ class Watchdog:
         threading.Thread(target=self._watch, args=(stopped,), name="watchdog", daemon=True).start()
         try:
             while True:
-                self._beat = time.monotonic()
+                self.beat()
                 await asyncio.sleep(_CHECK_SECONDS)
         finally:
             stopped.set()
+
+    def beat(self) -> None:
+        """Note that the event loop turns."""
+        self._beat = time.monotonic()
 
     def _watch(self, stopped: threading.Event) -> None:
         while not stopped.wait(_CHECK_SECONDS):

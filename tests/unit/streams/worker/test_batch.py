@@ -1,0 +1,72 @@
+"""The way of a batch through the steps."""
+
+from collections.abc import Sequence
+
+import orjson
+import pytest
+from prometheus_client import CollectorRegistry
+
+from inference.cleaning import PreparedPage
+from inference.rules import RulesLabeler
+from schemas.outcomes import Skipped, SkipReason
+from schemas.pages import Message
+from streams.frequencies.memory import MemoryFrequencyStore
+from streams.worker.assembly import Assembler
+from streams.worker.availability import Part
+from streams.worker.batch import BatchCleaner
+from streams.worker.labelling import DegradingLabelling, Labelling, WaitingLabelling
+from streams.worker.metrics import Metrics
+from streams.worker.observation import Observer
+from streams.worker.preparation import Outcomes, Postponed
+
+
+class Pool:
+    """Preparation that answers what the test says, message by message."""
+
+    def __init__(self, *answers: Outcomes) -> None:
+        self.answers = list(answers)
+
+    async def prepare(self, messages: Sequence[Message]) -> list[Outcomes]:
+        return [self.answers.pop(0) for _ in messages]
+
+
+def cleaner(pool: Pool, *, redis: Part | None = None, labelling: Labelling | None = None) -> BatchCleaner:
+    return BatchCleaner(
+        pool,
+        Part("schema-registry", ""),
+        Observer(MemoryFrequencyStore(), redis or Part("redis", "")),
+        labelling or WaitingLabelling(RulesLabeler(), Part("triton", "")),
+        Assembler("document", with_blocks=False),
+        Metrics(CollectorRegistry(), ()),
+    )
+
+
+async def test_messages_keep_their_order(message: Message, page: PreparedPage) -> None:
+    skipped = Skipped(SkipReason.NO_BODY, "")
+    cleaned = await cleaner(Pool((skipped,), (page,), (skipped,))).clean([message] * 3)
+    assert [each.documents for each in cleaned] == [0, 1, 0]
+
+
+async def test_a_batch_without_pages_asks_nobody(message: Message) -> None:
+    (cleaned,) = await cleaner(Pool((Skipped(SkipReason.NO_BODY, ""),))).clean([message])
+    assert len(cleaned.skipped) == 1
+
+
+async def test_what_was_missing_is_said(message: Message, page: PreparedPage) -> None:
+    redis, triton = Part("redis", ""), Part("triton", "")
+    redis.missed(OSError(), retry_after=60)
+    triton.missed(OSError())
+    labelling = DegradingLabelling(RulesLabeler(), RulesLabeler(), triton)
+    (cleaned,) = await cleaner(Pool((page,)), redis=redis, labelling=labelling).clean([message])
+    document = orjson.loads(cleaned.records[0].value or b"")
+    assert document["degraded"] == ["frequencies", "model"]
+    assert document["template"] is None
+
+
+@pytest.mark.parametrize("waits", [1, 5])
+async def test_a_message_waits_until_the_schema_registry_answers(
+    message: Message, page: PreparedPage, waits: int
+) -> None:
+    pool = Pool((page,), Postponed("away"), (page,), *[Postponed("away")] * (waits - 1), (page,))
+    cleaned = await cleaner(pool).clean([message] * 3)
+    assert [each.documents for each in cleaned] == [1, 1, 1]

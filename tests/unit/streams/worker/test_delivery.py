@@ -1,0 +1,131 @@
+"""Delivery through a producer that fails in the ways Kafka fails."""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+
+import pytest
+from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLeaderForPartitionError
+
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import Message
+from streams.settings import TopicSettings
+from streams.sources.source import Record
+from streams.worker.assembly import CleanedMessage
+from streams.worker.availability import Part
+from streams.worker.delivery import Delivery
+
+TOPICS = TopicSettings()
+BROKEN = Broken(BrokenReason.MALFORMED_MESSAGE, "bad")
+
+
+@dataclass
+class Producer:
+    """A producer that keeps what it took, and fails where the test says: at once, or when it is to tell."""
+
+    largest: int = 1000
+    fails_at_once: list[Exception] = field(default_factory=list)
+    fails_later: list[Exception] = field(default_factory=list)
+    taken: list[tuple[str, Record]] = field(default_factory=list)
+
+    async def send(
+        self, topic: str, value: bytes | None, key: bytes | None, headers: list[tuple[str, bytes]]
+    ) -> Awaitable[None]:
+        assert value is not None or key is not None, "aiokafka's own rule"
+        if self.fails_at_once:
+            raise self.fails_at_once.pop(0)
+        return self._tell(topic, Record(key, value, tuple(headers)))
+
+    async def _tell(self, topic: str, record: Record) -> None:
+        if self.fails_later:
+            raise self.fails_later.pop(0)
+        size = len(record.value or b"") + len(record.key or b"") + sum(len(v) for _, v in record.headers)
+        if size > self.largest:
+            raise MessageSizeTooLargeError
+        self.taken.append((topic, record))
+
+
+def cleaned(message: Message, *records: Record) -> CleanedMessage:
+    return CleanedMessage(message, records=list(records))
+
+
+def delivery(producer: Producer, part: Part | None = None) -> Delivery:
+    return Delivery(producer, TOPICS, part or Part("kafka", ""))
+
+
+async def test_records_arrive_in_order(message: Message) -> None:
+    producer = Producer()
+    records = [Record(b"%d" % number, b"document") for number in range(5)]
+    await delivery(producer).deliver([cleaned(message, *records[:2]), cleaned(message, *records[2:])])
+    assert producer.taken == [(TOPICS.output, record) for record in records]
+
+
+@pytest.mark.parametrize("errors", [1, 9])
+async def test_what_may_still_succeed_is_tried_until_it_does(message: Message, errors: int) -> None:
+    failures = [KafkaTimeoutError(), NotLeaderForPartitionError()] * errors
+    producer = Producer(fails_at_once=failures[:errors], fails_later=failures[errors:])
+    part = Part("kafka", "")
+    records = [Record(b"1", b"document"), Record(b"2", b"document"), Record(b"3", None)]
+    batch = [cleaned(message, *records)]
+    await delivery(producer, part).deliver(batch)
+    assert {record.key for _, record in producer.taken} == {b"1", b"2", b"3"}
+    assert batch[0].failure is None
+    assert not part.away
+
+
+async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
+    part = Part("kafka", "")
+    producer = Producer(fails_later=[KafkaTimeoutError() for _ in range(10_000)])
+    delivering = asyncio.create_task(delivery(producer, part).deliver([cleaned(message, Record(b"1", b"d"))]))
+    await asyncio.sleep(0.02)
+    assert part.away
+    assert not delivering.done()
+    delivering.cancel()
+
+
+async def test_a_document_that_is_too_large_becomes_a_dead_letter(message: Message) -> None:
+    producer = Producer(largest=2000)
+    large, small = Record(b"https://e.org/large", bytes(3000)), Record(b"https://e.org/small", b"document")
+    batch = [cleaned(message, large, small)]
+    await delivery(producer).deliver(batch)
+    (_, document), (topic, letter) = producer.taken
+    assert document == small
+    assert topic == TOPICS.dead_letters
+    assert (letter.key, letter.value) == (message.key, message.value)
+    assert batch[0].records == [small]
+    assert batch[0].failure is not None
+    assert batch[0].failure.broken.reason is BrokenReason.DOCUMENT_TOO_LARGE
+    assert batch[0].failure.broken.url == "https://e.org/large"
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        (Message(b"k", bytes(2000), (("h", b"v"),)), (b"k", None, True)),
+        (Message(None, bytes(2000), (("h", b"v"),)), (None, b"", True)),
+        (Message(bytes(2000), b"v", (("h", b"v"),)), (None, b"", False)),
+        (Message(b"k", b"v", (("h", bytes(2000)),)), (None, b"", False)),
+        (Message(None, None), (None, b"", False)),
+    ],
+    ids=["value", "value without key", "key", "header", "nothing at all"],
+)
+async def test_a_dead_letter_shrinks_until_the_topic_takes_it(
+    message: Message, kept: tuple[bytes | None, bytes | None, bool]
+) -> None:
+    producer, failed = Producer(), CleanedMessage(message)
+    failed.fail("prepare", BROKEN)
+    await delivery(producer).deliver([failed])
+    ((topic, letter),) = producer.taken
+    assert topic == TOPICS.dead_letters
+    headers = dict(letter.headers)
+    assert (letter.key, letter.value, "h" in headers) == kept
+    assert headers["dehusk.reason"] == b"malformed-message"
+    assert {"__connect.errors.topic", "__connect.errors.partition", "__connect.errors.offset"} <= set(headers)
+
+
+async def test_a_topic_that_takes_nothing_is_no_reason_to_lose_a_message(message: Message) -> None:
+    failed = CleanedMessage(message)
+    failed.fail("prepare", BROKEN)
+    with pytest.raises(ConfigurationError, match="dead-letters"):
+        await delivery(Producer(largest=10)).deliver([failed])

@@ -1,0 +1,141 @@
+"""The order and the bounds of the flow, and what happens when it is disturbed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from schemas.pages import Message
+from streams.settings import FlowLimits
+from streams.worker.assembly import CleanedMessage
+from streams.worker.flow import Flow
+from streams.worker.intake import Arrival
+from streams.worker.metrics import Metrics
+
+LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2)
+
+
+class Steps:
+    """Cleaning that takes as long as the test says, and what happened to each message."""
+
+    def __init__(self) -> None:
+        self.gates = [asyncio.Event() for _ in range(10)]
+        self.begun: list[int] = []
+        self.delivered: list[int] = []
+        self.acknowledged: list[int] = []
+        self.abandoned: list[int] = []
+        self.flow = Flow(LIMITS, self.clean, self.deliver, Metrics(CollectorRegistry(), ()))
+        self.running = asyncio.create_task(self.flow.run())
+
+    async def clean(self, messages: Sequence[Message]) -> list[CleanedMessage]:
+        (message,) = messages
+        self.begun.append(message.offset)
+        await self.gates[message.offset].wait()
+        if message.value == b"bug":
+            raise ZeroDivisionError("a bug")
+        return [CleanedMessage(message)]
+
+    async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
+        self.delivered.extend(cleaned.message.offset for cleaned in batch)
+
+    async def put(self, number: int, value: bytes = b"") -> None:
+        async def acknowledge() -> None:
+            self.acknowledged.append(number)
+
+        message = Message(None, value, offset=number)
+        await self.flow.intake.put(Arrival(message, acknowledge, lambda: self.abandoned.append(number)))
+
+    def finish(self, *numbers: int) -> None:
+        for number in numbers:
+            self.gates[number].set()
+
+
+@pytest.fixture
+async def steps() -> AsyncIterator[Steps]:
+    made = Steps()
+    yield made
+    made.running.cancel()
+    with suppress(asyncio.CancelledError, ExceptionGroup):
+        await made.running
+
+
+async def settle() -> None:
+    await asyncio.sleep(0.05)
+
+
+async def test_messages_are_acknowledged_in_order_however_long_each_takes(steps: Steps) -> None:
+    await steps.put(0)
+    await steps.put(1)
+    await settle()
+    assert steps.begun == [0, 1]
+    steps.finish(1)
+    await settle()
+    assert steps.delivered == steps.acknowledged == []
+    steps.finish(0)
+    await settle()
+    assert steps.delivered == steps.acknowledged == [0, 1]
+
+
+async def test_no_more_is_begun_than_may_be_in_flight(steps: Steps) -> None:
+    putting = [asyncio.create_task(steps.put(number)) for number in range(6)]
+    await settle()
+    assert steps.begun == [0, 1]
+    assert len(steps.flow) == 3  # one more waits in the open batch
+    assert not putting[5].done()
+    steps.finish(0)
+    await settle()
+    assert steps.begun == [0, 1, 2]
+    steps.finish(*range(1, 6))
+    await settle()
+    assert steps.acknowledged == [0, 1, 2, 3, 4, 5]
+    assert len(steps.flow) == 0
+
+
+async def test_a_bug_ends_the_flow_and_acknowledges_nothing_behind(steps: Steps) -> None:
+    await steps.put(0, b"bug")
+    await steps.put(1)
+    steps.finish(0, 1)
+    with pytest.raises(ExceptionGroup) as caught:
+        await steps.running
+    assert caught.group_contains(ZeroDivisionError)
+    assert steps.acknowledged == []
+
+
+async def test_what_is_given_up_is_never_acknowledged(steps: Steps) -> None:
+    for number in range(3):
+        await steps.put(number)
+    await settle()
+    steps.flow.finish_within(0)
+    await settle()
+    assert steps.abandoned == [2, 0, 1]
+    steps.finish(0, 1, 2)
+    await settle()
+    assert steps.delivered == steps.acknowledged == []
+
+    await steps.put(4)
+    steps.finish(4)
+    await settle()
+    assert steps.acknowledged == [4]
+
+
+async def test_a_deadline_that_is_lifted_gives_nothing_up(steps: Steps) -> None:
+    await steps.put(0)
+    steps.flow.finish_within(0.02)
+    steps.flow.take_your_time()
+    await settle()
+    steps.finish(0)
+    await settle()
+    assert steps.acknowledged == [0]
+    assert steps.abandoned == []
+
+
+async def test_the_age_is_that_of_the_oldest_batch(steps: Steps) -> None:
+    assert steps.flow.age == 0
+    await steps.put(0)
+    await settle()
+    assert steps.flow.age > 0
+    steps.finish(0)
+    await settle()
+    assert steps.flow.age == 0

@@ -1,0 +1,43 @@
+"""The worker's log lines."""
+
+import logging
+
+import orjson
+import pytest
+
+from streams.worker.logs import JsonFormatter, Repetitions
+
+
+def record(logger: str, text: str, *values: object) -> logging.LogRecord:
+    return logging.LogRecord(logger, logging.ERROR, __file__, 1, text, values, None)
+
+
+def test_json_lines_say_when_how_bad_where_and_what() -> None:
+    line = orjson.loads(JsonFormatter().format(record("streams.worker.run", "page %d", 3)))
+    assert line["time"].endswith("Z")
+    assert (line["level"], line["logger"], line["message"]) == ("error", "streams.worker.run", "page 3")
+
+
+def test_json_lines_carry_exceptions() -> None:
+    try:
+        raise ValueError("why")
+    except ValueError as error:
+        failed = record("streams", "failed")
+        failed.exc_info = (type(error), error, None)
+    assert "ValueError: why" in orjson.loads(JsonFormatter().format(failed))["exception"]
+
+
+def test_libraries_are_heard_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("streams.worker.logs.time.monotonic", lambda: now[0])
+    repetitions = Repetitions()
+    assert repetitions.filter(record("aiokafka.client", "no connection to %d", 1))
+    assert not repetitions.filter(record("aiokafka.client", "no connection to %d", 2))
+    assert repetitions.filter(record("aiokafka.client", "something else"))
+    now[0] += 31
+    assert repetitions.filter(record("aiokafka.client", "no connection to %d", 1))
+
+
+def test_dehusk_is_heard_always() -> None:
+    repetitions = Repetitions()
+    assert all(repetitions.filter(record("streams.worker.progress", "%s", n)) for n in range(3))

@@ -1,0 +1,58 @@
+"""The counters of a worker."""
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import Message
+from streams.sources.source import Record
+from streams.worker.assembly import CleanedMessage
+from streams.worker.availability import Part
+from streams.worker.metrics import Metrics, Totals
+
+
+def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(message: Message) -> None:
+    registry = CollectorRegistry()
+    metrics = Metrics(registry, ())
+    full = CleanedMessage(
+        message,
+        records=[Record(b"1", b"d"), Record(b"2", b"d"), Record(b"3", None)],
+        skipped=[Skipped(SkipReason.NO_BODY, "")],
+        degraded=("frequencies",),
+    )
+    full.fail("prepare", Broken(BrokenReason.MISSING_URL, ""))
+    metrics.count(full)
+    metrics.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NOT_HTML, "")]))
+    assert metrics.totals == Totals(
+        messages=2,
+        bytes=2 * len(message.value or b""),
+        pages=6,
+        documents=2,
+        tombstones=1,
+        skipped=2,
+        dead_letters=1,
+    )
+    assert registry.get_sample_value("dehusk_skipped_total", {"reason": "not-html"}) == 1
+    assert registry.get_sample_value("dehusk_dead_letters_total", {"reason": "missing-url"}) == 1
+    assert registry.get_sample_value("dehusk_degraded_total", {"missing": "frequencies"}) == 2
+
+
+def test_parts_that_are_away_show() -> None:
+    registry, redis = CollectorRegistry(), Part("redis", "")
+    Metrics(registry, [redis, Part("kafka", "")])
+    redis.missed(OSError())
+    assert registry.get_sample_value("dehusk_part_away", {"part": "redis"}) == 1
+    assert registry.get_sample_value("dehusk_part_away", {"part": "kafka"}) == 0
+
+
+def test_steps_are_timed() -> None:
+    registry = CollectorRegistry()
+    with Metrics(registry, ()).step("label"):
+        pass
+    assert registry.get_sample_value("dehusk_step_seconds_count", {"step": "label"}) == 1
+
+
+def test_two_workers_in_one_process_do_not_share_counters(message: Message) -> None:
+    one, other = Metrics(CollectorRegistry(), ()), Metrics(CollectorRegistry(), ())
+    one.count(CleanedMessage(message))
+    assert (one.totals.messages, other.totals.messages) == (1, 0)
+    assert b"dehusk_messages_total 1.0" in generate_latest(one.registry)

@@ -1,0 +1,97 @@
+"""The pages by which a worker is watched."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry
+
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Skipped, SkipReason
+from schemas.pages import Message
+from streams.worker.assembly import CleanedMessage
+from streams.worker.metrics import Metrics
+from streams.worker.monitoring import monitoring
+from streams.worker.parts import Parts, name_parts
+from streams.worker.progress import Progress
+from streams.worker.settings import MonitoringSettings, WorkerSettings
+
+ANY_PORT = MonitoringSettings(port=0)
+
+
+@pytest.fixture
+def parts() -> Parts:
+    return name_parts(WorkerSettings())
+
+
+@pytest.fixture
+def metrics(parts: Parts, message: Message) -> Metrics:
+    counted = Metrics(CollectorRegistry(), parts)
+    counted.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
+    return counted
+
+
+@pytest.fixture
+async def client(parts: Parts, metrics: Metrics) -> AsyncIterator[aiohttp.ClientSession]:
+    progress = Progress(metrics, parts, in_flight=lambda: 7, lag=lambda: 9)
+    async with (
+        monitoring(ANY_PORT, metrics.registry, progress.report) as address,
+        aiohttp.ClientSession(address) as session,
+    ):
+        yield session
+
+
+async def get(client: aiohttp.ClientSession, path: str) -> tuple[int, str]:
+    async with client.get(path) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_the_report_is_for_people_and_programs(client: aiohttp.ClientSession) -> None:
+    status, text = await get(client, "/")
+    assert status == 200
+    assert "1 pages = 0 documents + 0 tombstones + 1 skipped + 0 dead letters" in text
+    assert "7 in flight, 9 to come" in text
+    async with client.get("/report") as answer:
+        report = await answer.json()
+    assert (report["totals"]["skipped"], report["in_flight"], report["lag"], report["away"]) == (1, 7, 9, [])
+
+
+async def test_prometheus_finds_its_metrics(client: aiohttp.ClientSession) -> None:
+    status, text = await get(client, "/metrics")
+    assert status == 200
+    assert "dehusk_pages_total 1.0" in text
+
+
+async def test_a_worker_whose_parts_are_away_is_alive_but_not_ready(
+    client: aiohttp.ClientSession, parts: Parts
+) -> None:
+    assert await get(client, "/readyz") == (200, "ok\n")
+    parts.redis.missed(OSError())
+    assert await get(client, "/readyz") == (503, "away: redis\n")
+    assert (await get(client, "/healthz"))[0] == 200
+    assert "away: redis" in (await get(client, "/"))[1]
+
+
+async def test_a_port_that_is_taken_is_said(metrics: Metrics, parts: Parts) -> None:
+    progress = Progress(metrics, parts, lambda: 0, lambda: 0)
+    async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
+        taken = MonitoringSettings(port=int(address.rstrip("/").rpartition(":")[2]))
+        with pytest.raises(ConfigurationError, match="cannot listen"):
+            async with monitoring(taken, metrics.registry, progress.report):
+                pass
+
+
+async def test_the_log_tells_of_progress(
+    metrics: Metrics, parts: Parts, message: Message, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    progress = Progress(metrics, parts, lambda: 0, lambda: 0)
+    for _ in range(3):
+        metrics.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
+    logging = asyncio.create_task(progress.log_every(0.01))
+    while not caplog.records:
+        await asyncio.sleep(0.01)
+    logging.cancel()
+    assert "4 pages = 0 documents" in caplog.records[0].message
+    assert "0 pages/s" not in caplog.records[0].message

@@ -1,0 +1,58 @@
+"""Block frequencies, and doing without them."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from inference.cleaning import PreparedPage
+from schemas.errors import ConfigurationError, UnavailableError
+from schemas.pages import BlockFrequencies
+from streams.frequencies.memory import MemoryFrequencyStore
+from streams.frequencies.store import SiteObservation
+from streams.worker.availability import Part
+from streams.worker.observation import Observer
+
+
+class FailingStore(MemoryFrequencyStore):
+    """A store that fails as often as it is told to."""
+
+    def __init__(self, *errors: Exception) -> None:
+        super().__init__()
+        self.errors = list(errors)
+        self.asked = 0
+
+    async def observe(self, pages: Sequence[SiteObservation]) -> list[BlockFrequencies]:
+        self.asked += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return await super().observe(pages)
+
+
+async def test_pages_are_counted_under_their_site(page: PreparedPage) -> None:
+    observer = Observer(MemoryFrequencyStore(), Part("redis", ""))
+    frequencies = await observer.observe([page])
+    assert frequencies is not None
+    assert frequencies[0].pages_seen == 1
+    assert frequencies[0].counts.tolist() == [1] * len(page.segmented)
+
+
+async def test_without_pages_nobody_is_asked() -> None:
+    store = FailingStore()
+    assert await Observer(store, Part("redis", "")).observe([]) == []
+    assert store.asked == 0
+
+
+@pytest.mark.parametrize("error", [UnavailableError("away"), ConfigurationError("password")])
+async def test_a_store_that_is_away_is_asked_again_after_a_while(
+    page: PreparedPage, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("streams.worker.availability.time.monotonic", lambda: now[0])
+    store, part = FailingStore(error), Part("redis", "")
+    observer = Observer(store, part)
+    assert await observer.observe([page]) is None
+    assert await observer.observe([page]) is None
+    assert (store.asked, part.away) == (1, True)
+    now[0] += 10
+    assert await observer.observe([page]) is not None
+    assert (store.asked, part.away) == (2, False)
