@@ -78,7 +78,6 @@ _SOURCE = (
     ),
     click.option(
         "--field",
-        "fields",
         metavar="NAME=PATH",
         multiple=True,
         show_envvar=True,
@@ -145,13 +144,13 @@ def source_options(command: Command) -> Command:
     @wraps(command)
     def with_source(
         *,
-        fields: tuple[str, ...],
+        field: tuple[str, ...],
         warc_directory: Path | None,
         schema_registry: str | None,
         max_page_mib: int,
         **others: object,
     ) -> None:
-        settings = SourceSettings(max_page_mib * MIB, _paths(fields), warc_directory, schema_registry)
+        settings = SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry)
         command(source_settings=settings, **others)
 
     return _with_options(with_source, _SOURCE)

@@ -36,6 +36,7 @@ _WORKER = WorkerSettings()
 @click.option(
     "--input",
     "input_topic",
+    envvar="DEHUSK_WORKER_INPUT",
     metavar="TOPIC",
     default=_TOPICS.input,
     show_default=True,
@@ -129,6 +130,7 @@ _WORKER = WorkerSettings()
 @click.option(
     "--format",
     "document_format",
+    envvar="DEHUSK_WORKER_FORMAT",
     type=click.Choice(list(FORMATS)),
     default=_WORKER.format,
     show_default=True,

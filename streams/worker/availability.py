@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from schemas.errors import ConfigurationError, UnavailableError
 
 ABSENCE = (UnavailableError, ConfigurationError)
-"""What a part raises that may work later: a refusal, too, ends when somebody repairs a password or a model."""
+"""What a part raises while it is away; a refusal ends too, when somebody repairs a password or a model."""
 _log = logging.getLogger(__name__)
 
 

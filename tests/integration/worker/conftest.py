@@ -1,13 +1,11 @@
 """Workers as their users start them, on the real parts, and what they leave on the topics."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
@@ -19,8 +17,8 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
 from schemas.pages import Message
-from streams.dead_letters import DeadLetter, read_dead_letter
 from streams.consuming import read
+from streams.dead_letters import DeadLetter, read_dead_letter
 from streams.kafka import client_options, describe_topics
 from streams.local.stack import LocalStack
 from streams.settings import KafkaSettings, TopicSettings

@@ -1,11 +1,8 @@
 """`dehusk worker` with a source whose decoder does what a page's URL says: a program of the tests alone."""
 
-import asyncio
 import ctypes
-import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from schemas.pages import Message
 from streams.cli import worker

@@ -5,8 +5,6 @@ import asyncio
 import orjson
 import pytest
 
-from streams.settings import WhenTritonIsAway
-
 
 async def documents(bench) -> list[dict]:
     return [orjson.loads(message.value) for message in await bench.documents()]

@@ -1,4 +1,4 @@
-"""Pages that break parsers, decoders and processes: each ends with a named reason, its neighbours unharmed."""
+"""Pages that break parsers, decoders and processes: each ends with a reason, its neighbours unharmed."""
 
 import gzip
 import random

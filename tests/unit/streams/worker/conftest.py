@@ -17,7 +17,8 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def html() -> bytes:
     paragraph = "A paragraph of some length, which is what rules and models take for the content of a page. "
-    return f"<html><title>T</title><body><nav><a href=/>Home</a></nav><p>{paragraph * 3}</p></body></html>".encode()
+    navigation = "<nav><a href=/>Home</a></nav>"
+    return f"<html><title>T</title><body>{navigation}<p>{paragraph * 3}</p></body></html>".encode()
 
 
 @pytest.fixture

@@ -43,11 +43,19 @@ def test_a_document_is_keyed_by_its_url_and_says_where_it_comes_from(
     }
 
 
-def test_every_outcome_is_counted_once_and_broken_pages_together(message: Message, page: PreparedPage) -> None:
+def test_every_outcome_is_counted_once_and_broken_pages_together(
+    message: Message, page: PreparedPage
+) -> None:
     skipped = Skipped(SkipReason.NO_BODY, "")
     broken = Broken(BrokenReason.MISSING_URL, "first")
     cleaned = assemble(
-        message, page, skipped, broken, Tombstone(b"gone"), page, answers=[answer(page), Answer(BROKEN, None, ())]
+        message,
+        page,
+        skipped,
+        broken,
+        Tombstone(b"gone"),
+        page,
+        answers=[answer(page), Answer(BROKEN, None, ())],
     )
     assert cleaned.documents == 1
     assert [record.key for record in cleaned.records] == [b"https://example.org/a", b"gone"]
@@ -75,7 +83,9 @@ def test_a_page_that_breaks_the_extraction_is_broken_alone(message: Message, pag
 
 
 @pytest.mark.parametrize("with_blocks", [True, False])
-def test_blocks_are_listed_where_asked_for(message: Message, page: PreparedPage, *, with_blocks: bool) -> None:
+def test_blocks_are_listed_where_asked_for(
+    message: Message, page: PreparedPage, *, with_blocks: bool
+) -> None:
     assembler = Assembler("document", with_blocks)
     (cleaned,) = assembler.assemble([message], [(page,)], [answer(page)])
     assert ("blocks" in orjson.loads(cleaned.records[0].value or b"")) is with_blocks

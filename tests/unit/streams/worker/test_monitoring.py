@@ -90,8 +90,7 @@ async def test_the_log_tells_of_progress(
     for _ in range(3):
         metrics.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
     logging = asyncio.create_task(progress.log_every(0.01))
-    while not caplog.records:
-        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
     logging.cancel()
     assert "4 pages = 0 documents" in caplog.records[0].message
     assert "0 pages/s" not in caplog.records[0].message

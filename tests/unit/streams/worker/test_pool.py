@@ -6,12 +6,13 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import psutil
 import pytest
 
 from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.outcomes import BrokenReason, Skipped, SkipReason
 from schemas.pages import Message
 from streams.settings import PageLimits
 from streams.worker.pool import PreparationPool
@@ -38,14 +39,14 @@ def _prepare(message: Message) -> Outcomes:
         case b"exit":
             os._exit(3)
         case b"once":
-            _die_once(message.key or b"")
+            _die_once(Path(os.fsdecode(message.key or b"")))
     return (Skipped(SkipReason.NOT_A_PAGE, (message.value or b"").decode()),)
 
 
-def _die_once(file: bytes) -> None:
+def _die_once(file: Path) -> None:
     """Die like somebody killed the process: only when the file is not there yet."""
-    if not os.path.exists(file):
-        open(file, "x").close()
+    if not file.exists():
+        file.touch()
         os.kill(os.getpid(), signal.SIGKILL)
 
 

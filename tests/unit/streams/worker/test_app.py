@@ -1,0 +1,117 @@
+"""How Faust is set up, and the buffer that is bounded in bytes."""
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from mode.utils.queues import FlowControlEvent
+
+from streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
+from streams.worker.app import FaustApp, create_app
+from streams.worker.intake import Arrival
+from streams.worker.settings import WorkerSettings
+
+PLAIN = KafkaSecurity()
+
+
+def app(security: KafkaSecurity = PLAIN, partitions: int = 8) -> FaustApp:
+    async def put(arrival: Arrival) -> None:
+        raise AssertionError("nothing is read here")
+
+    kafka = KafkaSettings("one:9092, two:9092", security)
+    settings = WorkerSettings(kafka=kafka, topics=TopicSettings(input="pages", group="cleaners"))
+    return create_app(settings, partitions, put, on_revoked=lambda: None, on_assigned=lambda: None)
+
+
+def test_the_group_and_the_brokers_are_those_of_the_settings() -> None:
+    conf = app().conf
+    assert conf.id == "cleaners"
+    assert [str(url) for url in conf.broker] == ["kafka://one:9092", "kafka://two:9092"]
+
+
+def test_nothing_is_decoded_declared_or_served_by_faust() -> None:
+    conf = app().conf
+    assert (conf.key_serializer, conf.value_serializer) == ("raw", "raw")
+    assert not conf.topic_allow_declare
+    assert not conf.web_enabled
+
+
+@pytest.mark.parametrize(
+    ("partitions", "fetched"), [(1, 2 * MIB), (32, 2 * MIB), (64, MIB), (1000, MIB // 4)]
+)
+def test_many_partitions_fetch_less_each(partitions: int, fetched: int) -> None:
+    assert app(partitions=partitions).conf.consumer_max_fetch_size == fetched
+
+
+def test_a_plain_listener_needs_no_credentials() -> None:
+    assert app().conf.broker_credentials is None
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+def test_passwords_reach_the_consumer(protocol) -> None:
+    credentials = app(KafkaSecurity(protocol, "SCRAM-SHA-512", "crawler", "secret")).conf.broker_credentials
+    assert credentials.protocol.value == protocol
+    assert credentials.mechanism.value == "SCRAM-SHA-512"
+    assert (credentials.username, credentials.password) == ("crawler", "secret")
+
+
+def test_tls_alone_reaches_the_consumer() -> None:
+    assert app(KafkaSecurity("SSL")).conf.broker_credentials.protocol.value == "SSL"
+
+
+def test_no_directory_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asyncio.run(app().on_first_start())
+    assert list(tmp_path.iterdir()) == []
+
+
+def event(size: int) -> SimpleNamespace:
+    return SimpleNamespace(message=SimpleNamespace(value=bytes(size)))
+
+
+class Partition:
+    """A partition that the consumer pauses and resumes as the buffer asks."""
+
+    paused = False
+
+    def put(self, buffer, size: int) -> None:
+        buffer.put_nowait_enhanced(event(size), on_pressure_high=self._pause, on_pressure_drop=self._resume)
+
+    def _pause(self) -> None:
+        self.paused = True
+
+    def _resume(self) -> None:
+        self.paused = False
+
+
+async def test_the_buffer_pauses_partitions_by_bytes_and_resumes_them() -> None:
+    made = app()
+    made.flow_control = FlowControlEvent(initially_suspended=False)
+    buffer = made.FlowControlQueue(10 * MIB)
+    partition = Partition()
+    for _ in range(7):
+        partition.put(buffer, MIB)
+    assert not partition.paused
+    partition.put(buffer, MIB)
+    partition.put(buffer, MIB)
+    assert partition.paused
+    while buffer.qsize() > 3 * MIB:
+        buffer.get_nowait()
+    buffer.get_nowait()
+    assert not partition.paused
+
+
+async def test_the_buffer_is_empty_after_it_is_cleared() -> None:
+    made = app()
+    made.flow_control = FlowControlEvent(initially_suspended=False)
+    buffer = made.FlowControlQueue(MIB)
+    await buffer.put(event(2 * MIB))
+    assert buffer.full()
+    buffer.clear()
+    assert buffer.empty()
+    assert not buffer.full()
+    await buffer.put(event(0))
+    assert not buffer.empty()
+    assert len(buffer.get_nowait().message.value) == 0
+    assert buffer.qsize() == 0

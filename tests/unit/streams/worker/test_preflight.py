@@ -1,0 +1,84 @@
+"""What a worker says when something is missing."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from inference.rules import RulesLabeler
+from schemas.errors import ConfigurationError, UnavailableError
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage, Labels
+from streams.kafka import Topic
+from streams.settings import KafkaSettings, WhenTritonIsAway
+from streams.worker.preflight import check_labeler, check_topics
+from streams.worker.settings import WorkerSettings
+
+SETTINGS = WorkerSettings()
+INPUT, OUTPUT, DEAD = (Topic(name, 12, 3) for name in ("raw-pages", "cleaned-documents", "dead-letters"))
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Topic]:
+    """The topics of a cluster."""
+    topics: dict[str, Topic] = {}
+
+    async def describe(kafka: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:
+        return {name: topic for name, topic in topics.items() if name in names}
+
+    monkeypatch.setattr("streams.worker.preflight.describe_topics", describe)
+    return topics
+
+
+async def test_a_worker_learns_how_many_partitions_it_may_read(cluster: dict[str, Topic]) -> None:
+    cluster.update({topic.name: topic for topic in (INPUT, OUTPUT, DEAD)})
+    assert await check_topics(SETTINGS) == 12
+
+
+async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(
+    cluster: dict[str, Topic],
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        await check_topics(SETTINGS)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "kafka-topics.sh --bootstrap-server localhost:9092 --create --topic raw-pages" in message
+
+
+async def test_other_missing_topics_are_to_be_like_the_input(cluster: dict[str, Topic]) -> None:
+    cluster[INPUT.name] = INPUT
+    with pytest.raises(ConfigurationError) as caught:
+        await check_topics(SETTINGS)
+    message = str(caught.value)
+    for name in ("cleaned-documents", "dead-letters"):
+        assert f"--create --topic {name} --partitions 12 --replication-factor 3" in message
+    assert "--topic raw-pages" not in message
+
+
+class Failing(RulesLabeler):
+    """A labeler that fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        raise self.error
+
+
+async def test_a_labeler_that_answers_is_fine() -> None:
+    await check_labeler(SETTINGS, RulesLabeler())
+
+
+async def test_an_absent_triton_is_said_with_what_helps() -> None:
+    with pytest.raises(UnavailableError, match="--labeler onnx"):
+        await check_labeler(SETTINGS, Failing(UnavailableError("Triton at x:1: refused")))
+
+
+async def test_with_rules_a_worker_starts_without_triton() -> None:
+    settings = WorkerSettings(when_triton_is_away=WhenTritonIsAway.RULES)
+    await check_labeler(settings, Failing(UnavailableError("refused")))
+
+
+async def test_a_model_that_does_not_fit_is_refused_even_with_rules() -> None:
+    settings = WorkerSettings(when_triton_is_away=WhenTritonIsAway.RULES)
+    with pytest.raises(ConfigurationError, match="signature"):
+        await check_labeler(settings, Failing(ConfigurationError("another signature")))
