@@ -1,5 +1,6 @@
 """What each HTML element is to a reader, and where in a page it stands."""
 
+from inference.tokens import Remembered
 from schemas.pages import Boundary
 
 # ruff: noqa: SIM905 -- a table of thirty names reads better as words than as thirty strings
@@ -58,40 +59,38 @@ _EDGES = {
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
 
 
+def _traits(tag: str) -> tuple[int, int, int, bool]:
+    """An element's kind, the boundaries at its start and end, and whether its white space counts."""
+    # Comments, doctypes and processing instructions have names of their own, or none.
+    kind = _KINDS.get(tag, BLOCK) if tag[:1].isalpha() else SKIPPED
+    edge = _EDGES.get(tag, Boundary.LINE).value
+    return kind, edge | Boundary.ITEM.value if tag == "li" else edge, edge, tag in _PREFORMATTED
+
+
+_traits_of = Remembered(_traits, 4096)
+
+
 class ElementPath(dict[int | str, "ElementPath"]):
     """The tags from the root to an element; its items are the paths of the element's children.
 
     Paths are shared between the elements of a page and between pages: each is worked out once.
     """
 
-    __slots__ = ("end", "kind", "parent", "preformatted", "start", "tag", "text")
+    __slots__ = ("end", "kind", "parent", "preformatted", "start", "text")
 
     def __init__(self, tag: str, parent: "ElementPath | None" = None) -> None:
-        super().__init__()
-        self.tag = tag
         self.parent: ElementPath = self if parent is None else parent
-        # Comments, doctypes and processing instructions have names of their own, or none.
-        self.kind = _KINDS.get(tag, BLOCK) if tag[:1].isalpha() else SKIPPED
-        self.end = int(_EDGES.get(tag, Boundary.LINE))
-        self.start = self.end | Boundary.ITEM.value if tag == "li" else self.end
-        self.preformatted: bool = tag in _PREFORMATTED or (parent is not None and parent.preformatted)
-        self.text = ""
-
-    def spell(self) -> str:
-        """The tags from the root, parted by slashes; remembered as `text`."""
-        tags: list[str] = []
-        path = self
-        while path.parent is not path and len(tags) < MAX_PATH:
-            tags.append(path.tag)
-            path = path.parent
-        self.text = "/".join(reversed(tags))
-        return self.text
+        self.kind, self.start, self.end, preformatted = _traits_of[tag]
+        self.preformatted: bool = preformatted or (parent is not None and parent.preformatted)
+        self.text = f"{parent.text}/{tag}" if parent is not None and parent.text else tag
+        if self.text.count("/") >= MAX_PATH:
+            self.text = self.text.partition("/")[2]
 
 
 class PathTree:
     """The paths met so far; forgotten between pages when they are too many."""
 
-    def __init__(self, size: int = 20_000) -> None:
+    def __init__(self, size: int = 50_000) -> None:
         self._size = size
         self._made = 0
         self._root = ElementPath("")

@@ -69,7 +69,7 @@ def _parse(html: bytes, *, scripting: bool) -> LexborHTMLParser:
     """The document; with scripting, what `<noscript>` holds is one text, without, it is elements."""
     try:
         return LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS, scripting=scripting)
-    except (SelectolaxError, MemoryError) as error:
+    except SelectolaxError as error:
         raise PageError(BrokenReason.PAGE_TOO_DEEP, f"{len(html)} bytes of HTML: {error}") from error
 
 
@@ -209,10 +209,11 @@ def _read(root: LexborNode | None, *, fallback: bool) -> _Reading:  # noqa: C901
 
 def _child(path: ElementPath, node: LexborNode) -> ElementPath:
     """The path of an element under a path, where its tag id is not known there."""
-    tag = (node.tag or "")[:_LONGEST_TAG]
-    key = node.tag_id if node.tag_id < _LAST_KNOWN_TAG else tag
-    known = path.get(key)
-    return _paths.add(path, key, tag) if known is None else known
+    tag, key = (node.tag or "")[:_LONGEST_TAG], node.tag_id
+    if key < _LAST_KNOWN_TAG:
+        return _paths.add(path, key, tag)
+    known = path.get(tag)
+    return _paths.add(path, tag, tag) if known is None else known
 
 
 def _segmented(reading: _Reading, title: str, language: str | None) -> SegmentedPage:
@@ -227,7 +228,7 @@ def _segmented(reading: _Reading, title: str, language: str | None) -> Segmented
         passed |= boundary
         if text:
             texts.append(text)
-            paths.append(path.text or path.spell())
+            paths.append(path.text)
             linked.append(min(linked_characters, len(text)))
             boundaries.append(passed)
             passed = 0
