@@ -29,7 +29,9 @@ from streams.worker.settings import LabelerName
     help="The documentation to crawl, fetched as a Debian package without installing it; `shipped` is a "
     "handbook that comes with dehusk, which `auto` takes where Python's documentation cannot be had.",
 )
-@click.option("--pages", type=click.IntRange(min=1), default=1000, show_default=True, help="Crawl at most.")
+@click.option(
+    "--pages", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many pages."
+)
 @click.option(
     "--labeler",
     type=click.Choice(get_args(LabelerName)),
