@@ -77,6 +77,7 @@ class ElementPath(dict[int | str, "ElementPath"]):
     """
 
     __slots__ = ("end", "kind", "parent", "preformatted", "start", "text")
+    text: str
 
     def __init__(self, tag: str, parent: "ElementPath | None" = None) -> None:
         self.parent: ElementPath = self if parent is None else parent

@@ -244,7 +244,8 @@ def _texts_of(hidden: list[LexborNode], reading: _Reading) -> list[str]:
 
 def _outweighs(texts: list[str], reading: _Reading) -> bool:
     """Whether texts have more words than everything that is shown, and enough for a page's content."""
-    if sum(map(len, texts)) < 2 * _CONTENT_WORDS:
+    characters = sum(map(len, texts))
+    if characters < 2 * _CONTENT_WORDS or 2 * characters < sum(map(len, reading.leaves)):
         return False
     count = len(words(" ".join(texts)))
     return count > _CONTENT_WORDS and count > len(words(" ".join(reading.texts())))
