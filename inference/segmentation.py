@@ -115,7 +115,7 @@ class _Reading:
         """The text of each block; empty where nothing of it shows."""
         text = "".join(self.leaves).replace(_SOFT_HYPHEN, "")
         if any(path.preformatted for path in self.paths):
-            blocks = zip(self.paths, text.split(_END), strict=False)
+            blocks = zip(self.paths, text.split(_END)[:-1], strict=True)
             folded = [_lines(block) if path.preformatted else _fold(block) for path, block in blocks]
         else:
             folded = _fold(text).split(_END)[:-1]
