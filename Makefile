@@ -41,6 +41,20 @@ clean: ## remove the virtual environments and caches
 .venv-training/.ready: requirements-training.lock pyproject.toml
 	$(call install,.venv-training,requirements-training.lock)
 
+# Triton's Python backend, which installs with pip for Linux on x86-64 alone, loads libpython at run time.
+define HAS_LIBPYTHON
+import ctypes, platform, sys
+name = "libpython%d.%d.so.1.0" % sys.version_info[:2]
+if (sys.platform, platform.machine()) == ("linux", "x86_64"):
+    for place in (sys.base_prefix + "/lib/" + name, name):
+        try:
+            sys.exit(ctypes.CDLL(place) is None)
+        except OSError:
+            pass
+    sys.exit(1)
+endef
+export HAS_LIBPYTHON
+
 # $(call install,VENV,LOCK): a virtual environment with exactly what the lock names, and this checkout in it.
 define install
 	@command -v $(PYTHON) >/dev/null \
@@ -49,6 +63,9 @@ define install
 		|| { echo "Python 3.11 or newer is needed; install it and run: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo "Python's venv is missing; install it with: sudo apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -c "$$HAS_LIBPYTHON" \
+		|| { v=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+			echo "Triton needs Python's library; install it with: sudo apt-get install libpython$$v"; exit 1; }
 	@echo "Installing $(2) into $(1); the first time takes a few minutes."
 	@$(PYTHON) -m venv $(1)
 	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement $(2)

@@ -9,6 +9,8 @@ from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
 _SNIFFED = 4096
+_WEB_TYPES = ("text/", "image/", "audio/", "video/", "font/", "application/pdf", "application/javascript")
+"""What the content types of a web server's answers begin with, and no crawler's messages."""
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"<\x00", b"\x00<", b"\xff\xfe", b"\xfe\xff")
 
@@ -24,11 +26,12 @@ class Html:
     def recognises(self, message: Message) -> bool:
         """Whether the headers say so, or the value begins with the markup of a page, in whatever encoding.
 
-        So does a picture, a PDF or a feed, as a crawler that sends pages as they are sends these; a value in
+        So does a picture, a text or a feed, as a crawler that sends pages as they are sends these; a value in
         gzip may be a WARC record.
         """
         head = (message.value or b"")[:_SNIFFED]
-        if is_html_type(_text(message.header("content-type")) or ""):
+        declared = (_text(message.header("content-type")) or "").lower()
+        if is_html_type(declared) or (declared.startswith(_WEB_TYPES) and head[:1] not in (b"{", b"[")):
             return True
         if other_format(head) and not head.startswith(_GZIP):
             return True

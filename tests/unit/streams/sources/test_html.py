@@ -95,3 +95,11 @@ def test_a_header_may_say_that_the_value_is_a_page():
 )
 def test_other_values_are_not_recognised(value):
     assert not html.recognises(Message(None, value))
+
+
+def test_the_headers_of_a_web_servers_answer_are_recognised():
+    message = Message(URL, b"User-agent: *", (("content-type", b"text/plain; charset=utf-8"),))
+    assert html.recognises(message)
+    assert html.decode(message)[0].reason is SkipReason.NOT_HTML
+    assert not html.recognises(Message(URL, b'{"a": 1}', (("content-type", b"text/plain"),)))
+    assert not html.recognises(Message(URL, b"\x92\xa2", (("content-type", b"application/octet-stream"),)))
