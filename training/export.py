@@ -73,11 +73,12 @@ class _Batch:
     rejected: str
     """Whether each block is on a page whose lengths contradict its ids."""
     block_of_id: str
+    """Block that each id belongs to."""
     row_of_id: str
     """Row of the embeddings of each id."""
 
 
-def build_model(weights: Weights, vocabulary: Vocabulary, properties: dict[str, str]) -> onnx.ModelProto:
+def build_model(weights: Weights, vocabulary: Vocabulary) -> onnx.ModelProto:
     """The network as a checked ONNX model that declares its signature."""
     graph = Graph()
     batch = _batch(graph, vocabulary.hash_table())
@@ -88,7 +89,7 @@ def build_model(weights: Weights, vocabulary: Vocabulary, properties: dict[str, 
     return graph.model(
         {tensor.name: tensor.data_type for tensor in (*REQUEST, *COUNTS)},
         {PROBABILITIES.name: PROBABILITIES.data_type},
-        {SIGNATURE_KEY: SIGNATURE} | properties,
+        {SIGNATURE_KEY: SIGNATURE},
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from inference.batching import Window, windows
 from inference.onnx import OnnxLabeler
 from inference.repository import MODEL_FILE
 from schemas.errors import ConfigurationError
@@ -26,19 +27,21 @@ CARD_FILE = "card.md"
 
 
 def network_predict(run: Run) -> Predict:
-    """The network itself, in the training framework."""
+    """The network itself, in the training framework; it reads a page in the windows that labelers cut."""
     run.network.eval()
 
     def predict(page: EncodedPage) -> npt.NDArray[np.float32]:
-        rows = torch.from_numpy(run.vocabulary.rows(page.ids))
-        lengths = torch.from_numpy(page.block_lengths.astype(np.int64))
         with torch.inference_mode():
-            probabilities: npt.NDArray[np.float32] = torch.sigmoid(
-                run.network([Blocks(rows, lengths)])
-            ).numpy()
+            logits = [run.network([_blocks(run, window)]) for window in windows(page)]
+            probabilities: npt.NDArray[np.float32] = torch.sigmoid(torch.cat(logits)).numpy()
         return probabilities
 
     return predict
+
+
+def _blocks(run: Run, window: Window) -> Blocks:
+    rows = run.vocabulary.rows(window.ids)
+    return Blocks(torch.from_numpy(rows), torch.from_numpy(window.block_lengths.astype(np.int64)))
 
 
 def labeler_predict(labeler: OnnxLabeler) -> Predict:
@@ -65,7 +68,7 @@ def publish(run: Run, pages: Sequence[EncodedPage], card: str, directory: Path) 
     with tempfile.TemporaryDirectory(dir=directory.parent.parent, prefix=".publish-") as scratch:
         staged = Path(scratch, directory.parent.name, directory.name)
         staged.mkdir(parents=True)
-        model = build_model(weights_of(run.network), run.vocabulary, {"card": card})
+        model = build_model(weights_of(run.network), run.vocabulary)
         (staged / MODEL_FILE).write_bytes(model.SerializeToString())
         (staged / CARD_FILE).write_text(card, encoding="utf-8")
         write_golden(staged / GOLDEN_FILE, golden_answers(network_predict(run)))

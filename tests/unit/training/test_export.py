@@ -32,7 +32,7 @@ def network():
 def labeler(network, tmp_path):
     file = tmp_path / "small" / "1" / "model.onnx"
     file.parent.mkdir(parents=True)
-    file.write_bytes(build_model(weights_of(network), VOCABULARY, {}).SerializeToString())
+    file.write_bytes(build_model(weights_of(network), VOCABULARY).SerializeToString())
     return OnnxLabeler("small", repository=tmp_path)
 
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from inference.batching import WINDOW_BLOCKS
 from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from inference.segmentation import segment
@@ -23,7 +24,7 @@ def run():
 
 @pytest.fixture
 def pages():
-    return [encode(segment(b"<p>the mill<p>a wheel" * count)) for count in (1, 5, 30)]
+    return [encode(segment(b"<p>the mill<p>a wheel" * count)) for count in (1, 5, 30, WINDOW_BLOCKS)]
 
 
 def test_a_published_version_answers_as_the_network_does(run, pages, tmp_path):
