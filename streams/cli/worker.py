@@ -20,7 +20,7 @@ from streams.settings import (
 from streams.sources.registry import SourceSettings
 from streams.worker.logs import configure_logs
 from streams.worker.run import run_worker
-from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, available_processors
+from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
 _TRITON = TritonSettings()
@@ -141,10 +141,10 @@ _WORKER = WorkerSettings()
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
-    default=available_processors,
-    show_default="one per processor",
+    default=default_processes,
+    show_default="one per processor, at most 4",
     show_envvar=True,
-    help="Processes that decode and segment pages.",
+    help="Processes that decode and segment pages, 100 MB each. Beyond 4, another worker gains more.",
 )
 @click.option(
     "--page-seconds",

@@ -1,10 +1,13 @@
 """The Faust app, which reads the input topic for one agent, set up so that nothing is lost."""
 
+import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 import faust
 from faust.auth import Credentials
+from faust.exceptions import ConsumerNotStarted
 from faust.types import EventT
 from mode.utils.queues import ThrowableQueue
 
@@ -21,6 +24,7 @@ _RECORD_BYTES = 1024
 """What a message takes beside its value."""
 _NEVER = 1e6
 """Seconds."""
+_COMMIT_SECONDS = 1.0
 REBALANCE_SECONDS = 60.0
 """How long Kafka waits for a worker to give up its partitions before it deals them out without it."""
 
@@ -34,18 +38,28 @@ class FaustApp(faust.App):
     logger = logging.getLogger("faust")
     on_revoked: Notify
     on_assigned: Notify
+    _without_partitions_since: float | None = None
+
+    @property
+    def seconds_without_partitions(self) -> float:
+        """How long Kafka has not said yet which partitions this worker reads; 0 once it has."""
+        since = self._without_partitions_since
+        return 0.0 if since is None else time.monotonic() - since
 
     async def on_first_start(self) -> None:
-        """Keep Faust from creating the directories of tables."""
+        """Begin to wait for partitions; the directories of Faust's tables are not needed."""
+        self._without_partitions_since = time.monotonic()
 
     def on_rebalance_start(self) -> None:
         """Take note that Kafka deals the partitions out again."""
         super().on_rebalance_start()
+        self._without_partitions_since = time.monotonic()
         self.on_revoked()
 
     def on_rebalance_return(self) -> None:
         """Take note of the partitions that this worker reads from now on."""
         super().on_rebalance_return()
+        self._without_partitions_since = None
         self.on_assigned()
         _log.info("reads %d partitions", len(self.consumer.assignment()))
 
@@ -118,7 +132,7 @@ def create_app(
         broker_rebalance_timeout=REBALANCE_SECONDS,
         # what is in flight when partitions are taken away or the worker stops is finished and committed
         stream_wait_empty=True,
-        broker_commit_interval=1.0,
+        broker_commit_interval=_COMMIT_SECONDS,
         consumer_auto_offset_reset="earliest",
         stream_buffer_maxsize=_BUFFER_BYTES,
         broker_max_poll_records=100,
@@ -134,12 +148,27 @@ def create_app(
 
 def lag(app: FaustApp) -> int:
     """How many messages of the assigned partitions are still to be read, as far as the last fetches told."""
-    monitor, assigned = app.monitor, app.consumer.assignment()
+    try:
+        monitor, assigned = app.monitor, app.consumer.assignment()
+    except ConsumerNotStarted:
+        return 0
     return sum(
         max(0, monitor.tp_end_offsets.get(partition, 0) - read - 1)
         for partition, read in monitor.tp_read_offsets.items()
         if partition in assigned
     )
+
+
+async def commit_acknowledged(app: FaustApp) -> None:
+    """Commit all that is acknowledged, for as long as this runs.
+
+    Faust's own commits get as far as the next gap between offsets, and each transaction of a producer leaves
+    one.
+    """
+    while True:
+        await asyncio.sleep(_COMMIT_SECONDS)
+        while await app.consumer.commit(None):
+            pass
 
 
 def _credentials(kafka: KafkaSettings) -> Credentials | None:

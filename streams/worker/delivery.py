@@ -1,5 +1,6 @@
 """The delivery of what became of a batch: nothing counts as done before the brokers acknowledged it."""
 
+import logging
 from collections.abc import Awaitable, Sequence
 
 from aiokafka import AIOKafkaProducer
@@ -21,6 +22,9 @@ _LARGEST_REQUEST = 96 * MIB
 _LARGEST_BATCH = 32 * 1024
 """Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
 _LINGER_MS = 5
+_BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
+"""Reasons that are worth a line in the log; the others tell of the web, and are counted."""
+_log = logging.getLogger(__name__)
 
 
 def create_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
@@ -62,6 +66,7 @@ class Delivery:
         for smaller in (letter, _without_value(letter), _bare(letter)):
             (taken,) = await self._send(self._topics.dead_letters, [smaller])
             if taken:
+                _log_dead_letter(message, failure)
                 return
         raise ConfigurationError(f"topic {self._topics.dead_letters!r} takes no records: max.message.bytes")
 
@@ -100,6 +105,13 @@ class Delivery:
             return None
         self._kafka.answered()
         return True
+
+
+def _log_dead_letter(message: Message, failure: Failure) -> None:
+    broken = failure.broken
+    level = logging.WARNING if broken.reason in _BUGS else logging.DEBUG
+    where = f"{message.topic}/{message.partition}/{message.offset}"
+    _log.log(level, "dead letter: %s, %s: %s (%s)", where, broken.reason, broken.detail, broken.url)
 
 
 async def _failed(error: KafkaError) -> None:

@@ -51,3 +51,7 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> None:
             f"{error}; start Triton, give its address with --triton HOST:PORT, "
             "or label in this process with --labeler onnx"
         ) from error
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{error}; have the model's repository served, or name another one with --model"
+        ) from error

@@ -8,6 +8,7 @@ connection and leaves.
 import multiprocessing
 import resource
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -16,11 +17,13 @@ from multiprocessing.connection import Connection
 from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason
 from schemas.pages import Message
-from streams.settings import PageLimits
+from streams.settings import KIB, MIB, PageLimits
 from streams.worker.preparation import Outcomes, Prepare
 
 _PRELOADED = [__name__, "streams.sources.registry"]
 _START_SECONDS = 60.0
+_RETIREMENT_BYTES = 192 * MIB
+"""Memory from which a process makes place for a fresh one: what a huge page took is hardly given back."""
 _STUCK_SECONDS = 5.0
 """What a page may exceed its time by before the parent kills the process: a stopped one hears no timer."""
 
@@ -54,13 +57,16 @@ class PreparationProcess:
             ProcessDiedError: the process died; the messages answered before have been given.
             ConfigurationError: the process could not start.
         """
-        connection = self._connected()
+        connection, peak = self._connected(), 0
         try:
             self._extend_deadline()
             connection.send(messages)
             for _ in messages:
                 self._extend_deadline()
-                yield connection.recv()
+                outcomes, peak = connection.recv()
+                yield outcomes
+            if peak > _RETIREMENT_BYTES:
+                self._bury()
         except (EOFError, OSError):
             raise self._obituary() from None
         finally:
@@ -150,4 +156,10 @@ def _serve(connection: Connection, open_preparer: Callable[[], Prepare], limits:
                 signal.setitimer(signal.ITIMER_REAL, limits.seconds)
                 outcomes = prepare(message)
                 signal.setitimer(signal.ITIMER_REAL, 0)
-                connection.send(outcomes)
+                connection.send((outcomes, _peak_memory()))
+
+
+def _peak_memory() -> int:
+    """The most bytes that this process has held so far."""
+    unit = 1 if sys.platform == "darwin" else KIB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

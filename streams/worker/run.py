@@ -13,7 +13,7 @@ from streams.frequencies.redis_store import RedisFrequencyStore
 from streams.isolation import open_pool
 from streams.sources.registry import open_source
 from streams.sources.source import Source
-from streams.worker.app import REBALANCE_SECONDS, FaustApp, create_app, lag
+from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
 from streams.worker.assembly import Assembler
 from streams.worker.batch import BatchCleaner
 from streams.worker.delivery import Delivery, create_producer
@@ -64,8 +64,15 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         progress = Progress(metrics, parts, lambda: len(flow), lambda: lag(app))
         pages = monitoring(settings.monitoring, metrics.registry, progress.report)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
-        watchdog = Watchdog(lambda: bool(parts.away), lambda: flow.age, _STALL_SECONDS)
-        loops = (flow.run(), watchdog.run(), progress.log_every(_PROGRESS_SECONDS))
+        watchdog = Watchdog(
+            lambda: bool(parts.away), lambda: max(flow.age, app.seconds_without_partitions), _STALL_SECONDS
+        )
+        loops = (
+            flow.run(),
+            commit_acknowledged(app),
+            watchdog.run(),
+            progress.log_every(_PROGRESS_SECONDS),
+        )
         async with _working(app, loops):
             await shutdown.requested()
             flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)

@@ -18,9 +18,18 @@ from streams.sources.registry import SourceSettings
 LabelerName = Literal["triton", "onnx", "rules"]
 
 
+_MOST_PROCESSES = 4
+"""As many preparation processes as the worker's own process can keep busy."""
+
+
 def available_processors() -> int:
     """The processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_processes() -> int:
+    """One preparation process per processor, up to a few."""
+    return min(_MOST_PROCESSES, available_processors())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class WorkerSettings:
     when_triton_is_away: WhenTritonIsAway = WhenTritonIsAway.WAIT
     page: PageLimits = field(default_factory=PageLimits)
     flow: FlowLimits = field(default_factory=FlowLimits)
-    processes: int = field(default_factory=available_processors)
+    processes: int = field(default_factory=default_processes)
     """Processes that decode, segment and encode pages."""
     format: str = "document"
     """How documents are written, a name in `streams.formats`."""

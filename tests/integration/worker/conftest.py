@@ -79,6 +79,9 @@ class Worker:
             if sample.name == "dehusk_skipped_total"
         }
 
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
     def is_busy(self) -> bool:
         return self.says("partitions") and self.report()["in_flight"] > 0
 
@@ -146,7 +149,7 @@ class Bench:
         """Wait until the group has committed everything that was produced."""
         deadline = time.monotonic() + patience
         while (left := await self.left()) > 0:
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or not any(worker.is_alive() for worker in self.workers):
                 pytest.fail(f"{left} messages left after {patience} s\n{self.logs()}")
             await asyncio.sleep(0.5)
 

@@ -5,9 +5,11 @@ from collections import defaultdict
 from dataclasses import replace
 
 import orjson
+import pytest
+from aiokafka import AIOKafkaProducer
 
 from schemas.outcomes import BrokenReason
-from streams.kafka import Topic, create_topics
+from streams.kafka import Topic, client_options, create_topics
 from streams.sources.source import Record
 
 PICTURE, BROKEN = 30, 7
@@ -126,3 +128,45 @@ async def test_what_a_topic_refuses_for_its_size_ends_as_a_dead_letter(bench, fr
         if (message.partition, message.offset) == (where.partition, where.offset)
     ] == [letter_too_large.value]
     assert not await bench.documents()
+
+
+async def test_the_gaps_that_transactions_leave_are_committed(bench, site) -> None:
+    records = site(60)
+    options = client_options(bench.kafka)
+    async with AIOKafkaProducer(**options, transactional_id=bench.topics.group) as producer:
+        for start in range(0, len(records), 10):
+            async with producer.transaction():
+                for record in records[start : start + 10]:
+                    await producer.send(bench.topics.input, record.value, record.key)
+    worker = bench.worker()
+    await bench.until(lambda: worker.says("partitions") and worker.report()["totals"]["pages"] == 60)
+    await asyncio.sleep(3)
+    assert worker.stop() == 0
+    bench.worker()
+    await bench.produce(site(61)[60:])
+    await bench.until(lambda: bench.workers[1].says("partitions"))
+    await bench.until(lambda: bench.workers[1].report()["totals"]["pages"] > 0)
+    assert bench.workers[1].report()["totals"]["pages"] == 1
+    assert len(await bench.documents()) == 61
+
+
+@pytest.mark.parametrize("labeler", ["triton", "onnx", "rules"])
+async def test_every_labeler_says_who_labelled(bench, site, labeler: str) -> None:
+    bench.worker("--labeler", labeler)
+    await bench.produce(site(20))
+    await bench.until_done()
+    documents = [orjson.loads(message.value) for message in await bench.documents()]
+    assert [document["labeler"] for document in documents] == [labeler] * 20
+
+
+async def test_tombstones_pass_and_traces_go_on(bench, site) -> None:
+    page = site(1)[0]
+    trace = ("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+    bench.worker("--format", "html")
+    await bench.produce([replace(page, headers=(*page.headers, trace)), Record(page.key, None)])
+    await bench.until_done()
+    document, tombstone = await bench.documents()
+    assert (document.key, tombstone.key, tombstone.value) == (page.key, page.key, None)
+    assert document.header("traceparent") == trace[1]
+    assert document.header("content-type") == b"text/html; charset=utf-8"
+    assert document.value.startswith(b"<!DOCTYPE html>")

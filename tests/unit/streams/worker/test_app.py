@@ -1,6 +1,7 @@
 """How Faust is set up, and the buffer that is bounded in bytes."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import pytest
 from mode.utils.queues import FlowControlEvent
 
 from streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
-from streams.worker.app import FaustApp, create_app
+from streams.worker.app import FaustApp, create_app, lag
 from streams.worker.intake import Arrival
 from streams.worker.settings import WorkerSettings
 
@@ -24,13 +25,13 @@ def app(security: KafkaSecurity = PLAIN, partitions: int = 8) -> FaustApp:
     return create_app(settings, partitions, put, on_revoked=lambda: None, on_assigned=lambda: None)
 
 
-def test_the_group_and_the_brokers_are_those_of_the_settings() -> None:
+async def test_the_group_and_the_brokers_are_those_of_the_settings() -> None:
     conf = app().conf
     assert conf.id == "cleaners"
     assert [str(url) for url in conf.broker] == ["kafka://one:9092", "kafka://two:9092"]
 
 
-def test_nothing_is_decoded_declared_or_served_by_faust() -> None:
+async def test_nothing_is_decoded_declared_or_served_by_faust() -> None:
     conf = app().conf
     assert (conf.key_serializer, conf.value_serializer) == ("raw", "raw")
     assert not conf.topic_allow_declare
@@ -40,30 +41,63 @@ def test_nothing_is_decoded_declared_or_served_by_faust() -> None:
 @pytest.mark.parametrize(
     ("partitions", "fetched"), [(1, 2 * MIB), (32, 2 * MIB), (64, MIB), (1000, MIB // 4)]
 )
-def test_many_partitions_fetch_less_each(partitions: int, fetched: int) -> None:
+async def test_many_partitions_fetch_less_each(partitions: int, fetched: int) -> None:
     assert app(partitions=partitions).conf.consumer_max_fetch_size == fetched
 
 
-def test_a_plain_listener_needs_no_credentials() -> None:
+async def test_a_plain_listener_needs_no_credentials() -> None:
     assert app().conf.broker_credentials is None
 
 
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
-def test_passwords_reach_the_consumer(protocol) -> None:
+async def test_passwords_reach_the_consumer(protocol) -> None:
     credentials = app(KafkaSecurity(protocol, "SCRAM-SHA-512", "crawler", "secret")).conf.broker_credentials
     assert credentials.protocol.value == protocol
     assert credentials.mechanism.value == "SCRAM-SHA-512"
     assert (credentials.username, credentials.password) == ("crawler", "secret")
 
 
-def test_tls_alone_reaches_the_consumer() -> None:
+async def test_tls_alone_reaches_the_consumer() -> None:
     assert app(KafkaSecurity("SSL")).conf.broker_credentials.protocol.value == "SSL"
 
 
 def test_no_directory_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begin() -> None:
+        await app().on_first_start()
+
     monkeypatch.chdir(tmp_path)
-    asyncio.run(app().on_first_start())
+    asyncio.run(begin())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+async def made() -> AsyncIterator[FaustApp]:
+    """An app with a consumer, whose thread has an event loop of its own."""
+    with_consumer = app()
+    yield with_consumer
+    with_consumer.consumer._thread.thread_loop.close()
+
+
+async def test_a_worker_knows_how_long_it_has_been_without_partitions(
+    made: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("streams.worker.app.time.monotonic", lambda: now[0])
+    await made.on_first_start()
+    now[0] += 5
+    assert made.seconds_without_partitions == 5
+    made.consumer.assignment = set
+    made.on_rebalance_start()
+    made.on_rebalance_return()
+    assert made.seconds_without_partitions == 0
+    now[0] += 5
+    made.on_rebalance_start()
+    now[0] += 7
+    assert made.seconds_without_partitions == 7
+
+
+async def test_the_lag_of_a_worker_that_has_not_started_is_none(made: FaustApp) -> None:
+    assert lag(made) == 0
 
 
 def event(size: int) -> SimpleNamespace:

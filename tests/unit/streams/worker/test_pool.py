@@ -14,7 +14,7 @@ import pytest
 from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason, Skipped, SkipReason
 from schemas.pages import Message
-from streams.settings import PageLimits
+from streams.settings import MIB, PageLimits
 from streams.worker.pool import PreparationPool
 from streams.worker.preparation import Outcomes, Prepare
 
@@ -38,6 +38,8 @@ def _prepare(message: Message) -> Outcomes:
             ctypes.CDLL(None).pause()
         case b"exit":
             os._exit(3)
+        case b"swell":
+            bytearray(300 * MIB)
         case b"once":
             _die_once(Path(os.fsdecode(message.key or b"")))
     return (Skipped(SkipReason.NOT_A_PAGE, (message.value or b"").decode()),)
@@ -110,6 +112,14 @@ async def test_a_stopped_process_is_replaced(pool: PreparationPool, monkeypatch:
     assert [told(each) for each in outcomes] == [["a", "b"]] * 4
     assert not any(child.is_running() for child in before)
     guard.cancel()
+
+
+async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: PreparationPool) -> None:
+    swollen = {child.pid for child in children()}
+    for _ in swollen:
+        assert told(await pool.prepare(messages("swell", "a"))) == ["swell", "a"]
+    assert told(await pool.prepare(messages("b"))) == ["b"]
+    assert not swollen & {child.pid for child in children()}
 
 
 async def test_batches_run_in_parallel(pool: PreparationPool) -> None:

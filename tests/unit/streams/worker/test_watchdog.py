@@ -54,7 +54,7 @@ def test_a_batch_that_is_stuck_is_noticed(clock: Clock) -> None:
     work = Work(clock)
     work.age = 301.0
     assert work.pass_time(299) is None
-    assert "in flight" in (work.pass_time(2) or "")
+    assert "a batch" in (work.pass_time(2) or "")
 
 
 def test_waiting_for_a_part_is_no_standstill_nor_is_its_return(clock: Clock) -> None:
