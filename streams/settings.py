@@ -82,7 +82,7 @@ class PageLimits:
     max_bytes: int = 16 * MIB
     """Largest page, after decompression, in bytes."""
     seconds: float = 10.0
-    """Wall time for decoding, segmenting and encoding one page."""
+    """Wall time for decoding, segmenting and encoding one message, which holds one page as a rule."""
     memory_bytes: int = 1024 * MIB
     """Memory that the process which does so may hold."""
 

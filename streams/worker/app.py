@@ -138,11 +138,9 @@ def create_app(
         broker_max_poll_records=100,
         consumer_max_fetch_size=min(2 * MIB, max(MIB // 4, _FETCH_BYTES // partitions)),
     )
-    app.on_revoked = on_revoked
+    app.on_revoked, app.on_assigned = on_revoked, on_assigned
     topic = app.topic(topics.input, key_type=bytes, value_type=bytes)
     app.agent(topic, concurrency=1, name="clean")(agent(app, put))
-
-    app.on_assigned = on_assigned
     return app
 
 

@@ -64,7 +64,8 @@ class Flow:
     @property
     def age(self) -> float:
         """Seconds since the oldest batch in flight was begun; 0 where there is none."""
-        return time.monotonic() - self._in_flight[0].begun if self._in_flight else 0.0
+        oldest = self._in_flight[:1]  # a copy, for the watchdog asks from a thread of its own
+        return time.monotonic() - oldest[0].begun if oldest else 0.0
 
     async def _run(self) -> None:
         free = asyncio.Semaphore(self._batches)

@@ -67,8 +67,7 @@ class PreparationPool:
         while len(outcomes) < len(messages) and not self._closed:
             begun = len(outcomes)
             try:
-                for answer in process.answers(messages[begun:]):
-                    outcomes.append(answer)  # noqa: PERF402 the answers before a death count
+                outcomes.extend(process.answers(messages[begun:]))
             except ProcessDiedError as death:
                 deaths = deaths + 1 if len(outcomes) == begun else 1
                 if death.certain or deaths == _ATTEMPTS:

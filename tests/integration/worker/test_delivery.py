@@ -39,8 +39,10 @@ async def test_kills_at_any_moment_lose_no_page(bench, site) -> None:
     await bench.until(lambda: all(worker.says("partitions") for worker in workers))
     enough = asyncio.Event()
     crawling = asyncio.create_task(_crawl(bench, records, enough))
+    killed = []
     for worker in [*workers, *workers]:
         await bench.until(worker.is_busy)
+        killed += worker.processes()
         worker.kill()
         worker.start()
         await bench.until(lambda worker=worker: worker.says("partitions"))
@@ -59,6 +61,7 @@ async def test_kills_at_any_moment_lose_no_page(bench, site) -> None:
     letters = await bench.dead_letters()
     assert {letter.original.key for letter in letters} == broken
     assert {letter.reason for letter in letters} == {BrokenReason.MALFORMED_COMPRESSION}
+    assert not any(process.is_running() for process in killed)
     assert [worker.stop() for worker in workers] == [0, 0]
 
 
