@@ -73,7 +73,8 @@ def told(outcomes: list[Outcomes]) -> list[str]:
 
 def children() -> list[psutil.Process]:
     """The preparation processes: the children of the fork server."""
-    return [each for child in psutil.Process().children() for each in child.children()]
+    servers = (child for child in psutil.Process().children() if "forkserver" in " ".join(child.cmdline()))
+    return [child for server in servers for child in server.children()]
 
 
 async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool) -> None:
