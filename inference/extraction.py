@@ -10,6 +10,10 @@ from schemas.pages import BlockFrequencies, Boundary, Labels, PageIdentity, Segm
 CONTENT_THRESHOLD = 0.5
 """The probability from which a block is content."""
 
+# Plain integers: operators of an IntFlag cost more than the rest of the loop.
+_CELL, _ROW = Boundary.CELL.value, Boundary.ROW.value
+_ITEM, _PARAGRAPH = Boundary.ITEM.value, Boundary.PARAGRAPH.value
+
 _DIGITS = 4
 """Decimals of a published probability: fewer than a labeler's, so that the same page gives the same bytes."""
 
@@ -26,8 +30,9 @@ def extract(
     threshold: float = CONTENT_THRESHOLD,
 ) -> CleanedDocument:
     """The document of a page: its blocks whose probability is at least the threshold."""
-    blocks = _blocks(segmented, labels, frequencies, threshold)
-    text = plain_text(blocks, segmented.boundaries)
+    probabilities = np.round(labels.probabilities.astype(np.float64), _DIGITS)
+    content = (probabilities >= threshold).tolist()
+    text = plain_text(segmented, content)
     return CleanedDocument(
         id=page.id,
         url=page.url,
@@ -43,43 +48,41 @@ def extract(
         degraded=degraded,
         template=_template(frequencies),
         source=origin,
-        blocks=tuple(blocks) if with_blocks else None,
+        blocks=_blocks(segmented, probabilities.tolist(), content, frequencies) if with_blocks else None,
     )
 
 
-def plain_text(blocks: Sequence[CleanedBlock], boundaries: Sequence[int]) -> str:
+def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
     """The content blocks as lines: blank lines between paragraphs, tabs between cells, `- ` before items."""
     parts: list[str] = []
     passed = 0
-    for block, boundary in zip(blocks, boundaries, strict=True):
+    for text, boundary, is_content in zip(segmented.texts, segmented.boundaries, content, strict=True):
         passed |= boundary
-        if block.content:
+        if is_content:
             if parts:
                 parts.append(_separator(passed))
-            if passed & Boundary.ITEM:
+            if passed & _ITEM:
                 parts.append("- ")
-            parts.append(block.text)
+            parts.append(text)
             passed = 0
     return "".join(parts)
 
 
 def _separator(passed: int) -> str:
-    if passed & Boundary.CELL and not passed & Boundary.ROW:
+    if passed & _CELL and not passed & _ROW:
         return "\t"
     return "\n\n" if passed & Boundary.PARAGRAPH else "\n"
 
 
 def _blocks(
-    segmented: SegmentedPage, labels: Labels, frequencies: BlockFrequencies | None, threshold: float
-) -> list[CleanedBlock]:
-    probabilities = np.round(labels.probabilities.astype(np.float64), _DIGITS).tolist()
+    segmented: SegmentedPage,
+    probabilities: Sequence[float],
+    content: Sequence[bool],
+    frequencies: BlockFrequencies | None,
+) -> tuple[CleanedBlock, ...]:
     counts = [None] * len(segmented) if frequencies is None else frequencies.counts.tolist()
-    return [
-        CleanedBlock(text, path, probability, probability >= threshold, count)
-        for text, path, probability, count in zip(
-            segmented.texts, segmented.paths, probabilities, counts, strict=True
-        )
-    ]
+    columns = zip(segmented.texts, segmented.paths, probabilities, content, counts, strict=True)
+    return tuple(CleanedBlock(*column) for column in columns)
 
 
 def _template(frequencies: BlockFrequencies | None) -> Template | None:

@@ -5,6 +5,7 @@ whose page exceeds its time, even in native code; a process whose parent has gon
 connection and leaves.
 """
 
+import gc
 import multiprocessing
 import resource
 import signal
@@ -26,6 +27,10 @@ _RETIREMENT_BYTES = 192 * MIB
 """Memory from which a process makes place for a fresh one: what a huge page took is hardly given back."""
 _STUCK_SECONDS = 5.0
 """What a page may exceed its time by before the parent kills the process: a stopped one hears no timer."""
+
+
+_COLLECT_EVERY = 50_000
+"""Objects until the first look for cycles: a page's thousands hold none, and each look goes through them."""
 
 
 class ProcessDiedError(Exception):
@@ -144,6 +149,8 @@ def _serve(connection: Connection, open_preparer: Callable[[], Prepare], limits:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
+    gc.freeze()
+    gc.set_threshold(_COLLECT_EVERY)
     try:
         prepare = open_preparer()
     except ConfigurationError as error:
