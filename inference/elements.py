@@ -76,12 +76,15 @@ class ElementPath(dict[int | str, "ElementPath"]):
     Paths are shared between the elements of a page and between pages: each is worked out once.
     """
 
-    __slots__ = ("end", "kind", "parent", "preformatted", "start", "text")
+    __slots__ = ("end", "kept", "kind", "parent", "preformatted", "start", "text")
+    kept: int
+    """Which boundaries met before its end outlive it: an item that showed nothing was none."""
     text: str
 
     def __init__(self, tag: str, parent: "ElementPath | None" = None) -> None:
         self.parent: ElementPath = self if parent is None else parent
         self.kind, self.start, self.end, preformatted = _traits_of[tag]
+        self.kept = ~(self.start & ~self.end)
         self.preformatted: bool = preformatted or (parent is not None and parent.preformatted)
         self.text = f"{parent.text}/{tag}" if parent is not None and parent.text else tag
         if self.text.count("/") >= MAX_PATH:

@@ -61,7 +61,7 @@ def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
         if is_content:
             if parts:
                 parts.append(_separator(passed))
-            if passed & _ITEM:
+            if boundary & _ITEM:
                 parts.append("- ")
             parts.append(text)
             passed = 0

@@ -31,6 +31,7 @@ _BLANK = " \u200b\u2060\ufeff"
 _END = "\0"
 """Ends a block among the leaves; no leaf has it, as the HTML standard drops or replaces U+0000."""
 
+_ITEM = Boundary.ITEM.value
 _LINE = Boundary.LINE.value
 _PARAGRAPH = Boundary.PARAGRAPH.value
 
@@ -193,7 +194,7 @@ def _read(root: LexborNode | None, *, fallback: bool) -> _Reading:  # noqa: C901
                     reading.end_block(block, linked, boundary)
                     in_block = False
                     boundary = linked = 0
-                boundary |= path.end
+                boundary = boundary & path.kept | path.end
             elif kind == INLINE:
                 parted = True
             elif kind == LINK:
@@ -232,6 +233,8 @@ def _segmented(reading: _Reading, title: str, language: str | None) -> Segmented
             linked.append(min(linked_characters, len(text)))
             boundaries.append(passed)
             passed = 0
+        else:
+            passed &= ~_ITEM
     return SegmentedPage(title, language, tuple(texts), tuple(paths), tuple(linked), tuple(boundaries))
 
 

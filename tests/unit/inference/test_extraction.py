@@ -40,6 +40,8 @@ def cleaned(html: str, *probabilities: float, frequencies: BlockFrequencies | No
         ("<table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td>d</td></tr></table>", "a\tb\nc\td"),
         ("<table><tr><td><p>a</p></td><td><p>b</p></td></tr></table><p>c", "a\tb\n\nc"),
         ("<p>code:</p><pre>if x:\n    y</pre><p>end</p>", "code:\n\nif x:\n    y\n\nend"),
+        ("<ul><li><a href=x><img></a></li></ul><p>a</p>", "a"),
+        ("<ul><li></li><li><div></div>a</li><li>&shy;</li></ul>b", "- a\n\nb"),
         ("", ""),
     ],
 )
@@ -61,6 +63,10 @@ def test_text_keeps_the_lines_of_the_page(html: str, text: str) -> None:
 )
 def test_blocks_below_the_threshold_are_left_out(probabilities: tuple[float, ...], text: str) -> None:
     assert cleaned("<p>one</p><ul><li>two</li><li>three</li></ul>", *probabilities).text == text
+
+
+def test_an_item_that_was_left_out_marks_nothing_behind_it() -> None:
+    assert cleaned("<ul><li>menu</li></ul><p>one</p><ul><li>two</li></ul>", 0, 1, 1).text == "one\n\n- two"
 
 
 def test_a_document_tells_of_its_page_and_model() -> None:
