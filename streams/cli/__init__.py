@@ -41,7 +41,7 @@ class _LazyGroup(click.Group):
 def cli() -> None:
     """Strip the husk off every page of a running crawl: Kafka in, cleaned documents out.
 
-    Every option is also an environment variable, named after its command:
+    Every option is also an environment variable, named after its command and itself:
     `dehusk worker --brokers` is DEHUSK_WORKER_BROKERS.
     """
 
