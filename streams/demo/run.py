@@ -119,7 +119,7 @@ def _look(monitoring: Monitoring, worker: Part, display: Display) -> int:
     if not worker.running:
         raise UnavailableError(f"the worker ended; {worker.last_words()}")
     report = monitoring.report()
-    totals, waiting = report.totals, report.in_flight + report.lag
+    totals, waiting = report.totals, report.in_flight + (report.lag or 0)
     display.progress(
         f"{totals.messages + waiting} pages crawled; {totals.documents} documents, {totals.skipped} skipped, "
         f"{totals.dead_letters} dead letters, {waiting} to come"

@@ -41,6 +41,11 @@ class FaustApp(faust.App):
     _without_partitions_since: float | None = None
 
     @property
+    def waits_for_partitions(self) -> bool:
+        """Whether Kafka has not said yet which partitions this worker reads."""
+        return self._without_partitions_since is not None
+
+    @property
     def seconds_without_partitions(self) -> float:
         """How long Kafka has not said yet which partitions this worker reads; 0 once it has."""
         since = self._without_partitions_since
@@ -48,12 +53,12 @@ class FaustApp(faust.App):
 
     async def on_first_start(self) -> None:
         """Begin to wait for partitions; the directories of Faust's tables are not needed."""
-        self._without_partitions_since = time.monotonic()
+        self._wait_for_partitions()
 
     def on_rebalance_start(self) -> None:
         """Take note that Kafka deals the partitions out again."""
         super().on_rebalance_start()
-        self._without_partitions_since = time.monotonic()
+        self._wait_for_partitions()
         self.on_revoked()
 
     def on_rebalance_return(self) -> None:
@@ -62,6 +67,11 @@ class FaustApp(faust.App):
         self._without_partitions_since = None
         self.on_assigned()
         _log.info("reads %d partitions", len(self.consumer.assignment()))
+
+    def _wait_for_partitions(self) -> None:
+        if not self.waits_for_partitions:
+            _log.info("waits for its partitions")
+        self._without_partitions_since = time.monotonic()
 
     def FlowControlQueue(  # noqa: N802 Faust's name
         self, maxsize: int | None = None, *, clear_on_resume: bool = False
@@ -144,12 +154,17 @@ def create_app(
     return app
 
 
-def lag(app: FaustApp) -> int:
-    """How many messages of the assigned partitions are still to be read, as far as the last fetches told."""
+def lag(app: FaustApp) -> int | None:
+    """How many messages of the assigned partitions are still to be read, as far as the last fetches told.
+
+    None while the worker waits for its partitions.
+    """
+    if app.waits_for_partitions:
+        return None
     try:
         monitor, assigned = app.monitor, app.consumer.assignment()
     except ConsumerNotStarted:
-        return 0
+        return None
     return sum(
         max(0, monitor.tp_end_offsets.get(partition, 0) - read - 1)
         for partition, read in monitor.tp_read_offsets.items()

@@ -53,7 +53,9 @@ class Metrics:
         for part in parts:
             away.labels(part.name).set_function(partial(_away, part))
         self.lag = Gauge(
-            "dehusk_lag", "Messages of the assigned partitions yet to be read.", registry=registry
+            "dehusk_lag",
+            "Messages of the assigned partitions yet to be read; NaN while there are none.",
+            registry=registry,
         )
 
     def step(self, name: str) -> AbstractContextManager[object]:

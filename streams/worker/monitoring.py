@@ -1,7 +1,7 @@
 """The pages by which a worker is watched, on the loopback interface unless told otherwise.
 
 `/` is a report in text, `/report` the same as JSON; `/healthz` answers while the worker runs, `/readyz` while
-all parts are there as well, and `/metrics` is for Prometheus.
+it has its partitions and all parts are there as well, and `/metrics` is for Prometheus.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -50,10 +50,8 @@ def _pages(registry: CollectorRegistry, report: Callable[[], Report]) -> web.App
         return web.Response(text="ok\n")
 
     async def readiness(_: web.Request) -> web.Response:
-        away = report().away
-        return web.Response(
-            text=f"away: {', '.join(away)}\n" if away else "ok\n", status=503 if away else 200
-        )
+        hindrances = report().hindrances
+        return web.Response(text=f"{'; '.join(hindrances) or 'ok'}\n", status=503 if hindrances else 200)
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -21,19 +21,25 @@ class Report:
     """Over the last interval, as `bytes_per_second`."""
     bytes_per_second: float
     in_flight: int
-    lag: int
-    """Messages of its partitions yet to be read."""
+    lag: int | None
+    """Messages of its partitions yet to be read; None while it waits for its partitions."""
     away: list[str]
     """The parts that do not answer."""
 
+    @property
+    def hindrances(self) -> list[str]:
+        """What keeps the worker from its work, in words."""
+        waits = ["waits for its partitions"] if self.lag is None else []
+        return waits + ([f"away: {', '.join(self.away)}"] if self.away else [])
+
     def __str__(self) -> str:
         totals = self.totals
-        away = f"; away: {', '.join(self.away)}" if self.away else ""
+        to_come = "" if self.lag is None else f", {self.lag} to come"
         return (
             f"{self.pages_per_second:.0f} pages/s, {self.bytes_per_second / 1e6:.1f} MB/s; "
             f"{totals.pages} pages = {totals.documents} documents + {totals.tombstones} tombstones "
             f"+ {totals.skipped} skipped + {totals.dead_letters} dead letters; "
-            f"{self.in_flight} in flight, {self.lag} to come{away}"
+            f"{'; '.join([f'{self.in_flight} in flight{to_come}', *self.hindrances])}"
         )
 
 
@@ -41,7 +47,7 @@ class Progress:
     """Measures how fast a worker is, interval by interval."""
 
     def __init__(
-        self, metrics: Metrics, parts: Parts, in_flight: Callable[[], int], lag: Callable[[], int]
+        self, metrics: Metrics, parts: Parts, in_flight: Callable[[], int], lag: Callable[[], int | None]
     ) -> None:
         self._metrics = metrics
         self._parts = parts

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -60,7 +61,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         flow = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
         app = _app(settings, partitions, flow)
         metrics.in_flight.set_function(lambda: len(flow))
-        metrics.lag.set_function(lambda: lag(app))
+        metrics.lag.set_function(lambda: _known(lag(app)))
         progress = Progress(metrics, parts, lambda: len(flow), lambda: lag(app))
         pages = monitoring(settings.monitoring, metrics.registry, progress.report)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
@@ -138,6 +139,10 @@ async def _working(app: FaustApp, loops: Iterable[Loop]) -> AsyncIterator[None]:
 def _check(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()):
         fail(error)
+
+
+def _known(number: int | None) -> float:
+    return math.nan if number is None else number
 
 
 async def _live(app: FaustApp) -> None:

@@ -96,7 +96,22 @@ async def test_a_worker_knows_how_long_it_has_been_without_partitions(
     assert made.seconds_without_partitions == 7
 
 
-async def test_the_lag_of_a_worker_that_has_not_started_is_none(made: FaustApp) -> None:
+async def test_the_lag_is_unknown_until_kafka_has_dealt_the_partitions(
+    made: FaustApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "streams.worker.app")
+    assert lag(made) is None
+    await made.on_first_start()
+    made.on_rebalance_start()
+    assert lag(made) is None
+    assert [record.message for record in caplog.records].count("waits for its partitions") == 1
+
+
+async def test_a_worker_that_is_dealt_no_partitions_has_nothing_to_come(made: FaustApp) -> None:
+    await made.on_first_start()
+    made.consumer.assignment = set
+    made.on_rebalance_start()
+    made.on_rebalance_return()
     assert lag(made) == 0
 
 

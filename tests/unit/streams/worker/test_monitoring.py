@@ -73,6 +73,17 @@ async def test_a_worker_whose_parts_are_away_is_alive_but_not_ready(
     assert "away: redis" in (await get(client, "/"))[1]
 
 
+async def test_a_worker_without_partitions_says_so_and_is_not_ready(metrics: Metrics, parts: Parts) -> None:
+    progress = Progress(metrics, parts, in_flight=lambda: 7, lag=lambda: None)
+    parts.redis.missed(OSError())
+    async with (
+        monitoring(ANY_PORT, metrics.registry, progress.report) as address,
+        aiohttp.ClientSession(address) as client,
+    ):
+        assert await get(client, "/readyz") == (503, "waits for its partitions; away: redis\n")
+        assert "7 in flight; waits for its partitions; away: redis" in (await get(client, "/"))[1]
+
+
 async def test_a_port_that_is_taken_is_said(metrics: Metrics, parts: Parts) -> None:
     progress = Progress(metrics, parts, lambda: 0, lambda: 0)
     async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
