@@ -1,6 +1,7 @@
 """Workers as their users start them, on the real parts, and what they leave on the topics."""
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
@@ -58,6 +59,10 @@ class Worker:
     def says(self, text: str) -> bool:
         return text in self.log.read_text(errors="replace")
 
+    def has_partitions(self) -> bool:
+        """Whether Kafka has dealt it partitions, be they none."""
+        return re.search(r"reads \d+ partitions", self.log.read_text(errors="replace")) is not None
+
     @property
     def monitoring(self) -> str:
         """The address of the monitoring pages, as the log names it."""
@@ -83,7 +88,7 @@ class Worker:
         return self.process.poll() is None
 
     def is_busy(self) -> bool:
-        return self.says("partitions") and self.report()["in_flight"] > 0
+        return self.has_partitions() and self.report()["in_flight"] > 0
 
     def processes(self) -> list[psutil.Process]:
         """The worker and all its preparation processes."""

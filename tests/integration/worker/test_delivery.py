@@ -36,7 +36,7 @@ def without_frequencies(value: bytes) -> dict[str, object]:
 async def test_kills_at_any_moment_lose_no_page(bench, site) -> None:
     records = crawl(site)
     workers = [bench.worker("--source", "html") for _ in range(2)]
-    await bench.until(lambda: all(worker.says("partitions") for worker in workers))
+    await bench.until(lambda: all(worker.has_partitions() for worker in workers))
     enough = asyncio.Event()
     crawling = asyncio.create_task(_crawl(bench, records, enough))
     killed = []
@@ -45,7 +45,7 @@ async def test_kills_at_any_moment_lose_no_page(bench, site) -> None:
         killed += worker.processes()
         worker.kill()
         worker.start()
-        await bench.until(lambda worker=worker: worker.says("partitions"))
+        await bench.until(lambda worker=worker: worker.has_partitions())
     enough.set()
     records = records[: await crawling]
     await bench.until_done()
@@ -78,7 +78,7 @@ async def _crawl(bench, records: list[Record], enough: asyncio.Event) -> int:
 async def test_a_worker_that_is_told_to_stop_commits_what_it_has_delivered(bench, site) -> None:
     await bench.produce(site(600))
     worker = bench.worker()
-    await bench.until(lambda: worker.says("partitions") and worker.is_busy())
+    await bench.until(lambda: worker.has_partitions() and worker.is_busy())
     assert worker.stop() == 0
     assert len(await bench.documents()) == 600 - await bench.left()
     again = bench.worker()
@@ -142,12 +142,12 @@ async def test_the_gaps_that_transactions_leave_are_committed(bench, site) -> No
                 for record in records[start : start + 10]:
                     await producer.send(bench.topics.input, record.value, record.key)
     worker = bench.worker()
-    await bench.until(lambda: worker.says("partitions") and worker.report()["totals"]["pages"] == 60)
+    await bench.until(lambda: worker.has_partitions() and worker.report()["totals"]["pages"] == 60)
     await asyncio.sleep(3)
     assert worker.stop() == 0
     bench.worker()
     await bench.produce(site(61)[60:])
-    await bench.until(lambda: bench.workers[1].says("partitions"))
+    await bench.until(lambda: bench.workers[1].has_partitions())
     await bench.until(lambda: bench.workers[1].report()["totals"]["pages"] > 0)
     assert bench.workers[1].report()["totals"]["pages"] == 1
     assert len(await bench.documents()) == 61
