@@ -32,7 +32,10 @@ async def monitoring(
         try:
             await site.start()
         except OSError as error:
-            raise ConfigurationError(f"cannot listen on {settings.host}:{settings.port}: {error}") from error
+            raise ConfigurationError(
+                f"cannot listen on {settings.host}:{settings.port}: {error}; "
+                "choose another with --monitoring HOST:PORT, port 0 for any free one"
+            ) from error
         host, port = runner.addresses[0][:2]
         yield f"http://{host}:{port}/"
     finally:

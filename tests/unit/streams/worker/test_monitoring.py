@@ -88,7 +88,7 @@ async def test_a_port_that_is_taken_is_said(metrics: Metrics, parts: Parts) -> N
     progress = Progress(metrics, parts, lambda: 0, lambda: 0)
     async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
         taken = MonitoringSettings(port=int(address.rstrip("/").rpartition(":")[2]))
-        with pytest.raises(ConfigurationError, match="cannot listen"):
+        with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
             async with monitoring(taken, metrics.registry, progress.report):
                 pass
 
