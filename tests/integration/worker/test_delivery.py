@@ -147,7 +147,7 @@ async def test_the_gaps_that_transactions_leave_are_committed(bench, site) -> No
     assert worker.stop() == 0
     bench.worker()
     await bench.produce(site(61)[60:])
-    await bench.until(lambda: bench.workers[1].has_partitions())
+    await bench.until(bench.workers[1].has_partitions)
     await bench.until(lambda: bench.workers[1].report()["totals"]["pages"] > 0)
     assert bench.workers[1].report()["totals"]["pages"] == 1
     assert len(await bench.documents()) == 61

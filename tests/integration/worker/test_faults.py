@@ -14,7 +14,7 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
     records = site(600)
     worker = bench.worker()
     await bench.produce(records[:300])
-    await bench.until(lambda: worker.has_partitions())
+    await bench.until(worker.has_partitions)
     await asyncio.to_thread(stack.parts["kafka-1"].kill)
     await asyncio.sleep(8)
     await asyncio.to_thread(stack.parts["kafka-1"].start)
@@ -98,7 +98,7 @@ async def test_without_triton_rules_may_label(bench, site, stack, go: str) -> No
 
 async def test_a_stop_does_not_wait_for_a_part_that_is_stuck(bench, site, stack) -> None:
     worker = bench.worker("--labeler", "triton", "--grace-seconds", "8")
-    await bench.until(lambda: worker.has_partitions())
+    await bench.until(worker.has_partitions)
     triton = stack.parts["triton"]
     await asyncio.to_thread(triton.pause)
     try:
@@ -115,7 +115,7 @@ async def test_a_stop_does_not_wait_for_a_part_that_is_stuck(bench, site, stack)
 
 async def test_partitions_change_hands_while_triton_is_stuck(bench, site, stack) -> None:
     first = bench.worker("--labeler", "triton")
-    await bench.until(lambda: first.has_partitions())
+    await bench.until(first.has_partitions)
     triton = stack.parts["triton"]
     await asyncio.to_thread(triton.pause)
     try:
