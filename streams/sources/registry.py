@@ -20,7 +20,7 @@ from streams.sources.schema_registry import SchemaRegistry
 from streams.sources.scrapy_cluster import ScrapyCluster
 from streams.sources.source import Source
 from streams.sources.warc import Warc
-from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
+from streams.sources.warc_pointer import WarcPointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,6 @@ def open_source(name: str, settings: SourceSettings) -> Source:
     """
     if name not in SOURCES:
         raise ConfigurationError(f"there is no source {name!r}; choose one of {', '.join(SOURCES)}")
-    if name == WarcPointer.name and settings.warc_directory is None:
-        raise ConfigurationError(NO_DIRECTORY)
     registry = SchemaRegistry(settings.schema_registry) if settings.schema_registry else None
     if name == "auto":
         return Framed(Auto([make(settings) for make in _FORMATS.values()]), registry)

@@ -6,12 +6,23 @@ from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
 from streams.kafka import Topic, create_command, describe_topics, missing_topics
 from streams.settings import WhenTritonIsAway
+from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from streams.worker.labelling import PROBE
 from streams.worker.settings import WorkerSettings
 
 _log = logging.getLogger(__name__)
 _PARTITIONS = 8
 """Suggested for a topic of which nothing is known."""
+
+
+def check_source(settings: WorkerSettings) -> None:
+    """See whether the source can read what its messages point to.
+
+    Raises:
+        ConfigurationError: it cannot.
+    """
+    if settings.source == WarcPointer.name and settings.source_settings.warc_directory is None:
+        raise ConfigurationError(NO_DIRECTORY)
 
 
 async def check_topics(settings: WorkerSettings) -> int:

@@ -25,7 +25,7 @@ from streams.worker.monitoring import monitoring
 from streams.worker.observation import Observer
 from streams.worker.parts import Parts, name_parts, open_labeler, open_labelling
 from streams.worker.pool import PreparationPool
-from streams.worker.preflight import check_labeler, check_topics
+from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.progress import Progress
 from streams.worker.settings import WorkerSettings
 from streams.worker.shutdown import Shutdown
@@ -53,6 +53,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
     async with AsyncExitStack() as resources:
+        check_source(settings)
         partitions = await check_topics(settings)
         parts = name_parts(settings)
         metrics = Metrics(CollectorRegistry(), parts)

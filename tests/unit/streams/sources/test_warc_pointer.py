@@ -12,7 +12,6 @@ from warcio.warcwriter import WARCWriter
 from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.registry import SourceSettings, open_source
 from streams.sources.warc_pointer import WarcPointer
 
 URL = "http://example.org/a"
@@ -225,8 +224,3 @@ def test_whatever_the_value_it_has_one_outcome(data, tmp_path_factory):
     at = data.draw(st.integers(0, len(value)))
     mutated = value[:at] + data.draw(st.binary(max_size=6)) + value[at + data.draw(st.integers(0, 6)) :]
     assert len(WarcPointer(1000, tmp_path_factory.getbasetemp()).decode(Message(None, mutated))) == 1
-
-
-def test_a_worker_on_pointers_needs_to_be_told_where_the_files_are() -> None:
-    with pytest.raises(ConfigurationError, match="--warc-directory"):
-        open_source("warc-pointer", SourceSettings())

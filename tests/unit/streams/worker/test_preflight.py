@@ -1,6 +1,7 @@
 """What a worker says when something is missing."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +11,21 @@ from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, Labels
 from streams.kafka import Topic
 from streams.settings import KafkaSettings, WhenTritonIsAway
-from streams.worker.preflight import check_labeler, check_topics
+from streams.sources.registry import SourceSettings
+from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.settings import WorkerSettings
 
 SETTINGS = WorkerSettings()
 INPUT, OUTPUT, DEAD = (Topic(name, 12, 3) for name in ("raw-pages", "cleaned-documents", "dead-letters"))
+
+
+def test_pointers_need_the_directory_that_they_point_into(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="--warc-directory"):
+        check_source(WorkerSettings(source="warc-pointer"))
+    check_source(
+        WorkerSettings(source="warc-pointer", source_settings=SourceSettings(warc_directory=tmp_path))
+    )
+    check_source(WorkerSettings(source="auto"))
 
 
 @pytest.fixture
