@@ -28,8 +28,10 @@ from aiokafka.errors import (
 )
 
 from schemas.errors import ConfigurationError, UnavailableError
-from streams.settings import KIB, KafkaSettings, TopicSettings
+from streams.settings import KIB, MIB, KafkaSettings, TopicSettings
 
+LARGEST_REQUEST = 96 * MIB
+"""What a producer may send at once: below the brokers' own limit (100 MiB), beyond which they hang up."""
 _LIMIT = "max.message.bytes"
 _HEADER_BYTES = 64 * KIB
 """Room for what a dead letter adds to its message."""

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 
-from streams.kafka import client_options, kafka_errors
+from streams.kafka import LARGEST_REQUEST, client_options, kafka_errors
 from streams.settings import MIB, KafkaSettings
 from streams.sources.source import Record
 
 IN_FLIGHT_BYTES = 32 * MIB
 """What may wait for the brokers' acknowledgement, beside the record that is being sent."""
-_LARGEST_REQUEST = 96 * MIB
-"""Below the brokers' own limit of a request (100 MiB), beyond which they hang up instead of answering."""
 _TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 
@@ -68,7 +66,7 @@ async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> Asy
 async def _open_producer(settings: KafkaSettings) -> AsyncIterator[AIOKafkaProducer]:
     """A producer whose records are acknowledged by all replicas in sync."""
     producer = AIOKafkaProducer(
-        **client_options(settings), acks="all", linger_ms=5, max_request_size=_LARGEST_REQUEST
+        **client_options(settings), acks="all", linger_ms=5, max_request_size=LARGEST_REQUEST
     )
     try:
         with kafka_errors(settings):

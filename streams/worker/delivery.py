@@ -10,15 +10,13 @@ from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.dead_letters import PREFIX, dead_letter
-from streams.kafka import client_options
-from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.kafka import LARGEST_REQUEST, client_options
+from streams.settings import KafkaSettings, TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Failure
 from streams.worker.availability import Part
 from streams.worker.backoff import back_off
 
-_LARGEST_REQUEST = 96 * MIB
-"""Below the brokers' own default limit of a request, beyond which they hang up instead of answering."""
 _LARGEST_BATCH = 32 * 1024
 """Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
 _LINGER_MS = 5
@@ -34,7 +32,7 @@ def create_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
         acks="all",
         linger_ms=_LINGER_MS,
         max_batch_size=_LARGEST_BATCH,
-        max_request_size=_LARGEST_REQUEST,
+        max_request_size=LARGEST_REQUEST,
     )
 
 
