@@ -59,6 +59,8 @@ class Skipped:
     reason: SkipReason
     detail: str
     url: str | None = None
+    id: str | None = None
+    """What its own input calls it, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Broken:
     reason: BrokenReason
     detail: str
     url: str | None = None
+    id: str | None = None
+    """What its own input calls it, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)

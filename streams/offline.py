@@ -123,7 +123,7 @@ def _labelled(page: PreparedPage, labels: Labels | Broken) -> CleanedDocument | 
 def _line(page: Input, outcome: CleanedDocument | Skipped | Broken, *, with_blocks: bool) -> bytes:
     document = outcome if isinstance(outcome, CleanedDocument) else None
     fields: dict[str, Any] = {
-        "id": (page.id or page.url) if isinstance(page, RawPage) else None,
+        "id": page.id or page.url,
         "url": page.url,
         "title": document.title if document else "",
         "text": document.text if document else "",

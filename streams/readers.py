@@ -23,6 +23,7 @@ from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped
 from schemas.pages import RawPage
 from streams.settings import KIB
+from streams.sources.encoding import encode_text
 from streams.sources.fields import parse_object
 from streams.sources.page import html_page
 from streams.sources.warc import read_warc
@@ -145,20 +146,23 @@ def _read_line(line: bytes, max_bytes: int) -> Outcome:
         fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
     except PageError as error:
         return Broken(error.reason, str(error))
-    name = fields.get("id")
+    name, address = fields.get("id"), fields.get("url")
     outcome = html_page(
-        url=fields.get("url") or NOWHERE,
+        url=address or NOWHERE,
         body=fields.get("html"),
         content_type="text/html",
         id=None if name is None else str(name),
         source="json",
         max_bytes=max_bytes,
     )
-    return outcome if fields.get("url") else _without_url(outcome)
+    if isinstance(outcome, RawPage):
+        return outcome if address else replace(outcome, url="")
+    return replace(outcome, id=_said(name), url=_said(address))
 
 
-def _without_url(outcome: Outcome) -> Outcome:
-    return replace(outcome, url="") if isinstance(outcome, RawPage) else replace(outcome, url=None)
+def _said(value: object) -> str | None:
+    """What a line says in a field, as UTF-8 can say it: also where the page has something wrong with it."""
+    return encode_text(str(value)).decode() if value not in (None, "") else None
 
 
 def _placed(outcome: Outcome, place: str) -> Outcome:

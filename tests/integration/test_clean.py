@@ -81,6 +81,7 @@ def test_a_bad_line_gives_a_line_with_its_error():
     assert all(each["error"] for each in lines[1:5])
     assert "line 2 " in lines[1]["error"]
     assert len(lines) == 2 + len(bad)
+    assert [each["id"] for each in lines[1:6]] == [None] * 4 + ["a"]
 
 
 def test_lines_are_written_as_they_come():

@@ -84,7 +84,7 @@ async def test_what_cannot_be_read_has_a_line_and_what_never_was_a_page_has_none
     )
     assert [(line["id"], line["url"], line["error"]) for line in lines] == [
         (None, None, "malformed-message: line 1 is not JSON"),
-        (None, "https://example.org/i", "not-html: an image"),
+        ("https://example.org/i", "https://example.org/i", "not-html: an image"),
         ("1", "https://example.org/1", None),
     ]
     assert lines[0]["blocks"] == []

@@ -131,6 +131,29 @@ def test_a_line_without_a_url_is_a_page_all_the_same(tmp_path, line):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
+        ({"id": 7, "url": "http://a/ü", "html": None}, SkipReason.NO_BODY),
+        ({"id": 7, "url": "http://a/ü", "html": "x" * (MAX_BYTES + 1)}, BrokenReason.PAGE_TOO_LARGE),
+        ({"id": 7, "url": "nowhere"}, BrokenReason.MISSING_URL),
+        ({"id": 7, "html": ""}, SkipReason.NO_BODY),
+    ],
+)
+def test_what_cannot_be_cleaned_keeps_the_id_and_url_of_its_line(tmp_path, line, reason):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(lines(line))
+    (outcome,) = read(file)
+    assert (outcome.reason, outcome.id, outcome.url) == (reason, "7", line.get("url"))
+
+
+def test_an_id_that_utf_8_cannot_say_is_replaced(tmp_path):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(b'{"id": "a\\ud800", "url": "http://a/", "html": ""}\n')
+    (outcome,) = read(file)
+    assert outcome.id == "a\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
         (b"nonsense", BrokenReason.MALFORMED_MESSAGE),
         (b"[]", BrokenReason.MALFORMED_MESSAGE),
         (b"\xff", BrokenReason.MALFORMED_MESSAGE),
