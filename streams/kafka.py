@@ -19,6 +19,7 @@ from aiokafka.errors import (
     InvalidPartitionsError,
     InvalidReplicationFactorError,
     InvalidTopicError,
+    KafkaConnectionError,
     KafkaError,
     PolicyViolationError,
     SaslAuthenticationFailed,
@@ -188,8 +189,14 @@ def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
     except _REFUSED as error:
         raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
     except (KafkaError, OSError) as error:
-        cause = str(error) or type(error).__name__
-        raise UnavailableError(f"Kafka at {settings.brokers} does not answer: {cause}") from error
+        raise UnavailableError(f"Kafka at {settings.brokers} does not answer{_cause(error)}") from error
+
+
+def _cause(error: Exception) -> str:
+    """What aiokafka says of an error, unless it is only that no broker could be reached."""
+    if isinstance(error, KafkaConnectionError) and "Unable to bootstrap" in str(error):
+        return "; is it running, and is --brokers right?"
+    return f": {error}" if str(error) else f": {type(error).__name__}"
 
 
 @asynccontextmanager

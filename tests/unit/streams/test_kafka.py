@@ -1,9 +1,10 @@
 import ssl
 
 import pytest
+from aiokafka.errors import KafkaConnectionError
 
-from schemas.errors import ConfigurationError
-from streams.kafka import Topic, client_options, create_command, missing_topics
+from schemas.errors import ConfigurationError, UnavailableError
+from streams.kafka import Topic, client_options, create_command, kafka_errors, missing_topics
 from streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
 
 TOPICS = TopicSettings("in", "out", "dead")
@@ -108,3 +109,20 @@ def test_the_command_that_creates_a_topic():
         "kafka-topics.sh --bootstrap-server a:1 --create --topic out --partitions 6 --replication-factor 3 "
         "--config cleanup.policy=compact --config max.message.bytes=5"
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            KafkaConnectionError("Unable to bootstrap from [('k', 9, 2)]"),
+            "; is it running, and is --brokers right?",
+        ),
+        (KafkaConnectionError("Connection closed"), ": KafkaConnectionError: Connection closed"),
+        (TimeoutError(), ": TimeoutError"),
+    ],
+)
+def test_a_cluster_that_does_not_answer_is_told_with_the_cause_that_helps(error, told):
+    with pytest.raises(UnavailableError) as raised, kafka_errors(KafkaSettings("k:9")):
+        raise error
+    assert str(raised.value) == f"Kafka at k:9 does not answer{told}"
