@@ -12,7 +12,7 @@ from rich.table import Table
 
 from schemas.outcomes import BrokenReason
 from streams.cli.options import kafka_options
-from streams.cli.terminal import plain_console, printable
+from streams.cli.terminal import plain_console, plain_table, printable
 from streams.replaying import FoundLetter, Obstacle, Wanted, find_letters, replay_letters
 from streams.settings import KafkaSettings, TopicSettings
 
@@ -173,7 +173,7 @@ async def _print_table(kafka: KafkaSettings, topic: str, wanted: Wanted, limit: 
 
 
 def _letters_table(letters: deque[FoundLetter]) -> Table:
-    table = Table("failed at", "reason", "URL", "detail", "source", box=None, padding=(0, 2, 0, 0))
+    table = plain_table("failed at", "reason", "URL", "detail", "source")
     for found in letters:
         letter, origin = found.letter, found.letter.origin
         source = f"{origin.topic}/{origin.partition}/{origin.offset}"

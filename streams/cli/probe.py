@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from streams.cli.options import kafka_options, source_options
-from streams.cli.terminal import plain_console, printable
+from streams.cli.terminal import plain_console, plain_table, printable
 from streams.kafka import create_command
 from streams.probing import Probe, probe
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
@@ -145,8 +145,7 @@ def _show(found: Probe, creating: list[str], worker: str) -> None:
 
 
 def _messages_table(found: Probe) -> Table:
-    columns = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
-    table = Table(*columns, box=None, padding=(0, 2, 0, 0))
+    table = plain_table("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
     for message in found.messages:
         for finding in message.findings:
             blocks = "" if finding.blocks is None else str(finding.blocks)

@@ -1,11 +1,24 @@
 """Showing what strangers wrote, URLs and error texts, on a terminal."""
 
 from rich.console import Console
+from rich.table import Column, Table
+
+_UNBOUNDED = 1_000_000
+"""Columns of an output that is no terminal: programs read it, so nothing is cut or wrapped."""
 
 
 def plain_console(*, stderr: bool = False) -> Console:
     """A console that takes nothing in a text for a command to it."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not stderr and not console.is_terminal:
+        console.width = _UNBOUNDED
+    return console
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines, whose cells fold where a terminal is too narrow for them."""
+    folding = (Column(name, overflow="fold") for name in columns)
+    return Table(*folding, box=None, padding=(0, 2, 0, 0))
 
 
 def printable(text: str) -> str:
