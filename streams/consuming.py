@@ -5,9 +5,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from schemas.errors import ConfigurationError
 from schemas.pages import Message
-from streams.kafka import Topic, client_options, describe_topics, kafka_errors
+from streams.kafka import Topic, client_options, describe_topic, kafka_errors
 from streams.settings import MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
@@ -24,9 +23,7 @@ async def read(
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
     """
-    found = (await describe_topics(settings, [topic])).get(topic)
-    if found is None:
-        raise ConfigurationError(f"topic {topic} does not exist on {settings.brokers}")
+    found = await describe_topic(settings, topic)
     consumer = AIOKafkaConsumer(
         **client_options(settings),
         enable_auto_commit=False,

@@ -33,6 +33,8 @@ from streams.settings import KIB, MIB, KafkaSettings, TopicSettings
 
 LARGEST_REQUEST = 96 * MIB
 """What a producer may send at once: below the brokers' own limit (100 MiB), beyond which they hang up."""
+SUGGESTED_PARTITIONS = 8
+"""For a topic of which nothing is known."""
 _LIMIT = "max.message.bytes"
 _HEADER_BYTES = 64 * KIB
 """Room for what a dead letter adds to its message."""
@@ -110,6 +112,21 @@ async def describe_topics(settings: KafkaSettings, names: Sequence[str]) -> dict
         found = {topic["topic"]: topic for topic in await admin.describe_topics() if topic["topic"] in names}
         entries = await _describe_settings(admin, list(found))
     return {name: _topic(name, topic["partitions"], entries.get(name, ())) for name, topic in found.items()}
+
+
+async def describe_topic(settings: KafkaSettings, name: str) -> Topic:
+    """A topic that must exist.
+
+    Raises:
+        ConfigurationError: it does not; the message has the command that creates it.
+    """
+    found = await describe_topics(settings, [name])
+    if name not in found:
+        creating = create_command(settings, Topic(name, SUGGESTED_PARTITIONS, 1))
+        raise ConfigurationError(
+            f"topic {name} does not exist on {settings.brokers}; to create it: {creating}"
+        )
+    return found[name]
 
 
 async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tuple[str, ...]:

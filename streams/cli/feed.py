@@ -10,18 +10,15 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from streams.cli.options import kafka_options
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console, printable
 from streams.feeding import FeedCounts, Report, feed
-from streams.kafka import Topic, create_command, describe_topics
+from streams.kafka import describe_topic
 from streams.readers import read_pages
 from streams.settings import MIB, KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
-
-_PARTITIONS = 8
 
 
 @click.command(
@@ -103,11 +100,7 @@ def command(
     console = plain_console(stderr=True)
 
     async def run(report: Report) -> FeedCounts:
-        if topic not in await describe_topics(kafka, [topic]):
-            example = create_command(kafka, Topic(topic, _PARTITIONS, 1))
-            raise ConfigurationError(
-                f"topic {topic} does not exist on {kafka.brokers}; to create it: {example}"
-            )
+        await describe_topic(kafka, topic)
         return await feed(pages, kafka, topic, source, pages_per_second=rate, report=report)
 
     with abandoned_on_errors(), _progress(console) as report:

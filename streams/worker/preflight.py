@@ -4,15 +4,13 @@ import logging
 
 from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
-from streams.kafka import Topic, create_command, describe_topics, missing_topics
+from streams.kafka import SUGGESTED_PARTITIONS, Topic, create_command, describe_topics, missing_topics
 from streams.settings import WhenTritonIsAway
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from streams.worker.labelling import PROBE
 from streams.worker.settings import WorkerSettings
 
 _log = logging.getLogger(__name__)
-_PARTITIONS = 8
-"""Suggested for a topic of which nothing is known."""
 
 
 def check_source(settings: WorkerSettings) -> None:
@@ -35,7 +33,7 @@ async def check_topics(settings: WorkerSettings) -> int:
     topics = settings.topics
     existing = await describe_topics(settings.kafka, [topics.input, topics.output, topics.dead_letters])
     if topics.input not in existing:
-        missing = [Topic(topics.input, _PARTITIONS, 1)]
+        missing = [Topic(topics.input, SUGGESTED_PARTITIONS, 1)]
     else:
         missing = missing_topics(topics, existing)
     if missing:

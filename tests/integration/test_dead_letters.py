@@ -3,8 +3,10 @@
 import asyncio
 import json
 
+import pytest
 from click.testing import CliRunner
 
+from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.cli import cli
@@ -154,3 +156,11 @@ async def test_lists_letters_with_counts_of_their_reasons(kafka, topics):
         "bytes": 2,
         "replays": 0,
     }
+
+
+@pytest.mark.parametrize("command", ["list", "replay"])
+async def test_a_missing_topic_is_an_error_that_says_how_to_create_it(kafka, fresh, command):
+    with pytest.raises(
+        ConfigurationError, match=f"topic {fresh} does not exist .* --create --topic {fresh} "
+    ):
+        await run(kafka, command, "--topic", fresh)

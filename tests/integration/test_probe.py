@@ -155,7 +155,9 @@ async def test_an_empty_topic_has_a_worker_too(kafka, topics):
 
 
 async def test_a_missing_topic_is_an_error_and_stays_missing(kafka, fresh):
-    with pytest.raises(ConfigurationError, match=f"topic {fresh} does not exist"):
+    with pytest.raises(
+        ConfigurationError, match=f"topic {fresh} does not exist .* --create --topic {fresh} "
+    ):
         await run(kafka, fresh)
     assert await describe_topics(kafka, [fresh]) == {}
 
