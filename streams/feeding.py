@@ -29,8 +29,8 @@ class FeedCounts:
     """Pages that could not be read or sent."""
 
 
-Report = Callable[[FeedCounts, Broken | None], None]
-"""Told after each page: the counts, and what was wrong with the page where something was."""
+Report = Callable[[FeedCounts, Skipped | Broken | None], None]
+"""Told after each page: the counts, and why the page was not sent where it was not."""
 
 
 async def feed(
@@ -61,6 +61,7 @@ async def feed(
                     yield Outgoing(topic, source.encode(outcome))
                 case Skipped():
                     counts.skipped[outcome.reason] += 1
+                    report(counts, outcome)
                 case Broken():
                     _note(counts, outcome, report)
 

@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 from urllib.parse import quote
 
 from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.encoding import encode_text
@@ -119,7 +119,16 @@ def _read_stream(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Itera
 def _read_html(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Outcome:
     media_type, _ = _types.guess_type(name)
     body = stream.read(max_bytes + 1)
-    return html_page(url=url, body=body, content_type=media_type, source="html", max_bytes=max_bytes)
+    outcome = html_page(url=url, body=body, content_type=media_type, source="html", max_bytes=max_bytes)
+    if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
+        return replace(outcome, detail=f"{_size(stream)}more than the limit of {max_bytes:,} bytes")
+    return outcome
+
+
+def _size(stream: BinaryIO) -> str:
+    """The beginning of a sentence about a file's size; nothing where it is compressed."""
+    is_plain = isinstance(stream, io.BufferedReader)
+    return f"{os.fstat(stream.fileno()).st_size:,} bytes, " if is_plain else ""
 
 
 def _read_lines(stream: BinaryIO, max_bytes: int, name: str) -> Iterator[Outcome]:
@@ -157,7 +166,14 @@ def _read_line(line: bytes, max_bytes: int) -> Outcome:
     )
     if isinstance(outcome, RawPage):
         return outcome if address else replace(outcome, url="")
-    return replace(outcome, id=_said(name), url=_said(address))
+    return replace(_claimed(outcome), id=_said(name), url=_said(address))
+
+
+def _claimed(outcome: Skipped | Broken) -> Skipped | Broken:
+    """The outcome of what its writer calls a page: an address of something else is its fault."""
+    if isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE:
+        return Broken(BrokenReason.MISSING_URL, outcome.detail)
+    return outcome
 
 
 def _said(value: object) -> str | None:
@@ -166,5 +182,5 @@ def _said(value: object) -> str | None:
 
 
 def _placed(outcome: Outcome, place: str) -> Outcome:
-    """What is broken says where it stands."""
-    return replace(outcome, detail=f"{place}: {outcome.detail}") if isinstance(outcome, Broken) else outcome
+    """What is no page, or broken, says where it stands."""
+    return outcome if isinstance(outcome, RawPage) else replace(outcome, detail=f"{place}: {outcome.detail}")

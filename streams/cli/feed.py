@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from schemas.outcomes import Broken
+from schemas.outcomes import Broken, Skipped, SkipReason
 from streams.cli.options import kafka_options
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console, printable
@@ -19,6 +19,11 @@ from streams.kafka import describe_topic
 from streams.readers import read_pages
 from streams.settings import MIB, KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
+
+_NAMED = 20
+"""Of what is not sent for the same reason, so many are named; all are counted."""
+_SHOWN = 200
+"""Characters of a URL that are shown."""
 
 
 @click.command(
@@ -92,7 +97,8 @@ def command(
     per line), WARC files (.warc), each plain or compressed; `-` is JSON lines on standard input. Memory stays
     the same however much there is, and where Kafka is slow, reading waits.
 
-    Ends with status 1 if a page could not be read or sent; each is named, with the reason.
+    Ends with status 1 if a page could not be read or sent. Of what is not sent, the first 20 for each reason
+    are named.
     """
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
     source = open_source(crawler, settings)
@@ -111,7 +117,7 @@ def command(
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Report]:
-    """A bar that moves while pages are sent, above it a line for each page that is not."""
+    """A bar that moves while pages are sent, above it a line for each of the first that are not."""
     columns = (
         TextColumn("feeding"),
         BarColumn(),
@@ -122,15 +128,26 @@ def _progress(console: Console) -> Iterator[Report]:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("feeding", total=None, speed="")
 
-        def report(counts: FeedCounts, broken: Broken | None) -> None:
+        def report(counts: FeedCounts, unsent: Skipped | Broken | None) -> None:
             elapsed = progress.tasks[0].elapsed or 1e-9
             speed = f"{counts.sent / elapsed:,.0f} pages/s, {decimal(int(counts.bytes / elapsed))}/s"
             progress.update(task, completed=counts.sent, speed=speed)
-            if broken is not None:
-                place = f"{broken.url}: " if broken.url else ""
-                console.print(printable(f"not sent: {place}{broken.reason}: {broken.detail}"), soft_wrap=True)
+            if unsent is not None and _is_named(unsent, counts):
+                console.print(_unsent(unsent), soft_wrap=True)
 
         yield report
+
+
+def _is_named(unsent: Skipped | Broken, counts: FeedCounts) -> bool:
+    if isinstance(unsent, Broken):
+        return counts.failed[unsent.reason] <= _NAMED
+    return unsent.reason is not SkipReason.NOT_A_PAGE and counts.skipped[unsent.reason] <= _NAMED
+
+
+def _unsent(unsent: Skipped | Broken) -> str:
+    what = "not sent" if isinstance(unsent, Broken) else "passed over"
+    place = f"{unsent.url[:_SHOWN]}: " if unsent.url else ""
+    return printable(f"{what}: {place}{unsent.reason}: {unsent.detail}")
 
 
 def _summary(counts: FeedCounts, topic: str) -> str:

@@ -101,10 +101,21 @@ async def test_names_what_it_cannot_send_and_sends_the_rest(kafka, fresh):
     assert "1 not sent: page-too-large\n" in output
     assert "not sent: http://x.test/large: page-too-large: " in errors
     assert "line 2" in errors
+    assert "passed over: http://x.test/image: no-body: " in errors
     assert [message.key for message in await messages(kafka, fresh)] == [
         b"http://x.test/1",
         b"http://x.test/2",
     ]
+
+
+async def test_names_no_more_than_the_first_of_each_reason(kafka, topics):
+    empty = [jsonl({"url": f"http://x.test/{number}", "html": None}) for number in range(25)]
+    status, output, errors = await run(
+        kafka, "--topic", topics.input, "-", stdin=b"".join([*empty, b"no JSON\n" * 25])
+    )
+    assert status == 1
+    assert "25 passed over: no-body\n25 not sent: malformed-message\n" in output
+    assert (errors.count("passed over: "), errors.count("not sent: ")) == (20, 20)
 
 
 async def test_a_missing_topic_is_an_error_that_says_how_to_create_it(kafka, fresh, tmp_path):
