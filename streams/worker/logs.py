@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime
 
 import orjson
+from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 _PLAIN = "%(asctime)s %(levelname)-8s %(message)s"
 _OWN = ("streams", "inference")
@@ -45,11 +46,22 @@ class Repetitions(logging.Filter):
         return fresh
 
 
+def calm_coordination(record: logging.LogRecord) -> bool:
+    """Lowers to a warning that no broker coordinates the group: on a new cluster none does at first."""
+    match record:
+        case logging.LogRecord(
+            name="aiokafka.consumer.group_coordinator", args=(GroupCoordinatorNotAvailableError(),)
+        ):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+    return True
+
+
 def configure_logs(level: str, *, as_json: bool) -> None:
     """Log to standard error: dehusk from the level on, its libraries from warnings on."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(_PLAIN))
     handler.addFilter(Repetitions())
+    handler.addFilter(calm_coordination)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     for package in _OWN:
         logging.getLogger(package).setLevel(level.upper())

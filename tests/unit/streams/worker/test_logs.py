@@ -4,8 +4,9 @@ import logging
 
 import orjson
 import pytest
+from aiokafka.errors import GroupCoordinatorNotAvailableError, GroupLoadInProgressError, KafkaError
 
-from streams.worker.logs import JsonFormatter, Repetitions
+from streams.worker.logs import JsonFormatter, Repetitions, calm_coordination
 
 
 def record(logger: str, text: str, *values: object) -> logging.LogRecord:
@@ -38,3 +39,17 @@ def test_libraries_are_heard_once_in_a_while(monkeypatch: pytest.MonkeyPatch) ->
 def test_dehusk_is_heard_always() -> None:
     repetitions = Repetitions()
     assert all(repetitions.filter(record("streams.worker.progress", "%s", n)) for n in range(3))
+
+
+@pytest.mark.parametrize(
+    ("logger", "error", "level"),
+    [
+        ("aiokafka.consumer.group_coordinator", GroupCoordinatorNotAvailableError(), "WARNING"),
+        ("aiokafka.consumer.group_coordinator", GroupLoadInProgressError(), "ERROR"),
+        ("aiokafka.producer.sender", GroupCoordinatorNotAvailableError(), "ERROR"),
+    ],
+)
+def test_a_group_without_a_coordinator_yet_is_no_error(logger: str, error: KafkaError, level: str) -> None:
+    said = record(logger, "Group Coordinator Request failed: %s", error)
+    assert calm_coordination(said)
+    assert said.levelname == level
