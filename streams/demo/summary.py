@@ -11,10 +11,12 @@ from rich.table import Table
 
 from streams.demo.outcome import Block
 
-_ROWS = 30
+_FIRST_ROWS = 20
 """Of the example."""
 _ROWS_BEFORE = 8
 """Of these, how many come before its first content."""
+_LAST_ROWS = 10
+"""Of the example: where its footer is."""
 _CHARACTERS = 200
 
 
@@ -98,18 +100,27 @@ def show(summary: Summary, console: Console) -> None:
 
 
 def _example(summary: Summary) -> Table:
-    """One page block by block, from a little before its content: what a reader sees, and what was kept."""
+    """One page block by block, its content's start and its end: what a reader sees, and what was kept."""
     table = Table(title=f"One page before and after: {summary.example_url}", expand=True)
     table.add_column("before", ratio=1, no_wrap=True)
     table.add_column("after", ratio=1, no_wrap=True)
     kept = (row for row, block in enumerate(summary.example) if block.content)
     start = max(0, next(kept, 0) - _ROWS_BEFORE)
-    shown = summary.example[start : start + _ROWS]
-    for block in shown:
+    end = start + _FIRST_ROWS
+    first, rest = summary.example[start:end], summary.example[end:]
+    last = rest[-_LAST_ROWS:]
+    _add_blocks(table, first)
+    if len(rest) > len(last):
+        table.add_row(f"… {len(rest) - len(last)} blocks …", "", style="dim")
+    _add_blocks(table, last)
+    table.caption = f"{len(first) + len(last)} of the page's {len(summary.example)} blocks"
+    return table
+
+
+def _add_blocks(table: Table, blocks: Sequence[Block]) -> None:
+    for block in blocks:
         text = escape(block.text[:_CHARACTERS])
         table.add_row(text, text if block.content else "", style="" if block.content else "dim")
-    table.caption = f"{len(shown)} of the page's {len(summary.example)} blocks"
-    return table
 
 
 def _figures(summary: Summary) -> Table:

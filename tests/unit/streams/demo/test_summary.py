@@ -69,14 +69,26 @@ def test_the_example_shows_text_as_it_is_beside_what_was_kept_of_it() -> None:
     assert rows[1].count("[red]a sentence[/red]") == 2
 
 
-def test_the_example_starts_a_little_before_the_content_and_is_cut() -> None:
+def test_the_example_shows_where_the_content_begins_and_how_the_page_ends() -> None:
     blocks = [Block(f"before {number}.", content=False) for number in range(100)]
     blocks += [Block(f"content {number}.", content=True) for number in range(100)]
+    blocks += [Block("a footer", content=False)]
     text = printed(replace(SUMMARY, example=blocks))
     assert "before 91." not in text
     assert "before 92." in text
     assert "content 0." in text
-    assert "30 of the page's 200 blocks" in text
+    assert [number for number in range(100) if f"content {number}." in text] == [*range(12), *range(91, 100)]
+    assert "… 79 blocks …" in text
+    assert "a footer" in text
+    assert "30 of the page's 201 blocks" in text
+
+
+def test_a_short_example_is_shown_whole() -> None:
+    blocks = [Block(f"block {number}.", content=True) for number in range(25)]
+    text = printed(replace(SUMMARY, example=blocks))
+    assert [text.count(f" block {number}.") for number in range(25)] == [2] * 25
+    assert "…" not in text
+    assert "25 of the page's 25 blocks" in text
 
 
 def test_a_crawl_without_documents_is_summed_up_too() -> None:
