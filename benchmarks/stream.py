@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.request import urlopen
 from uuid import uuid4
 
@@ -22,6 +21,7 @@ from schemas.errors import UnavailableError
 from streams.demo.programs import Worker
 from streams.kafka import Topic, client_options, create_topics, ensure_topics
 from streams.local.addresses import free_ports
+from streams.local.folder import temporary_folder
 from streams.local.process import Part
 from streams.local.stack import LocalStack
 from streams.settings import MIB, KafkaSettings, TopicSettings
@@ -67,11 +67,8 @@ class Emptied:
 
 def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int) -> list[Emptied]:
     """A worker with each labeler on the same pages, `rounds` times over under different URLs."""
-    with (
-        TemporaryDirectory(prefix="dehusk-bench-") as directory,
-        LocalStack(Path(directory)) as stack,
-    ):
-        return [_measure(stack, pages, labeler, rounds, Path(directory)) for labeler in labelers]
+    with temporary_folder() as folder, LocalStack(folder) as stack:
+        return [_measure(stack, pages, labeler, rounds, folder) for labeler in labelers]
 
 
 def _measure(

@@ -62,7 +62,7 @@ def command(
         if site.instead:
             display.milestone(site.instead)
         display.milestone(f"the site to crawl: {site.name}, {site.directory}")
-        folder = directory or Path(mkdtemp(prefix="dehusk-"))
+        folder = directory or Path(mkdtemp(prefix="dehusk-demo-"))
         summary = run_demo(DemoSettings(site, pages, labeler, folder.resolve()), display)
     if as_json:
         click.echo(summary.to_json())

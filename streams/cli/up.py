@@ -3,9 +3,8 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 from rich.console import Console
@@ -16,6 +15,7 @@ from inference.repository import DEFAULT_REPOSITORY
 from streams.cli.interrupts import interrupted_by_signals
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses
+from streams.local.folder import temporary_folder
 from streams.local.stack import PARTS, LocalStack, Report, default_cache
 from streams.settings import KafkaSettings, TopicSettings
 
@@ -60,7 +60,8 @@ def command(
     """
     console = Console(stderr=as_json, highlight=False)
     parts = tuple(part for part in PARTS if not (without_triton and part == "triton"))
-    with interrupted_by_signals(), _directory(keep) as directory, ExitStack() as running:
+    folder = nullcontext(keep) if keep else temporary_folder()
+    with interrupted_by_signals(), folder as directory, ExitStack() as running:
         with _progress(console) as report:
             stack = LocalStack(
                 directory,
@@ -77,15 +78,6 @@ def command(
         with suppress(KeyboardInterrupt):
             _watch(stack)
         console.print("Stopping …")
-
-
-@contextmanager
-def _directory(keep: Path | None) -> Iterator[Path]:
-    if keep is not None:
-        yield keep
-        return
-    with TemporaryDirectory(prefix="dehusk-") as directory:
-        yield Path(directory)
 
 
 @contextmanager

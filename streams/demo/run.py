@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from schemas.errors import UnavailableError
 from streams.demo.display import Display
@@ -18,6 +17,7 @@ from streams.demo.sites import Site
 from streams.demo.summary import Summary
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses, free_ports
+from streams.local.folder import temporary_folder
 from streams.local.process import Part, Program
 from streams.local.stack import PARTS, LocalStack
 from streams.settings import KafkaSettings, TopicSettings
@@ -62,9 +62,9 @@ def run_demo(settings: DemoSettings, display: Display) -> Summary:
     settings.directory.mkdir(parents=True, exist_ok=True)
     parts = [part for part in PARTS if part != "triton" or settings.labeler == "triton"]
     with (
-        TemporaryDirectory(prefix="dehusk-demo-") as data,
+        temporary_folder() as folder,
         serve(settings.site.directory) as url,
-        LocalStack(Path(data), parts=parts, report=display.part) as stack,
+        LocalStack(folder, parts=parts, report=display.part) as stack,
     ):
         kafka = KafkaSettings(stack.addresses.kafka)
         asyncio.run(_create_topics(kafka))

@@ -8,7 +8,6 @@ The stack is synchronous and needs no event loop; in a coroutine, `await asyncio
 the loop run meanwhile. Its processes end with the process that made it, however that ends.
 """
 
-import fcntl
 import os
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -20,6 +19,7 @@ from typing import Literal, Self
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.errors import ConfigurationError, UnavailableError
 from streams.local.addresses import LOOPBACK, Addresses, free_ports
+from streams.local.folder import locked
 from streams.local.jars import kafka_jars
 from streams.local.java import find_java
 from streams.local.kafka import KafkaNode, kafka_nodes
@@ -129,9 +129,8 @@ class LocalStack:
 
     def _lock(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
-        lock = self._resources.enter_context((self._directory / "lock").open("w"))
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._resources.enter_context(locked(self._directory))
         except BlockingIOError as error:
             raise ConfigurationError(f"{self._directory} is in use by another local stack") from error
 

@@ -17,6 +17,7 @@ from aiokafka.errors import UnknownTopicOrPartitionError
 
 from inference.repository import DEFAULT_REPOSITORY
 from streams.kafka import Topic, create_topics, describe_topics
+from streams.local.folder import temporary_folder
 from streams.local.stack import LocalStack
 from streams.settings import MIB, KafkaSettings, TopicSettings
 
@@ -145,12 +146,15 @@ def test_up_kills_when_it_is_interrupted_twice() -> None:
         assert not Path(addresses["directory"]).exists()
 
 
-def test_up_leaves_no_process_when_it_is_killed(tmp_path: Path) -> None:
-    with up("--keep", str(tmp_path)) as (process, _):
+def test_up_leaves_no_process_when_it_is_killed_and_its_folder_only_to_the_next_stack() -> None:
+    with up() as (process, addresses):
         below = processes_below(process)
         assert {"java", "redis-server", "tritonserver"} <= set(below)
         process.kill()
         assert have_ended(below)
+    assert Path(addresses["directory"]).exists()
+    with temporary_folder():
+        assert not Path(addresses["directory"]).exists()
 
 
 def test_up_leaves_no_process_when_it_is_interrupted_at_its_start(tmp_path: Path) -> None:
