@@ -66,7 +66,6 @@ class TritonServer:
         return {
             "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)]),
             "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries)),
-            "ORT_DISABLE_TELEMETRY": "1",
         }
 
     def is_ready(self) -> bool:

@@ -20,6 +20,8 @@ _UNDECLARED_TYPES = {
     "application/unknown",
 }
 """Content types that say nothing: the body is looked at (the MIME Sniffing standard, section 7)."""
+_PAGE_TYPES = _HTML_TYPES | _UNDECLARED_TYPES
+"""Content types that a page may have, beside those of XML."""
 _MARKUP = re.compile(
     rb"<(?:!--|(?:!doctype\s+html|html|head|body|title|meta|link|script|style|div|span|p|a|b|i|br|h[1-6]|table|tr|td|"
     rb"ul|ol|li|img|font|center|article|section|main|header|nav|footer|iframe|form|noscript|base|svg)[\s/>])",
@@ -146,7 +148,7 @@ def _no_page(url: str, status: int | None, content_type: str, body: object) -> S
     if status is not None and not 200 <= status < 300:
         return Skipped(SkipReason.ERROR_STATUS, f"status {status}", url)
     media_type = _media_type(content_type)
-    if media_type not in _HTML_TYPES | _UNDECLARED_TYPES and not media_type.endswith("xml"):
+    if media_type not in _PAGE_TYPES and not media_type.endswith("xml"):
         return Skipped(SkipReason.NOT_HTML, f"content type {_shown(media_type)}", url)
     if not isinstance(body, bytes | str) or not body:
         return Skipped(SkipReason.NO_BODY, "the message holds no content", url)
