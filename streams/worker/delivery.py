@@ -43,6 +43,8 @@ class Delivery:
         self._producer = producer
         self._topics = topics
         self._kafka = kafka
+        self.fails = False
+        """Whether the brokers did not take what is being delivered, so that it is tried again."""
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         """Return once the brokers hold everything; what they refuse for its size becomes a dead letter."""
@@ -72,13 +74,16 @@ class Delivery:
         """Whether the brokers took each record or refused it for its size; anything else is tried again."""
         taken: list[bool | None] = [None] * len(records)
         trial = 0
-        while pending := [index for index, answer in enumerate(taken) if answer is None]:
-            sent = [await self._enqueue(topic, records[index]) for index in pending]
-            for index, answer in zip(pending, sent, strict=True):
-                taken[index] = await self._acknowledged(answer)
-            if None in taken:
-                await back_off(trial)
-                trial += 1
+        try:
+            while pending := [index for index, answer in enumerate(taken) if answer is None]:
+                sent = [await self._enqueue(topic, records[index]) for index in pending]
+                for index, answer in zip(pending, sent, strict=True):
+                    taken[index] = await self._acknowledged(answer)
+                if None in taken:
+                    await back_off(trial)
+                    trial += 1
+        finally:
+            self.fails = False
         return [answer is True for answer in taken]
 
     async def _enqueue(self, topic: str, record: Record) -> Awaitable[object]:
@@ -99,6 +104,7 @@ class Delivery:
         except MessageSizeTooLargeError:
             return False
         except KafkaError as error:
+            self.fails = True
             self._kafka.missed(error)
             return None
         self._kafka.answered()

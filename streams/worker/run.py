@@ -17,6 +17,7 @@ from streams.sources.source import Source
 from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
 from streams.worker.assembly import Assembler
 from streams.worker.batch import BatchCleaner
+from streams.worker.brokers import Brokers
 from streams.worker.delivery import Delivery, create_producer
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
@@ -28,7 +29,7 @@ from streams.worker.pool import PreparationPool
 from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.progress import Progress
 from streams.worker.settings import WorkerSettings
-from streams.worker.shutdown import Shutdown
+from streams.worker.shutdown import Shutdown, stop_with_kafka
 from streams.worker.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         metrics = Metrics(CollectorRegistry(), parts)
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
         pool = await resources.enter_async_context(open_pool(open_one, settings.processes, settings.page))
-        flow = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
+        flow, brokers = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
         app = _app(settings, partitions, flow)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
@@ -71,6 +72,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         )
         loops = (
             flow.run(),
+            brokers.watch(),
             commit_acknowledged(app),
             watchdog.run(),
             progress.log_every(_PROGRESS_SECONDS),
@@ -78,15 +80,15 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         async with _working(app, loops):
             await shutdown.requested()
             flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
-            await app.stop()
+            await stop_with_kafka(app.stop, brokers.answer)
         _log.info("stopped; %s", progress.report())
 
 
 @asynccontextmanager
 async def _flow(
     settings: WorkerSettings, parts: Parts, pool: PreparationPool, metrics: Metrics
-) -> AsyncIterator[Flow]:
-    """The flow through labeler, store and producer, once the labeler has answered."""
+) -> AsyncIterator[tuple[Flow, Brokers]]:
+    """The flow through labeler, store and producer, once the labeler has answered, and its brokers."""
     async with AsyncExitStack() as resources:
         labeler = open_labeler(settings)
         resources.push_async_callback(labeler.close)
@@ -105,7 +107,8 @@ async def _flow(
             metrics,
         )
         delivery = Delivery(producer, settings.topics, parts.kafka)
-        yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics)
+        brokers = Brokers(producer.client, settings.topics.output, parts.kafka, lambda: delivery.fails)
+        yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers
 
 
 def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:

@@ -4,9 +4,11 @@ import asyncio
 import logging
 import signal
 import threading
+from collections.abc import Awaitable, Callable, Coroutine
 
 from streams.worker.exit import STOPPED, end_process
 
+_ASK_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -41,3 +43,18 @@ class Shutdown:
             "stopping after %g s with work unfinished; Kafka will give it out again", self._grace_seconds
         )
         end_process(STOPPED)
+
+
+async def stop_with_kafka(
+    stop: Callable[[], Coroutine[None, None, None]], kafka_answers: Callable[[], Awaitable[bool]]
+) -> None:
+    """Stop what cannot stop without Kafka; while Kafka is away, or once it goes, the process ends instead."""
+    stopping: asyncio.Task[None] | None = None
+    while await kafka_answers():
+        stopping = stopping or asyncio.create_task(stop())
+        await asyncio.wait([stopping], timeout=_ASK_SECONDS)
+        if stopping.done():
+            await stopping
+            return
+    _log.warning("stopping without Kafka, which does not answer; what is not committed will be read again")
+    end_process(STOPPED)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import orjson
@@ -73,16 +74,21 @@ class Worker:
         with urlopen(self.monitoring + "report", timeout=5) as answer:
             return orjson.loads(answer.read())
 
-    def skipped(self) -> dict[str, int]:
-        """How many messages were skipped for which reason."""
+    def metric(self, name: str, label: str) -> dict[str, int]:
+        """The values of a metric by one of its labels."""
         with urlopen(self.monitoring + "metrics", timeout=5) as answer:
             families = text_string_to_metric_families(answer.read().decode())
             samples = [sample for family in families for sample in family.samples]
-        return {
-            sample.labels["reason"]: int(sample.value)
-            for sample in samples
-            if sample.name == "dehusk_skipped_total"
-        }
+        return {sample.labels[label]: int(sample.value) for sample in samples if sample.name == name}
+
+    def is_ready(self) -> bool:
+        """Whether it has partitions and misses no part."""
+        try:
+            with urlopen(self.monitoring + "readyz", timeout=5):
+                return True
+        except HTTPError as error:
+            error.close()
+            return False
 
     def is_alive(self) -> bool:
         return self.process.poll() is None

@@ -25,6 +25,41 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
 
 
 @pytest.mark.parametrize("go", ["stop", "pause"])
+async def test_an_idle_worker_notices_that_kafka_is_gone(bench, stack, go: str) -> None:
+    broker = stack.parts["kafka-1"]
+    worker = bench.worker("--grace-seconds", "600")
+    await bench.until(lambda: worker.has_partitions() and worker.is_ready())
+    await asyncio.to_thread(getattr(broker, go))
+    try:
+        await bench.until(lambda: not worker.is_ready())
+        assert worker.metric("dehusk_part_away", "part")["kafka"] == 1
+    finally:
+        await asyncio.to_thread(broker.resume if go == "pause" else broker.start)
+    await bench.until(worker.is_ready)
+    assert worker.metric("dehusk_part_away", "part")["kafka"] == 0
+
+
+@pytest.mark.parametrize("go", ["stop", "kill", "pause"])
+async def test_a_stop_does_not_wait_for_a_kafka_that_is_gone(bench, site, stack, go: str) -> None:
+    records = site(600)
+    broker = stack.parts["kafka-1"]
+    worker = bench.worker("--grace-seconds", "600")
+    await bench.until(worker.has_partitions)
+    await bench.produce(records)
+    await bench.until(worker.is_busy)
+    await asyncio.to_thread(getattr(broker, go))
+    try:
+        assert await asyncio.to_thread(worker.stop) == 0
+    finally:
+        await asyncio.to_thread(broker.resume if go == "pause" else broker.start)
+    assert worker.says("stopping without Kafka, which does not answer")
+    assert not worker.says("Traceback")
+    bench.worker()
+    await bench.until_done()
+    assert {message.key for message in await bench.documents()} == {record.key for record in records}
+
+
+@pytest.mark.parametrize("go", ["stop", "pause"])
 async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go: str) -> None:
     records = site(300)
     redis = stack.parts["redis"]

@@ -50,7 +50,7 @@ async def test_hostile_pages_end_with_a_reason(bench, site) -> None:
     await bench.until_done()
 
     assert await _fates(bench, PAGES) == {name: expected for name, (_, _, expected) in PAGES.items()}
-    assert worker.skipped() == {"no-body": 1, "not-html": 1}
+    assert worker.metric("dehusk_skipped_total", "reason") == {"no-body": 1, "not-html": 1}
     await _check_neighbours(bench, neighbours)
     assert worker.report()["totals"]["pages"] == len(neighbours) + len(hostile)
     assert worker.stop() == 0
@@ -64,7 +64,7 @@ async def test_a_decoder_that_fails_ends_its_message_alone(bench, site) -> None:
     await bench.until_done()
 
     assert await _fates(bench, DECODERS) == DECODERS
-    assert worker.skipped() == {"not-a-page": 1}
+    assert worker.metric("dehusk_skipped_total", "reason") == {"not-a-page": 1}
     await _check_neighbours(bench, neighbours)
     assert worker.report()["totals"]["pages"] == len(neighbours) + len(hostile)
     assert worker.stop() == 0

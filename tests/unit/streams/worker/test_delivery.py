@@ -68,20 +68,27 @@ async def test_what_may_still_succeed_is_tried_until_it_does(message: Message, e
     part = Part("kafka", "")
     records = [Record(b"1", b"document"), Record(b"2", b"document"), Record(b"3", None)]
     batch = [cleaned(message, *records)]
-    await delivery(producer, part).deliver(batch)
+    trying = delivery(producer, part)
+    await trying.deliver(batch)
     assert {record.key for _, record in producer.taken} == {b"1", b"2", b"3"}
     assert batch[0].failure is None
     assert not part.away
+    assert not trying.fails
 
 
 async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
     part = Part("kafka", "")
     producer = Producer(fails_later=[KafkaTimeoutError() for _ in range(10_000)])
-    delivering = asyncio.create_task(delivery(producer, part).deliver([cleaned(message, Record(b"1", b"d"))]))
+    waiting = delivery(producer, part)
+    delivering = asyncio.create_task(waiting.deliver([cleaned(message, Record(b"1", b"d"))]))
     await asyncio.sleep(0.02)
     assert part.away
+    assert waiting.fails
     assert not delivering.done()
     delivering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await delivering
+    assert not waiting.fails
 
 
 async def test_a_document_that_is_too_large_becomes_a_dead_letter(message: Message) -> None:

@@ -8,10 +8,28 @@ import pytest
 
 STUCK = """
 import asyncio, time
-from streams.worker.shutdown import Shutdown
+from streams.worker.shutdown import Shutdown, stop_with_kafka
+
+async def answers():
+    return True
+
+async def goes():
+    return stops.append("asked") or len(stops) < 2
+
+async def is_away():
+    return False
+
+async def stop():
+    print("the app", flush=True)
+
+async def hang():
+    await stop()
+    await asyncio.sleep(600)
+
+stops = []
 
 async def main():
-    shutdown = Shutdown(grace_seconds=0.5)
+    shutdown = Shutdown(grace_seconds={grace})
     shutdown.listen()
     print("listening", flush=True)
     await shutdown.requested()
@@ -23,9 +41,9 @@ print("stopped", flush=True)
 """
 
 
-def started(stuck: str) -> subprocess.Popen[str]:
+def started(stuck: str, grace: float = 0.5) -> subprocess.Popen[str]:
     program = subprocess.Popen(
-        [sys.executable, "-c", STUCK.format(stuck=stuck)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", STUCK.format(stuck=stuck, grace=grace)], stdout=subprocess.PIPE, text=True
     )
     assert program.stdout is not None
     assert program.stdout.readline() == "listening\n"
@@ -46,6 +64,22 @@ def test_nothing_that_is_stuck_holds_a_worker_beyond_its_grace(stuck: str) -> No
     program.send_signal(signal.SIGTERM)
     output, _ = program.communicate(timeout=30)
     assert (output, program.returncode) == ("stopping\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("stuck", "printed"),
+    [
+        ("await stop_with_kafka(stop, answers)", "stopping\nthe app\nstopped\n"),
+        ("await stop_with_kafka(hang, is_away)", "stopping\n"),
+        ("await stop_with_kafka(hang, goes)", "stopping\nthe app\n"),
+    ],
+    ids=["there", "away", "going"],
+)
+def test_without_kafka_a_worker_does_not_wait_out_its_grace(stuck: str, printed: str) -> None:
+    program = started(stuck, grace=600)
+    program.send_signal(signal.SIGTERM)
+    output, _ = program.communicate(timeout=30)
+    assert (output, program.returncode) == (printed, 0)
 
 
 def test_a_second_signal_stops_at_once() -> None:
