@@ -32,6 +32,7 @@ class _Document(TypedDict):
     """What is read of a document's JSON."""
 
     url: str
+    text: str
     blocks: list[_DocumentBlock]
 
 
@@ -51,6 +52,8 @@ class Cleaned:
     """The documents on the output topic."""
 
     urls: set[bytes] = field(default_factory=set)
+    empty: int = 0
+    """Documents without text."""
     visible: int = 0
     """Characters of all blocks of the pages."""
     kept: int = 0
@@ -61,6 +64,7 @@ class Cleaned:
     def add(self, document: _Document) -> None:
         """Count a document, and keep it if it makes a better example."""
         blocks = [Block(block["text"], block["content"]) for block in document["blocks"]]
+        self.empty += not document["text"]
         self.visible += _length(blocks)
         self.kept += _length([block for block in blocks if block.content])
         if not self.example_url or _distance(blocks) < _distance(self.example):

@@ -136,6 +136,7 @@ async def _summarise(settings: DemoSettings, kafka: KafkaSettings, run: _Run) ->
         labeler=settings.labeler,
         pages=len(run.crawled.urls),
         documents=len(cleaned.urls & run.crawled.urls),
+        empty_documents=cleaned.empty,
         skipped=run.skipped,
         dead_letters=dict(dead.reasons),
         seconds=run.ended - run.crawled.first,

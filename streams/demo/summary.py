@@ -30,6 +30,8 @@ class Summary:
     """Distinct URLs on the input topic."""
     documents: int
     """Distinct keys on the output topic."""
+    empty_documents: int
+    """Those of the documents that have no text: the labeler found no content on their pages."""
     skipped: dict[str, int]
     """By reason, as the worker counted them."""
     dead_letters: dict[str, int]
@@ -75,6 +77,7 @@ class Summary:
                 "labeler": self.labeler,
                 "pages": self.pages,
                 "documents": self.documents,
+                "empty_documents": self.empty_documents,
                 "skipped": self.skipped,
                 "dead_letters": self.dead_letters,
                 "unaccounted": self.unaccounted,
@@ -132,7 +135,7 @@ def _figures(summary: Summary) -> Table:
 
 def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "pages in", f"{summary.pages} from the {summary.site} site"
-    yield "documents", str(summary.documents)
+    yield "documents", f"{summary.documents}, {summary.empty_documents} of them without text"
     yield "skipped", _by_reason(summary.skipped)
     yield "dead letters", _by_reason(summary.dead_letters)
     yield "unaccounted for", str(summary.unaccounted)

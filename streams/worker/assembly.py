@@ -24,6 +24,14 @@ class Failure:
     broken: Broken
 
 
+@dataclass(frozen=True, slots=True)
+class Document(Record):
+    """A cleaned document, written for the output topic."""
+
+    is_empty: bool = False
+    """Whether its text is empty: no content was found on its page."""
+
+
 @dataclass(slots=True)
 class CleanedMessage:
     """What became of the pages of one message; all its broken ones together are one dead letter."""
@@ -40,6 +48,11 @@ class CleanedMessage:
     def documents(self) -> int:
         """How many of the records are documents; the others are tombstones."""
         return sum(record.value is not None for record in self.records)
+
+    @property
+    def empty_documents(self) -> int:
+        """How many of the documents have no text."""
+        return sum(isinstance(record, Document) and record.is_empty for record in self.records)
 
     @property
     def pages(self) -> int:
@@ -103,7 +116,7 @@ class Assembler:
             detail = f"{type(error).__name__}: {error}"
             cleaned.fail("extract", Broken(BrokenReason.INTERNAL_ERROR, detail, page.identity.url))
 
-    def _document(self, message: Message, page: PreparedPage, labels: Labels, answer: Answer) -> Record:
+    def _document(self, message: Message, page: PreparedPage, labels: Labels, answer: Answer) -> Document:
         document = extract(
             page.identity,
             page.segmented,
@@ -118,7 +131,8 @@ class Assembler:
             ("schema-version", SCHEMA_VERSION.encode()),
             *_trace(message),
         )
-        return Record(document.url.encode(), write(document, self.format), headers)
+        value = write(document, self.format)
+        return Document(document.url.encode(), value, headers, is_empty=not document.text)
 
 
 def _trace(message: Message) -> tuple[tuple[str, bytes], ...]:

@@ -21,6 +21,8 @@ class Totals:
     bytes: int
     pages: int
     documents: int
+    empty_documents: int
+    """Those of the documents that have no text."""
     tombstones: int
     skipped: int
     dead_letters: int
@@ -35,6 +37,9 @@ class Metrics:
         self._bytes = Counter("dehusk_bytes", "Bytes of the messages done with.", registry=registry)
         self._pages = Counter("dehusk_pages", "Pages in, whatever became of them.", registry=registry)
         self._documents = Counter("dehusk_documents", "Documents that Kafka acknowledged.", registry=registry)
+        self._empty_documents = Counter(
+            "dehusk_empty_documents", "Those of the documents that have no text.", registry=registry
+        )
         self._tombstones = Counter("dehusk_tombstones", "Tombstones passed on.", registry=registry)
         self._skipped = Counter("dehusk_skipped", "Messages that are no page.", ["reason"], registry=registry)
         self._dead_letters = Counter("dehusk_dead_letters", "Dead letters.", ["reason"], registry=registry)
@@ -67,6 +72,7 @@ class Metrics:
         self._messages.inc()
         self._bytes.inc(len(cleaned.message.value or b""))
         self._documents.inc(cleaned.documents)
+        self._empty_documents.inc(cleaned.empty_documents)
         self._tombstones.inc(len(cleaned.records) - cleaned.documents)
         for skipped in cleaned.skipped:
             self._skipped.labels(skipped.reason.value).inc()
@@ -84,6 +90,7 @@ class Metrics:
             bytes=_total(self._bytes),
             pages=_total(self._pages),
             documents=_total(self._documents),
+            empty_documents=_total(self._empty_documents),
             tombstones=_total(self._tombstones),
             skipped=_total(self._skipped),
             dead_letters=_total(self._dead_letters),

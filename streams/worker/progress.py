@@ -37,8 +37,9 @@ class Report:
         to_come = "" if self.lag is None else f", {self.lag} to come"
         return (
             f"{self.pages_per_second:.0f} pages/s, {self.bytes_per_second / 1e6:.1f} MB/s; "
-            f"{totals.pages} pages = {totals.documents} documents + {totals.tombstones} tombstones "
-            f"+ {totals.skipped} skipped + {totals.dead_letters} dead letters; "
+            f"{totals.pages} pages = {totals.documents} documents ({totals.empty_documents} empty) "
+            f"+ {totals.tombstones} tombstones + {totals.skipped} skipped "
+            f"+ {totals.dead_letters} dead letters; "
             f"{'; '.join([f'{self.in_flight} in flight{to_come}', *self.hindrances])}"
         )
 

@@ -12,7 +12,9 @@ from streams.worker.monitoring import monitoring
 from streams.worker.progress import Report
 from streams.worker.settings import MonitoringSettings
 
-TOTALS = Totals(messages=9, bytes=900, pages=9, documents=6, tombstones=0, skipped=3, dead_letters=0)
+TOTALS = Totals(
+    messages=9, bytes=900, pages=9, documents=6, empty_documents=1, tombstones=0, skipped=3, dead_letters=0
+)
 
 
 def report(*away: str) -> Report:

@@ -4,14 +4,16 @@ from streams.demo.outcome import Block, Cleaned
 
 
 def document(url: str, *blocks: tuple[str, bool]) -> dict:
-    return {"url": url, "blocks": [{"text": text, "content": content} for text, content in blocks]}
+    listed = [{"text": text, "content": content} for text, content in blocks]
+    return {"url": url, "text": "\n".join(text for text, content in blocks if content), "blocks": listed}
 
 
-def test_the_text_of_all_blocks_is_counted_and_that_of_content() -> None:
+def test_text_is_counted_and_documents_that_have_none() -> None:
     cleaned = Cleaned()
     cleaned.add(document("a", ("menu", False), ("a sentence", True)))
     cleaned.add(document("b", ("footer", False)))
     assert (cleaned.visible, cleaned.kept) == (20, 10)
+    assert cleaned.empty == 1
 
 
 def test_the_example_is_the_page_nearest_to_a_readable_length() -> None:

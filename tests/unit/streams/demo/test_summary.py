@@ -16,6 +16,7 @@ SUMMARY = Summary(
     labeler="onnx",
     pages=100,
     documents=90,
+    empty_documents=4,
     skipped={"not-html": 7},
     dead_letters={"page-too-deep": 2, "internal-error": 1},
     seconds=20.0,
@@ -51,12 +52,14 @@ def test_the_json_holds_the_sums_and_the_example() -> None:
     fields = orjson.loads(SUMMARY.to_json())
     assert b"\n" not in SUMMARY.to_json()
     assert (fields["pages"], fields["unaccounted"], fields["kept_share"]) == (100, 0, 0.6)
+    assert (fields["documents"], fields["empty_documents"]) == (90, 4)
     assert fields["example"]["before"] == ["menu", "[red]a sentence[/red]"]
     assert fields["example"]["after"] == ["[red]a sentence[/red]"]
 
 
 def test_a_person_reads_the_reasons_and_where_the_documents_are() -> None:
     text = printed(SUMMARY)
+    assert "90, 4 of them without text" in text
     assert "7 (7 not-html)" in text
     assert "3 (1 internal-error, 2 page-too-deep)" in text
     assert "/tmp/out/documents.jsonl" in text

@@ -43,6 +43,16 @@ def test_a_document_is_keyed_by_its_url_and_says_where_it_comes_from(
     }
 
 
+def test_a_document_without_text_is_a_document_and_counted_as_empty_too(
+    message: Message, page: PreparedPage
+) -> None:
+    size = len(page.encoded)
+    nothing = Labels(np.zeros(size, np.float32), ModelVersion("m", "2"), "triton")
+    cleaned = assemble(message, page, page, answers=[Answer(nothing, None, ()), answer(page)])
+    assert (cleaned.documents, cleaned.empty_documents) == (2, 1)
+    assert [orjson.loads(record.value or b"")["text"] == "" for record in cleaned.records] == [True, False]
+
+
 def test_every_outcome_is_counted_once_and_broken_pages_together(
     message: Message, page: PreparedPage
 ) -> None:

@@ -5,7 +5,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message
 from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage
+from streams.worker.assembly import CleanedMessage, Document
 from streams.worker.availability import Part
 from streams.worker.metrics import Metrics, Totals
 
@@ -15,7 +15,7 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
     metrics = Metrics(registry, ())
     full = CleanedMessage(
         message,
-        records=[Record(b"1", b"d"), Record(b"2", b"d"), Record(b"3", None)],
+        records=[Document(b"1", b"d"), Document(b"2", b"d", is_empty=True), Record(b"3", None)],
         skipped=[Skipped(SkipReason.NO_BODY, "")],
         degraded=("frequencies",),
     )
@@ -27,6 +27,7 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
         bytes=2 * len(message.value or b""),
         pages=6,
         documents=2,
+        empty_documents=1,
         tombstones=1,
         skipped=2,
         dead_letters=1,

@@ -50,7 +50,7 @@ async def get(client: aiohttp.ClientSession, path: str) -> tuple[int, str]:
 async def test_the_report_is_for_people_and_programs(client: aiohttp.ClientSession) -> None:
     status, text = await get(client, "/")
     assert status == 200
-    assert "1 pages = 0 documents + 0 tombstones + 1 skipped + 0 dead letters" in text
+    assert "1 pages = 0 documents (0 empty) + 0 tombstones + 1 skipped + 0 dead letters" in text
     assert "7 in flight, 9 to come" in text
     async with client.get("/report") as answer:
         report = await answer.json()
