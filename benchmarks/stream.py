@@ -13,18 +13,18 @@ from urllib.request import urlopen
 from uuid import uuid4
 
 import psutil
-from aiokafka import AIOKafkaProducer
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.pages import Page
 from schemas.errors import UnavailableError
 from streams.demo.programs import Worker
-from streams.kafka import Topic, client_options, create_topics, ensure_topics
+from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import free_ports
 from streams.local.folder import temporary_folder
 from streams.local.process import Part
 from streams.local.stack import LocalStack
-from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.producing import create_producer
+from streams.settings import KafkaSettings, TopicSettings
 from streams.worker.settings import LabelerName
 
 _PARTITIONS = 4
@@ -89,7 +89,7 @@ def _measure(
 async def _fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page], rounds: int) -> None:
     await create_topics(kafka, [Topic(topics.input, _PARTITIONS, 1)])
     await ensure_topics(kafka, topics)
-    async with AIOKafkaProducer(**client_options(kafka), max_request_size=32 * MIB) as producer:
+    async with create_producer(kafka) as producer:
         for number in range(rounds):
             for page in pages:
                 await producer.send(topics.input, page.html, f"{page.url}#{number}".encode())

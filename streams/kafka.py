@@ -29,10 +29,8 @@ from aiokafka.errors import (
 )
 
 from schemas.errors import ConfigurationError, UnavailableError
-from streams.settings import KIB, MIB, KafkaSettings, TopicSettings
+from streams.settings import KIB, KafkaSettings, TopicSettings
 
-LARGEST_REQUEST = 96 * MIB
-"""What a producer may send at once: below the brokers' own limit (100 MiB), beyond which they hang up."""
 SUGGESTED_PARTITIONS = 8
 """For a topic of which nothing is known."""
 _LIMIT = "max.message.bytes"

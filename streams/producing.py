@@ -7,14 +7,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
-from streams.kafka import LARGEST_REQUEST, client_options, kafka_errors
-from streams.settings import MIB, KafkaSettings
+from streams.kafka import client_options, kafka_errors
+from streams.settings import KIB, MIB, KafkaSettings
 from streams.sources.source import Record
 
 IN_FLIGHT_BYTES = 32 * MIB
 """What may wait for the brokers' acknowledgement, beside the record that is being sent."""
+_LARGEST_REQUEST = 96 * MIB
+"""Below the brokers' own limit (100 MiB), beyond which they hang up."""
+_LARGEST_BATCH = 32 * KIB
+"""Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
+_LINGER_MS = 5
 _TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 
@@ -41,6 +46,37 @@ class Sent:
     """Why the brokers refuse the record, or None where all replicas in sync hold it."""
 
 
+def create_producer(settings: KafkaSettings) -> AIOKafkaProducer:
+    """A producer, not yet started, whose records are acknowledged by all replicas in sync.
+
+    Raises:
+        ConfigurationError: a certificate or key cannot be read.
+    """
+    return AIOKafkaProducer(
+        **client_options(settings),
+        acks="all",
+        linger_ms=_LINGER_MS,
+        max_batch_size=_LARGEST_BATCH,
+        max_request_size=_LARGEST_REQUEST,
+    )
+
+
+async def enqueue(producer: AIOKafkaProducer, outgoing: Outgoing) -> asyncio.Future[object]:
+    """The acknowledgement of a record, once there is room for it; aiokafka's errors are raised there."""
+    record = outgoing.record
+    value = b"" if record.key is None and record.value is None else record.value  # aiokafka sends no nothing
+    acknowledgement: asyncio.Future[object]
+    try:
+        acknowledgement = await producer.send(
+            outgoing.topic, value, record.key, outgoing.partition, headers=list(record.headers)
+        )
+    except KafkaError as error:
+        acknowledgement = asyncio.get_running_loop().create_future()
+        acknowledgement.set_exception(error)
+        acknowledgement.exception()  # asyncio would complain where an earlier error leaves this one unread
+    return acknowledgement
+
+
 async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> AsyncIterator[Sent]:
     """What became of each record, in order; where brokers are slow, no further records are asked for.
 
@@ -52,7 +88,7 @@ async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> Asy
     in_flight = 0
     async with _open_producer(settings) as producer:
         async for outgoing in records:
-            pending.append((outgoing, await _enqueue(settings, producer, outgoing)))
+            pending.append((outgoing, await enqueue(producer, outgoing)))
             in_flight += len(outgoing)
             while pending and (in_flight > IN_FLIGHT_BYTES or pending[0][1].done()):
                 sent = await _acknowledgement(settings, *pending.popleft())
@@ -64,32 +100,13 @@ async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> Asy
 
 @asynccontextmanager
 async def _open_producer(settings: KafkaSettings) -> AsyncIterator[AIOKafkaProducer]:
-    """A producer whose records are acknowledged by all replicas in sync."""
-    producer = AIOKafkaProducer(
-        **client_options(settings), acks="all", linger_ms=5, max_request_size=LARGEST_REQUEST
-    )
+    producer = create_producer(settings)
     try:
         with kafka_errors(settings):
             await producer.start()
         yield producer
     finally:
         await producer.stop()
-
-
-async def _enqueue(
-    settings: KafkaSettings, producer: AIOKafkaProducer, outgoing: Outgoing
-) -> asyncio.Future[object]:
-    record = outgoing.record
-    value = b"" if record.key is None and record.value is None else record.value  # aiokafka sends no nothing
-    with kafka_errors(settings):
-        try:
-            acknowledgement: asyncio.Future[object] = await producer.send(
-                outgoing.topic, value, record.key, outgoing.partition, headers=list(record.headers)
-            )
-        except _TOO_LARGE as error:
-            acknowledgement = asyncio.get_running_loop().create_future()
-            acknowledgement.set_exception(error)
-    return acknowledgement
 
 
 async def _acknowledgement(

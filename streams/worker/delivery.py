@@ -10,30 +10,16 @@ from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.dead_letters import PREFIX, dead_letter
-from streams.kafka import LARGEST_REQUEST, client_options
-from streams.settings import KafkaSettings, TopicSettings
+from streams.producing import Outgoing, enqueue
+from streams.settings import TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Failure
 from streams.worker.availability import Part
 from streams.worker.backoff import back_off
 
-_LARGEST_BATCH = 32 * 1024
-"""Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
-_LINGER_MS = 5
 _BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
 """Reasons that are worth a line in the log; the others tell of the web, and are counted."""
 _log = logging.getLogger(__name__)
-
-
-def create_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
-    """A producer whose records are acknowledged by all replicas in sync."""
-    return AIOKafkaProducer(
-        **client_options(kafka),
-        acks="all",
-        linger_ms=_LINGER_MS,
-        max_batch_size=_LARGEST_BATCH,
-        max_request_size=LARGEST_REQUEST,
-    )
 
 
 class Delivery:
@@ -76,7 +62,7 @@ class Delivery:
         trial = 0
         try:
             while pending := [index for index, answer in enumerate(taken) if answer is None]:
-                sent = [await self._enqueue(topic, records[index]) for index in pending]
+                sent = [await enqueue(self._producer, Outgoing(topic, records[index])) for index in pending]
                 for index, answer in zip(pending, sent, strict=True):
                     taken[index] = await self._acknowledged(answer)
                 if None in taken:
@@ -85,17 +71,6 @@ class Delivery:
         finally:
             self.fails = False
         return [answer is True for answer in taken]
-
-    async def _enqueue(self, topic: str, record: Record) -> Awaitable[object]:
-        """What tells of the record's fate."""
-        value = record.value if record.value is not None or record.key is not None else b""
-        try:
-            sent: Awaitable[object] = await self._producer.send(
-                topic, value, record.key, headers=list(record.headers)
-            )
-        except KafkaError as error:
-            return _failed(error)
-        return sent
 
     async def _acknowledged(self, sent: Awaitable[object]) -> bool | None:
         """True when the brokers hold the record, False when they refuse its size, None for another trial."""
@@ -116,10 +91,6 @@ def _log_dead_letter(message: Message, failure: Failure) -> None:
     level = logging.WARNING if broken.reason in _BUGS else logging.DEBUG
     where = f"{message.topic}/{message.partition}/{message.offset}"
     _log.log(level, "dead letter: %s, %s: %s (%s)", where, broken.reason, broken.detail, broken.url)
-
-
-async def _failed(error: KafkaError) -> None:
-    raise error
 
 
 def _too_large(record: Record) -> Broken:

@@ -12,13 +12,14 @@ from prometheus_client import CollectorRegistry
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
 from streams.isolation import open_pool
+from streams.producing import create_producer
 from streams.sources.registry import open_source
 from streams.sources.source import Source
 from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
 from streams.worker.assembly import Assembler
 from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers
-from streams.worker.delivery import Delivery, create_producer
+from streams.worker.delivery import Delivery
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
 from streams.worker.metrics import Metrics

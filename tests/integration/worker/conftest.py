@@ -23,9 +23,9 @@ from streams.consuming import read
 from streams.dead_letters import DeadLetter, read_dead_letter
 from streams.kafka import client_options, describe_topics
 from streams.local.stack import LocalStack
+from streams.producing import create_producer
 from streams.settings import KafkaSettings, TopicSettings
 from streams.sources.source import Record
-from streams.worker.delivery import create_producer
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 PATIENCE = 90.0

@@ -12,7 +12,7 @@ from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.settings import TopicSettings
 from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage
+from streams.worker.assembly import CleanedMessage, Document
 from streams.worker.availability import Part
 from streams.worker.delivery import Delivery
 
@@ -30,7 +30,12 @@ class Producer:
     taken: list[tuple[str, Record]] = field(default_factory=list)
 
     async def send(
-        self, topic: str, value: bytes | None, key: bytes | None, headers: list[tuple[str, bytes]]
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: None,
+        headers: list[tuple[str, bytes]],
     ) -> Awaitable[None]:
         assert value is not None or key is not None, "aiokafka's own rule"
         if self.fails_at_once:
@@ -93,14 +98,16 @@ async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
 
 async def test_a_document_that_is_too_large_becomes_a_dead_letter(message: Message) -> None:
     producer = Producer(largest=2000)
-    large, small = Record(b"https://e.org/large", bytes(3000)), Record(b"https://e.org/small", b"document")
+    large = Document(b"https://e.org/large", bytes(3000), is_empty=True)
+    small = Document(b"https://e.org/small", b"document")
     batch = [cleaned(message, large, small)]
     await delivery(producer).deliver(batch)
     (_, document), (topic, letter) = producer.taken
-    assert document == small
+    assert document == Record(small.key, small.value)
     assert topic == TOPICS.dead_letters
     assert (letter.key, letter.value) == (message.key, message.value)
     assert batch[0].records == [small]
+    assert (batch[0].documents, batch[0].empty_documents) == (1, 0)
     assert batch[0].failure is not None
     assert batch[0].failure.broken.reason is BrokenReason.DOCUMENT_TOO_LARGE
     assert batch[0].failure.broken.url == "https://e.org/large"
