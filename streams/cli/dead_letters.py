@@ -12,7 +12,8 @@ from rich.table import Table
 
 from schemas.outcomes import BrokenReason
 from streams.cli.options import kafka_options
-from streams.cli.terminal import plain_console, plain_table, printable
+from streams.cli.terminal import plain_console, plain_table
+from streams.printable import printable
 from streams.replaying import FoundLetter, Obstacle, Wanted, find_letters, replay_letters
 from streams.settings import KafkaSettings, TopicSettings
 

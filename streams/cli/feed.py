@@ -13,9 +13,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from schemas.outcomes import Broken, Skipped, SkipReason
 from streams.cli.options import kafka_options
 from streams.cli.standard_input import abandoned_on_errors
-from streams.cli.terminal import plain_console, printable
+from streams.cli.terminal import plain_console
 from streams.feeding import FeedCounts, Report, feed
 from streams.kafka import describe_topic
+from streams.printable import printable
 from streams.readers import read_pages
 from streams.settings import MIB, KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source

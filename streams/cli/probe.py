@@ -14,8 +14,9 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from streams.cli.options import kafka_options, source_options
-from streams.cli.terminal import plain_console, plain_table, printable
+from streams.cli.terminal import plain_console, plain_table
 from streams.kafka import create_command
+from streams.printable import printable
 from streams.probing import Probe, probe
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import SourceSettings

@@ -19,10 +19,3 @@ def plain_table(*columns: str) -> Table:
     """A table without lines, whose cells fold where a terminal is too narrow for them."""
     folding = (Column(name, overflow="fold") for name in columns)
     return Table(*folding, box=None, padding=(0, 2, 0, 0))
-
-
-def printable(text: str) -> str:
-    """The text with escapes for what a terminal would obey or could not show."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -1,6 +1,5 @@
 """The delivery of what became of a batch: nothing counts as done before the brokers acknowledged it."""
 
-import logging
 from collections.abc import Awaitable, Sequence
 
 from aiokafka import AIOKafkaProducer
@@ -16,10 +15,7 @@ from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Failure
 from streams.worker.availability import Part
 from streams.worker.backoff import back_off
-
-_BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
-"""Reasons that are worth a line in the log; the others tell of the web, and are counted."""
-_log = logging.getLogger(__name__)
+from streams.worker.drops import DropLog
 
 
 class Delivery:
@@ -29,6 +25,7 @@ class Delivery:
         self._producer = producer
         self._topics = topics
         self._kafka = kafka
+        self._drops = DropLog(topics.dead_letters)
         self.fails = False
         """Whether the brokers did not take what is being delivered, so that it is tried again."""
 
@@ -38,6 +35,7 @@ class Delivery:
         for cleaned in batch:
             if cleaned.failure is not None:
                 await self._deliver_dead_letter(cleaned.message, cleaned.failure)
+            self._drops.note(cleaned)
 
     async def _deliver_records(self, batch: Sequence[CleanedMessage]) -> None:
         senders = [(cleaned, record) for cleaned in batch for record in cleaned.records]
@@ -52,7 +50,6 @@ class Delivery:
         for smaller in (letter, _without_value(letter), _bare(letter)):
             (taken,) = await self._send(self._topics.dead_letters, [smaller])
             if taken:
-                _log_dead_letter(message, failure)
                 return
         raise ConfigurationError(f"topic {self._topics.dead_letters!r} takes no records: max.message.bytes")
 
@@ -84,13 +81,6 @@ class Delivery:
             return None
         self._kafka.answered()
         return True
-
-
-def _log_dead_letter(message: Message, failure: Failure) -> None:
-    broken = failure.broken
-    level = logging.WARNING if broken.reason in _BUGS else logging.DEBUG
-    where = f"{message.topic}/{message.partition}/{message.offset}"
-    _log.log(level, "dead letter: %s, %s: %s (%s)", where, broken.reason, broken.detail, broken.url)
 
 
 def _too_large(record: Record) -> Broken:

@@ -143,3 +143,12 @@ async def test_a_topic_that_takes_nothing_is_no_reason_to_lose_a_message(message
     failed.fail("prepare", BROKEN)
     with pytest.raises(ConfigurationError, match="dead-letters"):
         await delivery(Producer(largest=10)).deliver([failed])
+
+
+async def test_the_log_tells_of_a_dead_letter_that_was_delivered(
+    message: Message, caplog: pytest.LogCaptureFixture
+) -> None:
+    failed = CleanedMessage(message)
+    failed.fail("prepare", BROKEN)
+    await delivery(Producer()).deliver([failed])
+    assert "dead letter: malformed-message: bad (raw/3/41)" in caplog.text

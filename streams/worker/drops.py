@@ -1,0 +1,45 @@
+"""What the log says of messages that give no document: a warning of the first for each reason."""
+
+import logging
+
+from schemas.outcomes import Broken, BrokenReason, Skipped
+from streams.printable import printable
+from streams.worker.assembly import CleanedMessage
+
+_BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
+"""Reasons of which every message is worth a warning; the others tell of the web, and are counted."""
+_SHOWN = 300
+"""Characters of what strangers wrote."""
+_log = logging.getLogger(__name__)
+
+
+class DropLog:
+    """Warns of the first message that is skipped, or becomes a dead letter, for each reason."""
+
+    def __init__(self, dead_letters: str) -> None:
+        self._dead_letters = dead_letters
+        self._warned: set[str] = set()
+
+    def note(self, cleaned: CleanedMessage) -> None:
+        """Log what of the message gives no document."""
+        message = cleaned.message
+        where = f"{message.topic}/{message.partition}/{message.offset}"
+        for skipped in cleaned.skipped:
+            counter = f'dehusk_skipped_total{{reason="{skipped.reason}"}}'
+            self._say("skipped", skipped, where, f"{counter} counts all of them")
+        if cleaned.failure is not None:
+            broken = cleaned.failure.broken
+            command = f"dehusk dead-letters list --topic {self._dead_letters} --reason {broken.reason}"
+            self._say("dead letter", broken, where, f"`{command}` shows all of them")
+
+    def _say(self, what: str, drop: Skipped | Broken, where: str, advice: str) -> None:
+        is_first = drop.reason not in self._warned
+        self._warned.add(drop.reason)
+        level = logging.WARNING if is_first or drop.reason in _BUGS else logging.DEBUG
+        place = f"{where}, {_shown(drop.url)}" if drop.url else where
+        after = f"; the first since the start: {advice}" if is_first else ""
+        _log.log(level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), place, after)
+
+
+def _shown(text: str) -> str:
+    return printable(text[:_SHOWN])

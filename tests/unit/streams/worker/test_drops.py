@@ -1,0 +1,74 @@
+"""What the log says of messages that give no document."""
+
+import logging
+
+import pytest
+
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import Message
+from streams.sources.source import Record
+from streams.worker.assembly import CleanedMessage
+from streams.worker.drops import DropLog
+
+URL = "https://example.org/a"
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG, "streams")
+    return caplog
+
+
+def skipped(reason: SkipReason, offset: int, detail: str = "status 404") -> CleanedMessage:
+    message = Message(b"k", b"v", (), "raw", 3, offset)
+    return CleanedMessage(message, skipped=[Skipped(reason, detail, URL)])
+
+
+def failed(reason: BrokenReason, offset: int) -> CleanedMessage:
+    cleaned = CleanedMessage(Message(b"k", b"v", (), "raw", 3, offset))
+    cleaned.fail("prepare", Broken(reason, "bad"))
+    return cleaned
+
+
+def levels(said: pytest.LogCaptureFixture) -> list[str]:
+    return [record.levelname for record in said.records]
+
+
+def test_the_first_skipped_message_of_a_reason_is_a_warning(said: pytest.LogCaptureFixture) -> None:
+    drops = DropLog("dead")
+    for reason in (SkipReason.ERROR_STATUS, SkipReason.ERROR_STATUS, SkipReason.NO_BODY):
+        drops.note(skipped(reason, 7))
+    assert levels(said) == ["WARNING", "DEBUG", "WARNING"]
+    first, second, _ = said.messages
+    assert first.startswith(f"skipped: error-status: status 404 (raw/3/7, {URL}); ")
+    assert 'dehusk_skipped_total{reason="error-status"}' in first
+    assert second == f"skipped: error-status: status 404 (raw/3/7, {URL})"
+
+
+def test_the_first_dead_letter_of_a_reason_is_a_warning(said: pytest.LogCaptureFixture) -> None:
+    drops = DropLog("dead")
+    for offset in range(3):
+        drops.note(failed(BrokenReason.UNKNOWN_FORMAT, offset))
+    assert levels(said) == ["WARNING", "DEBUG", "DEBUG"]
+    assert "unknown-format: bad (raw/3/0); " in said.messages[0]
+    assert "`dehusk dead-letters list --topic dead --reason unknown-format`" in said.messages[0]
+
+
+@pytest.mark.parametrize("reason", [BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED])
+def test_each_bug_is_a_warning(said: pytest.LogCaptureFixture, reason: BrokenReason) -> None:
+    drops = DropLog("dead")
+    for offset in range(2):
+        drops.note(failed(reason, offset))
+    assert levels(said) == ["WARNING", "WARNING"]
+    assert ["dead-letters list" in message for message in said.messages] == [True, False]
+
+
+def test_what_strangers_wrote_is_shown_in_part_and_without_escapes(said: pytest.LogCaptureFixture) -> None:
+    DropLog("dead").note(skipped(SkipReason.NOT_HTML, 0, "\x1b[2J\n" + "x" * 5000))
+    assert said.messages[0].startswith(r"skipped: not-html: \x1b[2J\nxxx")
+    assert len(said.messages[0]) < 600
+
+
+def test_a_document_is_not_worth_a_word(said: pytest.LogCaptureFixture) -> None:
+    DropLog("dead").note(CleanedMessage(Message(b"k", b"v"), records=[Record(b"k", b"document")]))
+    assert said.messages == []
