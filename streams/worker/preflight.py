@@ -4,6 +4,8 @@ import logging
 
 from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
+from schemas.outcomes import Broken
+from schemas.pages import ModelVersion
 from streams.kafka import SUGGESTED_PARTITIONS, Topic, create_command, describe_topics, missing_topics
 from streams.settings import WhenTritonIsAway
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
@@ -43,19 +45,19 @@ async def check_topics(settings: WorkerSettings) -> int:
     return existing[topics.input].partitions
 
 
-async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> None:
-    """Return once the labeler has labelled a line of text, or may be done without.
+async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVersion | None:
+    """The model that has labelled a line of text; None where it does not answer and may be done without.
 
     Raises:
         UnavailableError: it does not answer.
-        ConfigurationError: its model is missing, or reads other tensors than this worker writes.
+        ConfigurationError: its model is missing, reads other tensors than are written, or rejects the line.
     """
     try:
-        await labeler.label([PROBE])
+        (labels,) = await labeler.label([PROBE])
     except UnavailableError as error:
         if settings.when_triton_is_away is WhenTritonIsAway.RULES:
             _log.warning("starting without Triton: %s", error)
-            return
+            return None
         raise UnavailableError(
             f"{error}; start Triton, give its address with --triton HOST:PORT, "
             "or label in this process with --labeler onnx"
@@ -64,3 +66,6 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> None:
         raise ConfigurationError(
             f"{error}; have the model's repository served, or name another one with --model"
         ) from error
+    if isinstance(labels, Broken):
+        raise ConfigurationError(f"the labeler rejects a line of text: {labels.detail}")
+    return labels.model

@@ -9,6 +9,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
+from schemas.pages import ModelVersion
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
 from streams.isolation import open_pool
@@ -80,8 +81,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         )
         async with _working(app, loops):
             await shutdown.requested()
-            flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
-            await stop_with_kafka(app.stop, brokers.answer)
+            await stop_with_kafka(partial(_stop, app, flow, settings), brokers.answer)
         _log.info("stopped; %s", progress.report())
 
 
@@ -93,7 +93,7 @@ async def _flow(
     async with AsyncExitStack() as resources:
         labeler = open_labeler(settings)
         resources.push_async_callback(labeler.close)
-        await check_labeler(settings, labeler)
+        _announce(settings, await check_labeler(settings, labeler))
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
         producer = create_producer(settings.kafka)
@@ -110,6 +110,20 @@ async def _flow(
         delivery = Delivery(producer, settings.topics, parts.kafka)
         brokers = Brokers(producer.client, settings.topics.output, parts.kafka, lambda: delivery.fails)
         yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers
+
+
+def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:
+    """Tell in the log what the worker is set to do."""
+    topics, named = settings.topics, settings.triton.model
+    _log.info(
+        "reads %s in group %s, writes %s and %s, labels by %s with %s",
+        topics.input,
+        topics.group,
+        topics.output,
+        topics.dead_letters,
+        settings.labeler,
+        f"{model.name} version {model.version}" if model else f"{named}, once it answers",
+    )
 
 
 def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:
@@ -139,6 +153,12 @@ async def _working(app: FaustApp, loops: Iterable[Loop]) -> AsyncIterator[None]:
     finally:
         for task in work:
             task.cancel()
+
+
+async def _stop(app: FaustApp, flow: Flow, settings: WorkerSettings) -> None:
+    """Read no further and finish what is in flight; what is given up must not be overtaken by what follows."""
+    flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
+    await app.stop()
 
 
 def _check(task: asyncio.Task[None]) -> None:

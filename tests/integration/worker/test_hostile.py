@@ -51,6 +51,9 @@ async def test_hostile_pages_end_with_a_reason(bench, site) -> None:
 
     assert await _fates(bench, PAGES) == {name: expected for name, (_, _, expected) in PAGES.items()}
     assert worker.metric("dehusk_skipped_total", "reason") == {"no-body": 1, "not-html": 1}
+    assert worker.says(f"reads {bench.topics.input} in group {bench.topics.group}, writes ")
+    for reason in ("no-body", "not-html", "page-too-large", "malformed-compression"):
+        assert worker.says(f": {reason}: "), "its first message is worth a warning"
     await _check_neighbours(bench, neighbours)
     assert worker.report()["totals"]["pages"] == len(neighbours) + len(hostile)
     assert worker.stop() == 0

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from inference.rules import RulesLabeler
+from inference.rules import BOILERPIPE, RulesLabeler
 from schemas.errors import ConfigurationError, UnavailableError
-from schemas.outcomes import Broken
+from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Labels
 from streams.kafka import Topic
 from streams.settings import KafkaSettings, WhenTritonIsAway
@@ -75,8 +75,17 @@ class Failing(RulesLabeler):
         raise self.error
 
 
-async def test_a_labeler_that_answers_is_fine() -> None:
-    await check_labeler(SETTINGS, RulesLabeler())
+async def test_a_labeler_that_answers_says_with_which_model() -> None:
+    assert await check_labeler(SETTINGS, RulesLabeler()) == BOILERPIPE
+
+
+async def test_a_labeler_that_rejects_a_line_of_text_is_refused() -> None:
+    class Rejecting(RulesLabeler):
+        async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+            return [Broken(BrokenReason.REJECTED_BY_MODEL, "not a number") for _ in pages]
+
+    with pytest.raises(ConfigurationError, match="not a number"):
+        await check_labeler(SETTINGS, Rejecting())
 
 
 async def test_an_absent_triton_is_said_with_what_helps() -> None:
@@ -86,7 +95,7 @@ async def test_an_absent_triton_is_said_with_what_helps() -> None:
 
 async def test_with_rules_a_worker_starts_without_triton() -> None:
     settings = WorkerSettings(when_triton_is_away=WhenTritonIsAway.RULES)
-    await check_labeler(settings, Failing(UnavailableError("refused")))
+    assert await check_labeler(settings, Failing(UnavailableError("refused"))) is None
 
 
 async def test_a_model_that_does_not_fit_is_refused_even_with_rules() -> None:
