@@ -8,6 +8,7 @@ from typing import get_args
 import click
 
 from schemas.errors import ConfigurationError
+from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
 from streams.cli.standard_input import abandoned_on_errors
 from streams.isolation import open_pool
 from streams.offline import DecodedPages, clean_lines
@@ -35,40 +36,15 @@ Examples:
     "server (the default with --triton), or Boilerpipe's rules without a model.",
 )
 @click.option("--triton", metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server.")
-@click.option(
-    "--model",
-    metavar="NAME",
-    default=TritonSettings().model,
-    show_default=True,
-    show_envvar=True,
-    help="The model of the repository.",
-)
-@click.option(
-    "--model-version", metavar="NUMBER", default="", help="By default the newest, or the one served."
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(min=1),
-    default=available_processors,
-    show_default="one per processor",
-    show_envvar=True,
+@model_options
+@processes_option(
+    available_processors,
+    shown="one per processor",
     help="Pages are taken apart in so many processes and labelled in so many threads.",
 )
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
-@click.option(
-    "--page-seconds",
-    type=click.FloatRange(min=0.1),
-    default=PageLimits().seconds,
-    show_default=True,
-    help="How long taking one page apart may take.",
-)
-@click.option(
-    "--max-page-mib",
-    type=click.IntRange(min=1),
-    default=PageLimits().max_bytes // MIB,
-    show_default=True,
-    help="Largest page, after decompression.",
-)
+@page_seconds_option("gets an error")
+@max_page_option("gets an error")
 def command(
     *,
     paths: tuple[Path, ...],

@@ -11,21 +11,14 @@ import orjson
 from rich.table import Table
 
 from schemas.outcomes import BrokenReason
-from streams.cli.options import kafka_options
+from streams.cli.options import kafka_options, topic_option
 from streams.cli.terminal import plain_console, plain_table
 from streams.printable import printable
 from streams.replaying import FoundLetter, Obstacle, Wanted, find_letters, replay_letters
 from streams.settings import KafkaSettings, TopicSettings
 
 _WHICH = (
-    click.option(
-        "--topic",
-        metavar="TOPIC",
-        default=TopicSettings().dead_letters,
-        show_default=True,
-        show_envvar=True,
-        help="The dead-letter topic.",
-    ),
+    topic_option("--topic", default=TopicSettings().dead_letters, help="The dead-letter topic."),
     click.option(
         "--reason",
         metavar="REASON",

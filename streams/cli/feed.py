@@ -11,14 +11,14 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from schemas.outcomes import Broken, Skipped, SkipReason
-from streams.cli.options import kafka_options
+from streams.cli.options import kafka_options, max_page_option, topic_option
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
 from streams.feeding import FeedCounts, Report, feed
 from streams.kafka import describe_topic
 from streams.printable import printable
 from streams.readers import read_pages
-from streams.settings import MIB, KafkaSettings, PageLimits, TopicSettings
+from streams.settings import MIB, KafkaSettings, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 
 _NAMED = 20
@@ -40,14 +40,7 @@ Examples:
     "paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(allow_dash=True, path_type=Path)
 )
 @kafka_options
-@click.option(
-    "--topic",
-    metavar="TOPIC",
-    default=TopicSettings().input,
-    show_default=True,
-    show_envvar=True,
-    help="The topic to write to; it must exist.",
-)
+@topic_option("--topic", default=TopicSettings().input, help="The topic to write to; it must exist.")
 @click.option(
     "--as",
     "crawler",
@@ -74,13 +67,7 @@ Examples:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="With --as warc-pointer: where the WARC files are written that the messages point to.",
 )
-@click.option(
-    "--max-page-mib",
-    type=click.IntRange(min=1),
-    default=PageLimits().max_bytes // MIB,
-    show_default=True,
-    help="A larger page is not sent.",
-)
+@max_page_option("is not sent")
 def command(
     *,
     kafka: KafkaSettings,

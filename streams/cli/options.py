@@ -8,11 +8,12 @@ from typing import Literal, get_args
 import click
 
 from schemas.errors import ConfigurationError
-from streams.settings import MIB, KafkaSecurity, KafkaSettings, PageLimits
+from streams.settings import MIB, KafkaSecurity, KafkaSettings, PageLimits, TritonSettings
 from streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
 from streams.sources.registry import SOURCES, SourceSettings
 
 Command = Callable[..., None]
+Option = Callable[[Command], Command]
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
@@ -67,6 +68,73 @@ _KAFKA = (
 )
 
 
+def topic_option(*names: str, default: str, help: str, envvar: str | None = None) -> Option:  # noqa: A002 click's
+    """A topic of the cluster."""
+    return click.option(
+        *names,
+        metavar="TOPIC",
+        default=default,
+        envvar=envvar,
+        show_default=True,
+        show_envvar=True,
+        help=help,
+    )
+
+
+def max_page_option(otherwise: str) -> Option:
+    """The largest page, which reaches the command as `max_page_mib`, and what becomes of a larger one."""
+    return click.option(
+        "--max-page-mib",
+        type=click.IntRange(min=1),
+        default=PageLimits().max_bytes // MIB,
+        show_default=True,
+        show_envvar=True,
+        help=f"Largest page, after decompression; a larger one {otherwise}.",
+    )
+
+
+def page_seconds_option(otherwise: str) -> Option:
+    """The time of a page, which reaches the command as `page_seconds`, and what becomes of a slower one."""
+    return click.option(
+        "--page-seconds",
+        type=click.FloatRange(min=0.1),
+        default=PageLimits().seconds,
+        show_default=True,
+        show_envvar=True,
+        help=f"How long decoding and segmenting one page may take; a slower one {otherwise}.",
+    )
+
+
+def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Option:  # noqa: A002 click's name
+    """How many processes take pages apart."""
+    return click.option(
+        "--processes",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=shown,
+        show_envvar=True,
+        help=help,
+    )
+
+
+_MODEL = (
+    click.option(
+        "--model",
+        metavar="NAME",
+        default=TritonSettings().model,
+        show_default=True,
+        show_envvar=True,
+        help="The model in the repository.",
+    ),
+    click.option(
+        "--model-version",
+        metavar="NUMBER",
+        default=TritonSettings().version,
+        show_envvar=True,
+        help="Stay with this version; by default the newest, or the one that Triton serves, which may be "
+        "swapped meanwhile.",
+    ),
+)
 _SOURCE = (
     click.option(
         "--source",
@@ -96,14 +164,7 @@ _SOURCE = (
         show_envvar=True,
         help="The registry of the schemas of Avro messages, e.g. http://localhost:8081.",
     ),
-    click.option(
-        "--max-page-mib",
-        type=click.IntRange(min=1),
-        default=PageLimits().max_bytes // MIB,
-        show_default=True,
-        show_envvar=True,
-        help="Largest page, after decompression; a larger one is a dead letter.",
-    ),
+    max_page_option("is a dead letter"),
 )
 
 
@@ -156,6 +217,11 @@ def source_options(command: Command) -> Command:
     return _with_options(with_source, _SOURCE)
 
 
+def model_options(command: Command) -> Command:
+    """The options of a model, which reach `command` as `model` and `model_version`."""
+    return _with_options(command, _MODEL)
+
+
 def _paths(fields: tuple[str, ...]) -> FieldPaths:
     paths = dict(DEFAULT_FIELDS)
     for field in fields:
@@ -166,7 +232,7 @@ def _paths(fields: tuple[str, ...]) -> FieldPaths:
     return tuple(paths.items())
 
 
-def _with_options(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+def _with_options(command: Command, options: tuple[Option, ...]) -> Command:
     for option in reversed(options):
         command = option(command)
     return command

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from rich.filesize import decimal
 from rich.table import Table
 
-from streams.cli.options import kafka_options, source_options
+from streams.cli.options import kafka_options, source_options, topic_option
 from streams.cli.terminal import plain_console, plain_table
 from streams.kafka import create_command
 from streams.printable import printable
@@ -36,20 +36,10 @@ Examples:
 @click.argument("topic")
 @kafka_options
 @source_options
-@click.option(
-    "--output",
-    metavar="TOPIC",
-    default=_TOPICS.output,
-    show_default=True,
-    show_envvar=True,
-    help="Where the worker is to write cleaned documents.",
-)
-@click.option(
+@topic_option("--output", default=_TOPICS.output, help="Where the worker is to write cleaned documents.")
+@topic_option(
     "--dead-letters",
-    metavar="TOPIC",
     default=_TOPICS.dead_letters,
-    show_default=True,
-    show_envvar=True,
     help="Where the worker is to write what cannot be cleaned.",
 )
 @click.option(

@@ -6,7 +6,14 @@ from typing import get_args
 import click
 
 from schemas.errors import ConfigurationError
-from streams.cli.options import kafka_options, source_options
+from streams.cli.options import (
+    kafka_options,
+    model_options,
+    page_seconds_option,
+    processes_option,
+    source_options,
+    topic_option,
+)
 from streams.formats import FORMATS
 from streams.settings import (
     FlowLimits,
@@ -33,30 +40,21 @@ _WORKER = WorkerSettings()
     "Start more of them, with the same --group, to go faster: Kafka shares the partitions out.",
 )
 @kafka_options
-@click.option(
+@topic_option(
     "--input",
     "input_topic",
     envvar="DEHUSK_WORKER_INPUT",
-    metavar="TOPIC",
     default=_TOPICS.input,
-    show_default=True,
-    show_envvar=True,
     help="The topic that the crawler writes its pages to.",
 )
-@click.option(
+@topic_option(
     "--output",
-    metavar="TOPIC",
     default=_TOPICS.output,
-    show_default=True,
-    show_envvar=True,
     help="The topic for cleaned documents; their key is the page's URL.",
 )
-@click.option(
+@topic_option(
     "--dead-letters",
-    metavar="TOPIC",
     default=_TOPICS.dead_letters,
-    show_default=True,
-    show_envvar=True,
     help="The topic for messages that cannot be cleaned, each with the reason in its headers.",
 )
 @click.option(
@@ -85,21 +83,7 @@ _WORKER = WorkerSettings()
     show_envvar=True,
     help="Triton's gRPC address.",
 )
-@click.option(
-    "--model",
-    metavar="NAME",
-    default=_TRITON.model,
-    show_default=True,
-    show_envvar=True,
-    help="The model in Triton's repository.",
-)
-@click.option(
-    "--model-version",
-    metavar="NUMBER",
-    default=_TRITON.version,
-    show_envvar=True,
-    help="Stay with this version; by default the one that Triton serves, which may be swapped meanwhile.",
-)
+@model_options
 @click.option(
     "--triton-seconds",
     type=click.FloatRange(min=0.1),
@@ -138,22 +122,12 @@ _WORKER = WorkerSettings()
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
 @click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
-@click.option(
-    "--processes",
-    type=click.IntRange(min=1),
-    default=default_processes,
-    show_default="one per processor, at most 4",
-    show_envvar=True,
+@processes_option(
+    default_processes,
+    shown="one per processor, at most 4",
     help="Processes that decode and segment pages, 100 MB each. Beyond 4, another worker gains more.",
 )
-@click.option(
-    "--page-seconds",
-    type=click.FloatRange(min=0.1),
-    default=PageLimits().seconds,
-    show_default=True,
-    show_envvar=True,
-    help="How long decoding and segmenting one page may take; a slower one is a dead letter.",
-)
+@page_seconds_option("is a dead letter")
 @click.option(
     "--session-seconds",
     type=click.FloatRange(min=1.0),
