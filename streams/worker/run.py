@@ -156,7 +156,7 @@ async def _working(app: FaustApp, loops: Iterable[Loop]) -> AsyncIterator[None]:
 
 
 async def _stop(app: FaustApp, flow: Flow, settings: WorkerSettings) -> None:
-    """Read no further and finish what is in flight; what is given up must not be overtaken by what follows."""
+    """Finish what is in flight; nothing is read after it, for a commit would skip what had to be given up."""
     flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
     await app.stop()
 
