@@ -18,7 +18,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[DemoSettings]:
 
     def run(settings: DemoSettings, display: object) -> Summary:
         told.append(settings)
-        sums = (settings.pages, 4, {}, {}, 1.0, 1.0, 1, 1)
+        sums = (settings.pages, 4, 0, {}, {}, 1.0, 1.0, 1, 1)
         return Summary("shipped", "rules", *sums, example_url="", example=[], directory=settings.directory)
 
     monkeypatch.setattr(demo, "run_demo", run)
