@@ -20,6 +20,7 @@ _URL = "dehusk.url"
 _VALUE_BYTES = "dehusk.value-bytes"
 _REPLAYS = "dehusk.replays"
 _REPLAY_OF = "dehusk.replay-of"
+_REPLAYED = "dehusk.replayed"
 _CONNECT_NAMES = ("topic", "partition", "offset", "stage", "exception.class.name", "exception.message")
 Headers = tuple[tuple[str, bytes | None], ...]
 _MAX_TEXT = 2000
@@ -102,10 +103,27 @@ def replay(letter: DeadLetter) -> Record:
     first = letter.first_origin
     marks = {
         _REPLAYS: str(letter.replays + 1),
-        _REPLAY_OF: f"{first.topic}/{first.partition}/{first.offset}",
+        _REPLAY_OF: _place(first),
     }
     original = letter.original
     return Record(original.key, original.value, (*original.headers, *_encoded(marks)))
+
+
+def replay_mark(letter: Origin) -> Record:
+    """The record that says on the dead-letter topic that the letter at this place was put back.
+
+    Its key is its own, so that compaction takes it for nothing else.
+    """
+    place = _place(letter)
+    return Record(place.encode(), b"", _encoded({_REPLAYED: place}))
+
+
+def read_replay_mark(message: Message) -> Origin | None:
+    """The place of the letter that was put back, or None where the message is no mark."""
+    try:
+        return _origin(_text(message, _REPLAYED))
+    except ValueError:
+        return None
 
 
 def _encoded(headers: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
@@ -114,6 +132,10 @@ def _encoded(headers: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
 
 def _text(message: Message, name: str) -> str:
     return (message.header(name) or b"").decode("utf-8", "replace")
+
+
+def _place(origin: Origin) -> str:
+    return f"{origin.topic}/{origin.partition}/{origin.offset}"
 
 
 def _origin(text: str) -> Origin | None:

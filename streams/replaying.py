@@ -1,15 +1,16 @@
 """Dead letters found again: which ones are there, and which can be put back on their topic."""
 
-from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from schemas.documents import Origin
+from schemas.pages import Message
 from streams.consuming import read
-from streams.dead_letters import DeadLetter, read_dead_letter, replay
+from streams.dead_letters import DeadLetter, read_dead_letter, read_replay_mark, replay, replay_mark
 from streams.kafka import Topic, describe_topics
 from streams.producing import Outgoing, send
 from streams.settings import KafkaSettings
@@ -33,6 +34,21 @@ class Wanted:
         )
 
 
+class Obstacle(StrEnum):
+    """Why a dead letter is not put back."""
+
+    REPLAYED = "put back already"
+    SUPERSEDED = "a later dead letter of the same message"
+    REPLAYED_OFTEN = "replayed as often as allowed"
+    NOT_WHOLE = "too large for the dead-letter topic, which holds no value of it"
+    NO_TOPIC = "its topic does not exist any more"
+    REFUSED = "too large for its topic"
+
+
+SETTLED = frozenset({Obstacle.REPLAYED, Obstacle.SUPERSEDED})
+"""Of letters whose message is no more to be dealt with by them."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundLetter:
     """A dead letter and its place on the dead-letter topic."""
@@ -40,6 +56,8 @@ class FoundLetter:
     letter: DeadLetter
     place: Origin
     failed_at: datetime
+    settled: Obstacle | None
+    """One of `SETTLED`, or None where the message is yet to be dealt with."""
 
 
 async def find_letters(kafka: KafkaSettings, topic: str, wanted: Wanted) -> AsyncGenerator[FoundLetter, None]:
@@ -49,22 +67,51 @@ async def find_letters(kafka: KafkaSettings, topic: str, wanted: Wanted) -> Asyn
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
+    history = await _read_history(kafka, topic)
     async with aclosing(read(kafka, topic)) as messages:
         async for message, milliseconds in messages:
             letter = read_dead_letter(message)
             if letter is not None and wanted.matches(letter):
-                place = Origin(message.topic, message.partition, message.offset)
-                yield FoundLetter(letter, place, datetime.fromtimestamp(milliseconds / 1000, UTC))
+                place, time = _place(message), datetime.fromtimestamp(milliseconds / 1000, UTC)
+                yield FoundLetter(letter, place, time, history.settled(letter, place))
 
 
-class Obstacle(StrEnum):
-    """Why a dead letter is not put back."""
+@dataclass(slots=True)
+class _History:
+    """What a topic tells of replays."""
 
-    SUPERSEDED = "a later dead letter of the same message"
-    REPLAYED_OFTEN = "replayed as often as allowed"
-    NOT_WHOLE = "too large for the dead-letter topic, which holds no value of it"
-    NO_TOPIC = "its topic does not exist any more"
-    REFUSED = "too large for its topic"
+    replayed: set[Origin] = field(default_factory=set)
+    """The places of letters that were put back."""
+    latest: dict[Origin, tuple[int, Origin]] = field(default_factory=dict)
+    """Of each message that failed again after a replay: its replays, and the place of its latest letter."""
+
+    def add(self, letter: DeadLetter, place: Origin) -> None:
+        """Take note of a letter, where its message was replayed before."""
+        before, _ = self.latest.get(letter.first_origin, (1, place))
+        if letter.replays >= before:
+            self.latest[letter.first_origin] = (letter.replays, place)
+
+    def settled(self, letter: DeadLetter, place: Origin) -> Obstacle | None:
+        """Why the letter need not be dealt with."""
+        _, latest = self.latest.get(letter.first_origin, (0, place))
+        if latest != place:
+            return Obstacle.SUPERSEDED
+        return Obstacle.REPLAYED if place in self.replayed else None
+
+
+async def _read_history(kafka: KafkaSettings, topic: str) -> _History:
+    history = _History()
+    async for message, _ in read(kafka, topic):
+        letter = read_dead_letter(message)
+        if letter is not None:
+            history.add(letter, _place(message))
+        elif (replayed := read_replay_mark(message)) is not None:
+            history.replayed.add(replayed)
+    return history
+
+
+def _place(message: Message) -> Origin:
+    return Origin(message.topic, message.partition, message.offset)
 
 
 @dataclass(slots=True)
@@ -82,26 +129,31 @@ async def replay_letters(
     *,
     limit: int | None = None,
     most_replays: int = 3,
+    again: bool = False,
     dry_run: bool = False,
 ) -> ReplayCounts:
     """Put the letters' original records back on the topics and partitions where they failed.
 
-    A letter stays on its topic, so a message that failed, was replayed and failed again has two: only the
-    latest is replayed, and none that was replayed `most_replays` times already.
+    A letter stays on its topic, and once all are put back, marks say so: it is not put back another time, but
+    with `again`. A message that failed, was replayed and failed again has two letters, of which only the
+    latest is replayed; none is that was replayed `most_replays` times already.
 
     Raises:
         ConfigurationError: the topic does not exist, or the brokers refuse the user.
         UnavailableError: the brokers do not answer.
     """
     counts = ReplayCounts()
+    places: deque[Origin] = deque()
+    replayed: list[Origin] = []
 
     async def records() -> AsyncIterator[Outgoing]:
         planned = 0
-        async with aclosing(_plan(kafka, topic, wanted, most_replays)) as plan:
-            async for outgoing in plan:
+        async with aclosing(_plan(kafka, topic, wanted, most_replays, again=again)) as plan:
+            async for place, outgoing in plan:
                 if isinstance(outgoing, Obstacle):
                     counts.kept[outgoing] += 1
                     continue
+                places.append(place)
                 yield outgoing
                 planned += 1
                 if planned == limit:
@@ -112,26 +164,39 @@ async def replay_letters(
             counts.replayed += 1
         return counts
     async for sent in send(kafka, records()):
+        place = places.popleft()
         if sent.refusal is None:
             counts.replayed += 1
+            replayed.append(place)
         else:
             counts.kept[Obstacle.REFUSED] += 1
+    await _mark(kafka, replayed)
     return counts
 
 
+async def _mark(kafka: KafkaSettings, replayed: Sequence[Origin]) -> None:
+    """Marks the letters at these places, each on its partition, where the mark outlives the letter."""
+
+    async def marks() -> AsyncIterator[Outgoing]:
+        for place in replayed:
+            yield Outgoing(place.topic, replay_mark(place), place.partition)
+
+    async for _ in send(kafka, marks()):
+        pass
+
+
 async def _plan(
-    kafka: KafkaSettings, topic: str, wanted: Wanted, most_replays: int
-) -> AsyncGenerator[Outgoing | Obstacle, None]:
-    """For each letter that is meant, what is to be sent, or why nothing is."""
-    latest = await _latest_replays(kafka, topic)
+    kafka: KafkaSettings, topic: str, wanted: Wanted, most_replays: int, *, again: bool
+) -> AsyncGenerator[tuple[Origin, Outgoing | Obstacle], None]:
+    """For each letter that is meant, its place and what is to be sent, or why nothing is."""
     sources: dict[str, Topic | None] = {}
     async with aclosing(find_letters(kafka, topic, wanted)) as letters:
         async for found in letters:
             name = found.letter.origin.topic
             if name not in sources:
                 sources[name] = (await describe_topics(kafka, [name])).get(name)
-            is_latest = latest.get(found.letter.first_origin, found.place) == found.place
-            yield _decide(found.letter, sources[name], most_replays) if is_latest else Obstacle.SUPERSEDED
+            settled = None if again and found.settled is Obstacle.REPLAYED else found.settled
+            yield found.place, settled or _decide(found.letter, sources[name], most_replays)
 
 
 def _decide(letter: DeadLetter, source: Topic | None, most_replays: int) -> Outgoing | Obstacle:
@@ -143,13 +208,3 @@ def _decide(letter: DeadLetter, source: Topic | None, most_replays: int) -> Outg
         return Obstacle.NO_TOPIC
     partition = letter.origin.partition if letter.origin.partition < source.partitions else None
     return Outgoing(source.name, replay(letter), partition)
-
-
-async def _latest_replays(kafka: KafkaSettings, topic: str) -> dict[Origin, Origin]:
-    """Of each message that failed again after a replay, the place of its latest letter."""
-    latest: dict[Origin, tuple[int, Origin]] = {}
-    async for found in find_letters(kafka, topic, Wanted()):
-        letter = found.letter
-        if letter.replays and letter.replays >= latest.get(letter.first_origin, (0,))[0]:
-            latest[letter.first_origin] = (letter.replays, found.place)
-    return {first: place for first, (_, place) in latest.items()}

@@ -14,7 +14,7 @@ from schemas.outcomes import BrokenReason
 from streams.cli.options import kafka_options, topic_option
 from streams.cli.terminal import plain_console, plain_table
 from streams.printable import printable
-from streams.replaying import FoundLetter, Obstacle, Wanted, find_letters, replay_letters
+from streams.replaying import SETTLED, FoundLetter, Wanted, find_letters, replay_letters
 from streams.settings import KafkaSettings, TopicSettings
 
 _WHICH = (
@@ -26,6 +26,7 @@ _WHICH = (
     ),
     click.option("--stage", metavar="STAGE", help="Only what failed in this step, e.g. prepare."),
     click.option("--url", metavar="TEXT", help="Only pages whose URL holds this text."),
+    click.option("--all", "settled_too", is_flag=True, help="Also those that were put back already."),
 )
 
 
@@ -71,12 +72,18 @@ def list_command(
     reason: str | None,
     stage: str | None,
     url: str | None,
+    settled_too: bool,
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show what is on the dead-letter topic, and how much of each reason."""
+    """Show the dead letters that are yet to be dealt with, and how many each reason has.
+
+    Letters stay on their topic until its retention removes them; those that were put back are marked there,
+    and shown with --all only.
+    """
+    wanted = Wanted(reason, stage, url)
     show = _print_json if as_json else _print_table
-    asyncio.run(show(kafka, topic, Wanted(reason, stage, url), limit))
+    asyncio.run(show(kafka, topic, wanted, limit, settled_too))
 
 
 @command.command(
@@ -106,6 +113,7 @@ def replay_command(
     reason: str | None,
     stage: str | None,
     url: str | None,
+    settled_too: bool,
     limit: int | None,
     most_replays: int,
     dry_run: bool,
@@ -113,8 +121,9 @@ def replay_command(
     """Put dead letters back on the topic that they come from, for another try.
 
     Each gets its original key, value and headers, and a header that counts its replays. Letters stay on the
-    dead-letter topic, so what is replayed twice is cleaned twice, to the same document; letters that come in
-    meanwhile wait for the next replay. Ends with status 1 if a letter that was meant could not be put back.
+    dead-letter topic and are marked there at the end, so that the next replay leaves them; a replay that was
+    cut short marks none, and the next one puts them back again, which gives the same documents. Letters that
+    come in meanwhile wait for the next replay. Ends with status 1 if one that was meant cannot be put back.
     """
     counts = asyncio.run(
         replay_letters(
@@ -123,18 +132,22 @@ def replay_command(
             Wanted(reason, stage, url),
             limit=limit,
             most_replays=most_replays,
+            again=settled_too,
             dry_run=dry_run,
         )
     )
     click.echo(f"{counts.replayed:,} {'would be put' if dry_run else 'put'} back")
     for obstacle, count in counts.kept.most_common():
         click.echo(f"{count:,} left: {obstacle}")
-    raise SystemExit(1 if counts.kept.keys() - {Obstacle.SUPERSEDED} else 0)
+    raise SystemExit(1 if counts.kept.keys() - SETTLED else 0)
 
 
-async def _print_json(kafka: KafkaSettings, topic: str, wanted: Wanted, _limit: int) -> None:
+async def _print_json(
+    kafka: KafkaSettings, topic: str, wanted: Wanted, _limit: int, settled_too: bool
+) -> None:
     async for found in find_letters(kafka, topic, wanted):
-        click.echo(orjson.dumps(_fields(found)))
+        if settled_too or not found.settled:
+            click.echo(orjson.dumps(_fields(found)))
 
 
 def _fields(found: FoundLetter) -> dict[str, Any]:
@@ -149,13 +162,20 @@ def _fields(found: FoundLetter) -> dict[str, Any]:
         "dead_letter": asdict(found.place),
         "bytes": len(letter.original.value or b""),
         "replays": letter.replays,
+        "settled": found.settled,
     }
 
 
-async def _print_table(kafka: KafkaSettings, topic: str, wanted: Wanted, limit: int) -> None:
+async def _print_table(
+    kafka: KafkaSettings, topic: str, wanted: Wanted, limit: int, settled_too: bool
+) -> None:
     reasons: Counter[tuple[str, str]] = Counter()
     last: deque[FoundLetter] = deque(maxlen=limit)
+    settled = 0
     async for found in find_letters(kafka, topic, wanted):
+        if found.settled and not settled_too:
+            settled += 1
+            continue
         reasons[found.letter.stage, found.letter.reason] += 1
         last.append(found)
     console = plain_console()
@@ -164,6 +184,8 @@ async def _print_table(kafka: KafkaSettings, topic: str, wanted: Wanted, limit: 
     for (stage, reason), count in reasons.most_common():
         console.print(printable(f"{count:,} {reason} ({stage})"))
     console.print(f"{reasons.total():,} dead letters on {topic}")
+    if settled:
+        console.print(f"{settled:,} more were put back already; --all shows them too")
 
 
 def _letters_table(letters: deque[FoundLetter]) -> Table:

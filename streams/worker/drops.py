@@ -26,11 +26,11 @@ class DropLog:
         where = f"{message.topic}/{message.partition}/{message.offset}"
         for skipped in cleaned.skipped:
             counter = f'dehusk_skipped_total{{reason="{skipped.reason}"}}'
-            self._say("skipped", skipped, where, f"{counter} counts all of them")
+            self._say("skipped", skipped, where, f"{counter} counts them")
         if cleaned.failure is not None:
             broken = cleaned.failure.broken
             command = f"dehusk dead-letters list --topic {self._dead_letters} --reason {broken.reason}"
-            self._say("dead letter", broken, where, f"`{command}` shows all of them")
+            self._say("dead letter", broken, where, f"`{command}` shows them")
 
     def _say(self, what: str, drop: Skipped | Broken, where: str, advice: str) -> None:
         is_first = drop.reason not in self._warned

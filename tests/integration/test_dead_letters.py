@@ -64,6 +64,36 @@ async def test_a_replayed_message_is_the_original(kafka, topics):
     )
 
 
+async def test_what_was_put_back_is_dealt_with(kafka, topics):
+    raw, dead = topics.input, topics.dead_letters
+    await write(kafka, raw, *(Record(b"%d" % number, b"page") for number in range(5)))
+    await fail_all(kafka, raw, dead)
+    assert await run(kafka, "replay", "--topic", dead, "--limit", "3") == (0, "3 put back\n")
+    _, output = await run(kafka, "list", "--topic", dead)
+    assert output.endswith(f"2 dead letters on {dead}\n3 more were put back already; --all shows them too\n")
+    assert await run(kafka, "replay", "--topic", dead) == (0, "2 put back\n3 left: put back already\n")
+    replayed = [message.key for message in await messages(kafka, raw) if message.header("dehusk.replays")]
+    assert sorted(replayed) == [b"%d" % number for number in range(5)]
+    assert await run(kafka, "list", "--topic", dead, "--json") == (0, "")
+    _, lines = await run(kafka, "list", "--topic", dead, "--json", "--all")
+    assert [json.loads(line)["settled"] for line in lines.splitlines()] == ["put back already"] * 5
+    assert await run(kafka, "replay", "--topic", dead, "--all") == (0, "5 put back\n")
+    assert len(await messages(kafka, raw)) == 15
+
+
+async def test_what_failed_again_is_yet_to_be_dealt_with(kafka, topics):
+    raw, dead = topics.input, topics.dead_letters
+    await write(kafka, raw, Record(b"key", b"page"))
+    await fail_all(kafka, raw, dead)
+    await run(kafka, "replay", "--topic", dead)
+    (again,) = [message for message in await messages(kafka, raw) if message.header("dehusk.replays")]
+    await write(kafka, dead, dead_letter(again, Broken(BrokenReason.PAGE_TOO_DEEP, "again"), "prepare"))
+    _, lines = await run(kafka, "list", "--topic", dead, "--json", "--all")
+    found = {each["reason"]: each["settled"] for each in map(json.loads, lines.splitlines())}
+    assert found == {"internal-error": "a later dead letter of the same message", "page-too-deep": None}
+    assert (await run(kafka, "replay", "--topic", dead, "--all"))[1].startswith("1 put back\n")
+
+
 async def test_only_the_latest_letter_of_a_message_is_replayed_and_only_so_often(kafka, topics):
     raw, dead = topics.input, topics.dead_letters
     await write(kafka, raw, Record(b"key", b"page"))
@@ -155,6 +185,7 @@ async def test_lists_letters_with_counts_of_their_reasons(kafka, topics):
         "source": {"topic": raw, "partition": 2, "offset": 9},
         "bytes": 2,
         "replays": 0,
+        "settled": None,
     }
 
 

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from schemas.documents import Origin
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
-from streams.dead_letters import PREFIX, dead_letter, read_dead_letter, replay
+from streams.dead_letters import (
+    PREFIX,
+    dead_letter,
+    read_dead_letter,
+    read_replay_mark,
+    replay,
+    replay_mark,
+)
 from streams.sources.source import Record
 
 MESSAGE = Message(b"key", b"value", (("a", b"1"), ("none", None)), "raw", 3, 17)
@@ -65,6 +72,19 @@ def test_what_fails_again_remembers_where_it_failed_first():
         assert letter.first_origin == Origin("raw", 3, 17)
         assert letter.original.headers == MESSAGE.headers
         message = replace(as_message(replay(letter), "raw", 100 + replays), partition=3)
+
+
+def test_a_mark_names_the_letter_that_was_put_back_and_is_none_itself():
+    mark = as_message(replay_mark(Origin("dead", 3, 17)))
+    assert read_replay_mark(mark) == Origin("dead", 3, 17)
+    assert read_dead_letter(mark) is None
+    assert (mark.key, mark.value) == (b"dead/3/17", b"")
+
+
+@pytest.mark.parametrize("headers", [(), (("dehusk.replayed", b"nonsense"),), (("dehusk.replayed", None),)])
+def test_other_records_are_no_marks(headers):
+    assert read_replay_mark(Message(b"k", b"", headers)) is None
+    assert read_replay_mark(as_message(dead_letter(MESSAGE, BROKEN, "prepare"))) is None
 
 
 @pytest.mark.parametrize(("value", "whole"), [(b"value", True), (None, False), (b"", False)])
