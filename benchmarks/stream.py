@@ -9,20 +9,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import urlopen
 from uuid import uuid4
 
 import psutil
-from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.pages import Page
 from schemas.errors import UnavailableError
-from streams.demo.programs import Worker
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import free_ports
 from streams.local.folder import temporary_folder
 from streams.local.process import Part
 from streams.local.stack import LocalStack
+from streams.local.worker import Worker
 from streams.producing import create_producer
 from streams.settings import KafkaSettings, TopicSettings
 from streams.worker.settings import LabelerName
@@ -113,7 +111,7 @@ def _watch(program: Worker, stack: LocalStack, labeler: LabelerName, expected: i
         worker_cpu=spent[0],
         preparation_cpu=sum(spent[1:]),
         triton_cpu=sum(_cpu(triton)) - triton_before,
-        steps=_steps(program),
+        steps=program.monitoring.metric("dehusk_step_seconds_sum", "step"),
     )
 
 
@@ -149,17 +147,6 @@ def _processes_on(port: int) -> list[psutil.Process]:
 def _cpu(processes: Sequence[psutil.Process]) -> list[float]:
     times = [process.cpu_times() for process in processes]
     return [each.user + each.system for each in times]
-
-
-def _steps(program: Worker) -> dict[str, float]:
-    with urlopen(f"{program.monitoring.url}metrics") as answer:
-        text = answer.read().decode()
-    return {
-        sample.labels["step"]: sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-        if sample.name == "dehusk_step_seconds_sum"
-    }
 
 
 def report(results: Sequence[Emptied], peers: Mapping[str, float]) -> str:

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemas.errors import UnavailableError
+from streams.demo.crawler import Crawler
 from streams.demo.display import Display
-from streams.demo.monitoring import Monitoring
 from streams.demo.outcome import Crawled, read_cleaned, read_crawled, read_dead
-from streams.demo.programs import Crawler, Worker
 from streams.demo.server import serve
 from streams.demo.sites import Site
 from streams.demo.summary import Summary
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses, free_ports
 from streams.local.folder import temporary_folder
+from streams.local.monitoring import Monitoring
 from streams.local.process import Part, Program
 from streams.local.stack import PARTS, LocalStack
+from streams.local.worker import Worker
 from streams.settings import KafkaSettings, TopicSettings
 from streams.worker.settings import LabelerName
 

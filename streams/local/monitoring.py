@@ -42,12 +42,18 @@ class Monitoring:
         Raises:
             UnavailableError: the worker does not answer.
         """
+        return {reason: int(count) for reason, count in self.metric("dehusk_skipped_total", "reason").items()}
+
+    def metric(self, name: str, label: str) -> dict[str, float]:
+        """The values of a metric by one of its labels, where they are not 0.
+
+        Raises:
+            UnavailableError: the worker does not answer.
+        """
         families = text_string_to_metric_families(self._get("metrics").decode())
         samples = (sample for family in families for sample in family.samples)
         return {
-            sample.labels["reason"]: int(sample.value)
-            for sample in samples
-            if sample.name == "dehusk_skipped_total" and sample.value
+            sample.labels[label]: sample.value for sample in samples if sample.name == name and sample.value
         }
 
     def _get(self, page: str) -> bytes:

@@ -1,19 +1,19 @@
-"""The two programs that the demo runs beside the local stack, as a user would run them."""
+"""A worker on the local stack, run as a user would run it."""
 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams.demo.monitoring import Monitoring
 from streams.local.addresses import LOOPBACK, Addresses
+from streams.local.monitoring import Monitoring
 from streams.settings import TopicSettings
 from streams.worker.settings import LabelerName
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """`dehusk worker` on the topic that the crawler fills."""
+    """`dehusk worker` on a topic of pages as they were crawled."""
 
     addresses: Addresses
     topics: TopicSettings
@@ -21,7 +21,7 @@ class Worker:
     port: int
     """Where its monitoring pages are."""
     with_blocks: bool = True
-    """Whether documents list all blocks: the summary shows what was left out."""
+    """Whether documents list all blocks, those that were left out too."""
     name: str = "worker"
 
     @property
@@ -58,31 +58,3 @@ class Worker:
     def is_ready(self) -> bool:
         """Whether it works and misses no part."""
         return self.monitoring.is_ready()
-
-
-@dataclass(frozen=True, slots=True)
-class Crawler:
-    """A Scrapy spider that follows the links of one site."""
-
-    start: str
-    brokers: str
-    topic: str
-    pages: int
-    name: str = "crawler"
-
-    def preparation(self) -> Sequence[str]:
-        """Nothing to prepare."""
-        return ()
-
-    def command(self) -> Sequence[str]:
-        """The command line; it ends by itself when no new link is left."""
-        options = ["--brokers", self.brokers, "--topic", self.topic, "--pages", str(self.pages)]
-        return [sys.executable, "-m", "streams.demo.spider", self.start, *options]
-
-    def environment(self) -> Mapping[str, str]:
-        """Nothing: all is on the command line."""
-        return {}
-
-    def is_ready(self) -> bool:
-        """Always: nobody has to wait for it."""
-        return True

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter
 
 from schemas.errors import UnavailableError
-from streams.demo.monitoring import Monitoring
+from streams.local.monitoring import Monitoring
 from streams.worker.metrics import Totals
 from streams.worker.monitoring import monitoring
 from streams.worker.progress import Report
