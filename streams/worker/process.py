@@ -27,8 +27,7 @@ _RETIREMENT_BYTES = 192 * MIB
 """Memory from which a process makes place for a fresh one: what a huge page took is hardly given back."""
 _STUCK_SECONDS = 5.0
 """What a page may exceed its time by before the parent kills the process: a stopped one hears no timer."""
-
-
+_NEVER = float("inf")
 _COLLECT_EVERY = 50_000
 """Objects until the first look for cycles: a page's thousands hold none, and each look goes through them."""
 
@@ -53,7 +52,7 @@ class PreparationProcess:
         self._context.set_forkserver_preload(_PRELOADED)
         self._process: multiprocessing.process.BaseProcess | None = None
         self._connection: Connection | None = None
-        self._deadline = float("inf")
+        self._deadline = _NEVER
 
     def answers(self, messages: Sequence[Message]) -> Iterator[Outcomes]:
         """What became of each message, in order.
@@ -75,7 +74,7 @@ class PreparationProcess:
         except (EOFError, OSError):
             raise self._obituary() from None
         finally:
-            self._deadline = float("inf")
+            self._deadline = _NEVER
 
     def start(self) -> None:
         """Start the process, if it does not live.
@@ -92,19 +91,22 @@ class PreparationProcess:
 
     def kill(self) -> None:
         """End the process at once."""
-        if self._process is not None:
-            self._process.kill()
+        process = self._process  # another thread may bury it meanwhile
+        if process is not None:
+            process.kill()
 
     def _connected(self) -> Connection:
         if self._connection is None:
             self._deadline = time.monotonic() + _START_SECONDS
             self._connection, theirs = self._context.Pipe()
-            self._process = self._context.Process(
+            process = self._context.Process(
                 target=_serve, args=(theirs, self._open_preparer, self._limits), daemon=True
             )
-            self._process.start()
+            process.start()
+            self._process = process
             theirs.close()
             self._await_readiness(self._connection)
+            self._deadline = _NEVER
         return self._connection
 
     def _await_readiness(self, connection: Connection) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -113,6 +114,17 @@ async def test_a_stopped_process_is_replaced(pool: PreparationPool, monkeypatch:
     assert [told(each) for each in outcomes] == [["a", "b"]] * 4
     assert not any(child.is_running() for child in before)
     guard.cancel()
+
+
+async def test_a_process_that_waits_for_messages_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.worker.process._START_SECONDS", 0.0)
+    with closing(PreparationPool(hostile, 1, PageLimits())) as pool:
+        await pool.start()
+        started = children()
+        for process in pool._processes:
+            process.kill_if_stuck()
+        assert told(await pool.prepare(messages("a"))) == ["a"]
+        assert children() == started
 
 
 async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: PreparationPool) -> None:
