@@ -20,7 +20,8 @@ _LARGEST_REQUEST = 96 * MIB
 _LARGEST_BATCH = 32 * KIB
 """Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
 _LINGER_MS = 5
-_TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+"""How brokers, and aiokafka itself, refuse a record for its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,6 @@ async def _acknowledgement(
     with kafka_errors(settings):
         try:
             await acknowledgement
-        except _TOO_LARGE:
+        except TOO_LARGE:
             return Sent(outgoing, f"{len(outgoing):,} bytes are more than topic {outgoing.topic} takes")
     return Sent(outgoing, None)

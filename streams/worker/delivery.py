@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Sequence
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+from aiokafka.errors import KafkaError
 
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.dead_letters import PREFIX, dead_letter
-from streams.producing import Outgoing, enqueue
+from streams.producing import TOO_LARGE, Outgoing, enqueue
 from streams.settings import TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Failure
@@ -55,25 +55,33 @@ class Delivery:
 
     async def _send(self, topic: str, records: Sequence[Record]) -> list[bool]:
         """Whether the brokers took each record or refused it for its size; anything else is tried again."""
-        taken: list[bool | None] = [None] * len(records)
+        taken: list[bool] = []
         trial = 0
         try:
-            while pending := [index for index, answer in enumerate(taken) if answer is None]:
-                sent = [await enqueue(self._producer, Outgoing(topic, records[index])) for index in pending]
-                for index, answer in zip(pending, sent, strict=True):
-                    taken[index] = await self._acknowledged(answer)
-                if None in taken:
-                    await back_off(trial)
-                    trial += 1
+            while True:
+                taken += await self._try(topic, records[len(taken) :])
+                if len(taken) == len(records):
+                    return taken
+                await back_off(trial)
+                trial += 1
         finally:
             self.fails = False
-        return [answer is True for answer in taken]
+
+    async def _try(self, topic: str, records: Sequence[Record]) -> list[bool]:
+        """The answers up to the first failure: what follows is sent again behind it, or it would be older."""
+        sent = [await enqueue(self._producer, Outgoing(topic, record)) for record in records]
+        taken: list[bool] = []
+        for answer in [await self._acknowledged(each) for each in sent]:
+            if answer is None:
+                break
+            taken.append(answer)
+        return taken
 
     async def _acknowledged(self, sent: Awaitable[object]) -> bool | None:
         """True when the brokers hold the record, False when they refuse its size, None for another trial."""
         try:
             await sent
-        except MessageSizeTooLargeError:
+        except TOO_LARGE:
             return False
         except KafkaError as error:
             self.fails = True

@@ -81,6 +81,13 @@ async def test_what_may_still_succeed_is_tried_until_it_does(message: Message, e
     assert not trying.fails
 
 
+async def test_what_followed_a_record_that_failed_is_sent_again_behind_it(message: Message) -> None:
+    producer = Producer(fails_later=[KafkaTimeoutError()])
+    older, newer, gone = Record(b"page", b"older"), Record(b"page", b"newer"), Record(b"page", None)
+    await delivery(producer).deliver([cleaned(message, older), cleaned(message, newer, gone)])
+    assert [record for _, record in producer.taken][-3:] == [older, newer, gone]
+
+
 async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
     part = Part("kafka", "")
     producer = Producer(fails_later=[KafkaTimeoutError() for _ in range(10_000)])
