@@ -68,6 +68,7 @@ class Flow:
         return time.monotonic() - oldest[0].begun if oldest else 0.0
 
     async def _run(self) -> None:
+        self._in_flight.clear()
         free = asyncio.Semaphore(self._batches)
         batches: asyncio.Queue[_Batch] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
@@ -99,6 +100,5 @@ class Flow:
         for batch in self._in_flight:
             for arrival in batch.arrivals:
                 arrival.abandon()
-        self._in_flight.clear()
         if self._running is not None:
             self._running.cancel()

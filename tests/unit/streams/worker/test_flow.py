@@ -120,6 +120,21 @@ async def test_what_is_given_up_is_never_acknowledged(steps: Steps) -> None:
     assert steps.acknowledged == [4]
 
 
+async def test_what_is_delivered_in_the_moment_it_is_given_up_is_acknowledged(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def deliver(_batch: Sequence[CleanedMessage]) -> None:
+        steps.flow._abandon()
+
+    monkeypatch.setattr(steps.flow, "_deliver", deliver)
+    await steps.put(0)
+    steps.finish(0)
+    await settle()
+    assert steps.abandoned == steps.acknowledged == [0]
+    assert len(steps.flow) == 0
+    assert not steps.running.done()
+
+
 async def test_a_deadline_that_is_lifted_gives_nothing_up(steps: Steps) -> None:
     await steps.put(0)
     steps.flow.finish_within(0.02)
