@@ -42,7 +42,8 @@ class Repetitions(logging.Filter):
         now, event = time.monotonic(), (record.name, record.msg)
         fresh = now - self._said.get(event, -_REPEAT_SECONDS) >= _REPEAT_SECONDS
         if fresh:
-            self._said[event] = now
+            recent = {said: at for said, at in self._said.copy().items() if now - at < _REPEAT_SECONDS}
+            self._said = recent | {event: now}
         return fresh
 
 

@@ -36,6 +36,16 @@ def test_libraries_are_heard_once_in_a_while(monkeypatch: pytest.MonkeyPatch) ->
     assert repetitions.filter(record("aiokafka.client", "no connection to %d", 1))
 
 
+def test_what_was_said_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("streams.worker.logs.time.monotonic", lambda: now[0])
+    repetitions = Repetitions()
+    for number in range(100):
+        now[0] += 10
+        assert repetitions.filter(record("asyncio", f"task {number} failed"))
+    assert len(repetitions._said) < 5
+
+
 def test_dehusk_is_heard_always() -> None:
     repetitions = Repetitions()
     assert all(repetitions.filter(record("streams.worker.progress", "%s", n)) for n in range(3))
