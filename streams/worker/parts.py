@@ -28,6 +28,11 @@ class Parts:
         """Those that do not answer."""
         return [part for part in self if part.away]
 
+    @property
+    def waited_for(self) -> bool:
+        """Whether one is away that pages wait for; without Redis they go on."""
+        return self.kafka.away or self.labeler.away or self.schema_registry.away
+
 
 def name_parts(settings: WorkerSettings) -> Parts:
     """The parts, all supposed to be there."""

@@ -70,7 +70,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         pages = monitoring(settings.monitoring, metrics.registry, progress.report)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         watchdog = Watchdog(
-            lambda: bool(parts.away), lambda: max(flow.age, app.seconds_without_partitions), _STALL_SECONDS
+            lambda: parts.waited_for, lambda: max(flow.age, app.seconds_without_partitions), _STALL_SECONDS
         )
         loops = (
             flow.run(),
