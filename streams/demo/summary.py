@@ -11,7 +11,7 @@ from rich.table import Table
 
 from streams.demo.outcome import Block
 
-_FIRST_ROWS = 20
+_FIRST_ROWS = 30
 """Of the example."""
 _ROWS_BEFORE = 8
 """Of these, how many come before its first content."""

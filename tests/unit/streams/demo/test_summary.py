@@ -80,18 +80,18 @@ def test_the_example_shows_where_the_content_begins_and_how_the_page_ends() -> N
     assert "before 91." not in text
     assert "before 92." in text
     assert "content 0." in text
-    assert [number for number in range(100) if f"content {number}." in text] == [*range(12), *range(91, 100)]
-    assert "… 79 blocks …" in text
+    assert [number for number in range(100) if f"content {number}." in text] == [*range(22), *range(91, 100)]
+    assert "… 69 blocks …" in text
     assert "a footer" in text
-    assert "30 of the page's 201 blocks" in text
+    assert "40 of the page's 201 blocks" in text
 
 
 def test_a_short_example_is_shown_whole() -> None:
-    blocks = [Block(f"block {number}.", content=True) for number in range(25)]
+    blocks = [Block(f"block {number}.", content=True) for number in range(40)]
     text = printed(replace(SUMMARY, example=blocks))
-    assert [text.count(f" block {number}.") for number in range(25)] == [2] * 25
+    assert [text.count(f" block {number}.") for number in range(40)] == [2] * 40
     assert "…" not in text
-    assert "25 of the page's 25 blocks" in text
+    assert "40 of the page's 40 blocks" in text
 
 
 def test_a_crawl_without_documents_is_summed_up_too() -> None:
