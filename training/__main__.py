@@ -1,27 +1,25 @@
-"""`python -m training`: from pages with gold texts to a version of the model repository."""
+"""`python -m training`: from labeled pages to a version of the model repository, and its labels."""
 
 from pathlib import Path
 from statistics import fmean
 
 import click
-import orjson
 
 from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
-from training.card import card
-from training.checkpoint import load
+from training.block_scores import block_table, score_blocks
 from training.config import DEFAULT_CONFIG, read_config
-from training.evaluation import GroupScore, evaluate, markdown
+from training.evaluation import evaluate, markdown
 from training.pages import held_out_pages, training_pages
 from training.prepare import prepare, prepared_pages, sources
-from training.publish import labeler_predict, network_predict, publish
-from training.trainer import train
+
+# ruff: noqa: PLC0415 -- the training framework is imported by the commands that use it
 
 _CHECKPOINT = "checkpoint.pt"
-_SCORES = "scores.json"
+_SCORES = "scores.md"
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _directory = click.option(
@@ -51,11 +49,17 @@ def cli() -> None:
 @_directory
 @_config
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--validation", type=_file, multiple=True, help="A file whose pages are all held out.")
 @click.argument("files", type=_file, nargs=-1, required=True)
-def prepare_command(directory: Path, config: Path, processes: int, files: tuple[Path, ...]) -> None:
-    """Label the blocks of the pages in FILES (xz JSON lines: id, url, page_type, html, main_content)."""
+def prepare_command(
+    directory: Path, config: Path, processes: int, validation: tuple[Path, ...], files: tuple[Path, ...]
+) -> None:
+    """Label the blocks of the pages in FILES (xz JSON lines: id, url, page_type, html, main_content).
+
+    With a configuration that has no table [data], FILES hold labeled blocks (id, blocks: path, text, label).
+    """
     data = read_config(config).data
-    for broken in prepare(files, directory, data.content_share, processes):
+    for broken in prepare(files, directory, data, processes, validation):
         click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
     pages = prepared_pages(directory)
     click.echo(f"{len(pages)} pages, of which {len(training_pages(pages, data))} to train on.")
@@ -67,6 +71,8 @@ def prepare_command(directory: Path, config: Path, processes: int, files: tuple[
 @_config
 def train_command(directory: Path, config: Path) -> None:
     """Train a network; goes on from the last checkpoint where one is."""
+    from training.trainer import train
+
     run = train(prepared_pages(directory), read_config(config), directory / _CHECKPOINT)
     click.echo(f"{run.epochs} epochs in {run.seconds / 60:.1f} minutes.")
 
@@ -77,14 +83,20 @@ def train_command(directory: Path, config: Path) -> None:
 @_repository
 @click.option("--version", help="Evaluate this version of the repository instead of the checkpoint.")
 def evaluate_command(directory: Path, model: str, repository: Path, version: str | None) -> None:
-    """Score the network on the held-out sites."""
-    run = load(directory / _CHECKPOINT)
+    """Score the network on the held-out pages."""
+    from training.checkpoint import load_trained
+    from training.publish import labeler_predict, network_predict
+
+    run = load_trained(directory / _CHECKPOINT)
     held_out = held_out_pages(prepared_pages(directory), run.config.data)
     predict = labeler_predict(OnnxLabeler(model, version, repository)) if version else network_predict(run)
-    scores = evaluate(held_out, predict, run.config.data)
+    tables = [block_table(score_blocks(held_out, predict))]
+    if run.config.data is not None:
+        tables.append(markdown(evaluate(held_out, predict, run.config.data)))
+    scores = "\n\n".join(tables)
     if not version:
-        (directory / _SCORES).write_bytes(orjson.dumps(scores))
-    click.echo(markdown(scores))
+        (directory / _SCORES).write_text(scores, encoding="utf-8")
+    click.echo(scores)
 
 
 @cli.command("export")
@@ -94,8 +106,12 @@ def evaluate_command(directory: Path, model: str, repository: Path, version: str
 @click.option("--version", required=True, help="The new version's number.")
 def export_command(directory: Path, model: str, repository: Path, version: str) -> None:
     """Publish the network as a new version of the repository, with its card; run `evaluate` first."""
-    run, pages = load(directory / _CHECKPOINT), prepared_pages(directory)
-    scores = [GroupScore(**each) for each in orjson.loads((directory / _SCORES).read_bytes())]
+    from training.card import card
+    from training.checkpoint import load_trained
+    from training.publish import publish
+
+    run, pages = load_trained(directory / _CHECKPOINT), prepared_pages(directory)
+    scores = (directory / _SCORES).read_text(encoding="utf-8")
     text = card(ModelVersion(model, version), run, pages, sources(directory), scores)
     checked = [encode(page.segmented) for page in held_out_pages(pages, run.config.data)]
     target = repository / model / version

@@ -1,15 +1,27 @@
 """A training run on disk: enough to go on with it, to evaluate it and to export it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from schemas.errors import ConfigurationError
 from training.config import Config
 from training.network import BoilerNet
 from training.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Best:
+    """The epoch that labeled the held-out pages best so far."""
+
+    epochs: int
+    """Epochs done when it ended."""
+    score: float
+    """Its F1 over held-out blocks, averaged over both classes."""
+    weights: dict[str, Tensor]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +36,8 @@ class Run:
     """Epochs done so far."""
     seconds: float
     """What they took."""
+    best: Best | None = None
+    """None where the last epoch is kept."""
 
 
 def new_run(config: Config, vocabulary: Vocabulary) -> Run:
@@ -43,6 +57,7 @@ def save(run: Run, file: Path) -> None:
         "optimizer": run.optimizer.state_dict(),
         "epochs": run.epochs,
         "seconds": run.seconds,
+        "best": run.best and asdict(run.best),
     }
     partial = file.with_suffix(".partial")
     torch.save(state, partial)
@@ -62,4 +77,17 @@ def load(file: Path) -> Run:
     run = new_run(Config.from_tables(state["config"]), vocabulary)
     run.network.load_state_dict(state["network"])
     run.optimizer.load_state_dict(state["optimizer"])
-    return Run(run.config, vocabulary, run.network, run.optimizer, state["epochs"], state["seconds"])
+    best = state["best"] and Best(**state["best"])
+    return replace(run, epochs=state["epochs"], seconds=state["seconds"], best=best)
+
+
+def load_trained(file: Path) -> Run:
+    """The run that a file holds, with the network that it gave: its best epoch's, or the last's.
+
+    Raises:
+        ConfigurationError: there is no such file.
+    """
+    run = load(file)
+    if run.best is not None:
+        run.network.load_state_dict(run.best.weights)
+    return run

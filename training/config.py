@@ -12,7 +12,7 @@ DEFAULT_CONFIG = Path(__file__).with_name("boilernet.toml")
 
 @dataclass(frozen=True, slots=True)
 class DataConfig:
-    """Which pages are learned from, and which are held out."""
+    """How pages with gold texts are labeled, which of them are learned from, and which are held out."""
 
     held_out: float
     """Share of the sites that are never trained on."""
@@ -45,7 +45,11 @@ class TrainerConfig:
     """Longer pages are cut to a random window of this many blocks in each epoch."""
     learning_rate: float
     warmup_steps: int
+    decay: bool
+    """Whether the learning rate falls to zero, or stays."""
     gradient_norm: float
+    best_epoch: bool
+    """Whether the epoch that labels the held-out pages best is kept, or the last."""
     threads: int
 
 
@@ -53,15 +57,17 @@ class TrainerConfig:
 class Config:
     """One training run."""
 
-    data: DataConfig
+    data: DataConfig | None
+    """None where blocks come with their labels."""
     network: NetworkConfig
     trainer: TrainerConfig
 
     @classmethod
     def from_tables(cls, tables: dict[str, dict[str, Any]]) -> Self:
-        """The configuration of three tables; every setting must be there, and no other."""
+        """The configuration of these tables; every setting must be there, and no other."""
+        data = tables.get("data")
         return cls(
-            data=DataConfig(**tables["data"]),
+            data=None if data is None else DataConfig(**data),
             network=NetworkConfig(**tables["network"]),
             trainer=TrainerConfig(**tables["trainer"]),
         )

@@ -3,7 +3,7 @@
 import lzma
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ class LabeledPage:
     content: tuple[bool, ...]
     oracle: float
     """Word-level F1 of the content blocks: the best that labels can do on this page."""
+    validation: bool = False
+    """Whether it is held out by name, whatever its site."""
 
 
 def read_gold(files: Iterable[Path]) -> Iterator[GoldPage]:
@@ -71,7 +73,7 @@ def label(page: GoldPage, share: float) -> LabeledPage:
     Raises:
         PageError: the page cannot be segmented.
     """
-    segmented = segment(page.html.encode("utf-8", "replace"))
+    segmented = replace(segment(page.html.encode("utf-8", "replace")), structure=None)
     words = [score_words(text) for text in segmented.texts]
     gold = score_words(page.text)
     content = content_blocks(words, gold, share)
@@ -88,14 +90,15 @@ def label(page: GoldPage, share: float) -> LabeledPage:
     )
 
 
-def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig) -> list[LabeledPage]:
-    """The pages of the sites that are never trained on, good gold or not."""
-    return [page for page in pages if _is_held_out(page.site, config)]
+def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> list[LabeledPage]:
+    """The validation pages, and those of the sites that are never trained on, good gold or not."""
+    return [page for page in pages if _is_held_out(page, config)]
 
 
-def training_pages(pages: Iterable[LabeledPage], config: DataConfig) -> list[LabeledPage]:
-    """The pages of all other sites whose gold text is there and can be reproduced from their blocks."""
-    return [page for page in pages if reliable(page, config) and not _is_held_out(page.site, config)]
+def training_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> list[LabeledPage]:
+    """All other pages, but those whose gold text is missing or cannot be reproduced from their blocks."""
+    kept = (page for page in pages if not _is_held_out(page, config))
+    return [page for page in kept if config is None or reliable(page, config)]
 
 
 def reliable(page: LabeledPage, config: DataConfig) -> bool:
@@ -103,9 +106,10 @@ def reliable(page: LabeledPage, config: DataConfig) -> bool:
     return any(page.content) and page.oracle >= config.least_oracle
 
 
-def _is_held_out(site: str, config: DataConfig) -> bool:
-    """Whether a site is held out: decided by its name, so that no other site's pages change it."""
-    return zlib.crc32(site.encode()) % 1000 < 1000 * config.held_out
+def _is_held_out(page: LabeledPage, config: DataConfig | None) -> bool:
+    """Whether a page is held out: its site's name decides, so that no other site's pages change it."""
+    share = 0.0 if config is None else config.held_out
+    return page.validation or zlib.crc32(page.site.encode()) % 1000 < 1000 * share
 
 
 def write_pages(file: Path, pages: Iterable[LabeledPage]) -> None:

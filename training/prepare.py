@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -10,18 +12,34 @@ import orjson
 
 from schemas.errors import PageError
 from schemas.outcomes import Broken
+from training.blocks import read_labeled_blocks
+from training.config import DataConfig
 from training.pages import GoldPage, LabeledPage, label, read_gold, read_pages, write_pages
 
 _PAGES = "pages.jsonl"
 _SOURCES = "sources.json"
 
 
-def prepare(files: Sequence[Path], directory: Path, share: float, processes: int) -> list[Broken]:
-    """Label the pages of the files and write them to the directory; the pages that cannot be segmented."""
+def prepare(
+    files: Sequence[Path],
+    directory: Path,
+    data: DataConfig | None,
+    processes: int,
+    validation: Sequence[Path] = (),
+) -> list[Broken]:
+    """Label the pages of the files and write them to the directory; the pages that cannot be segmented.
+
+    Without a configuration of gold texts, the files hold labeled blocks.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
-    write_pages(directory / _PAGES, _labeled(files, share, processes, broken))
-    names = [f"{file.name} (SHA-256 {_digest(file)[:16]}…)" for file in files]
+
+    def read(some: Sequence[Path]) -> Iterator[LabeledPage]:
+        return read_labeled_blocks(some) if data is None else _labeled(some, data, processes, broken)
+
+    held_out = (replace(page, validation=True) for page in read(validation)) if validation else ()
+    write_pages(directory / _PAGES, chain(read(files), held_out))
+    names = [f"{file.name} (SHA-256 {_digest(file)[:16]}…)" for file in (*files, *validation)]
     (directory / _SOURCES).write_bytes(orjson.dumps(names))
     return broken
 
@@ -38,10 +56,11 @@ def sources(directory: Path) -> list[str]:
 
 
 def _labeled(
-    files: Sequence[Path], share: float, processes: int, broken: list[Broken]
+    files: Sequence[Path], data: DataConfig, processes: int, broken: list[Broken]
 ) -> Iterator[LabeledPage]:
     with get_context("spawn").Pool(processes) as pool:
-        for page in pool.imap(partial(_label, share=share), read_gold(files), chunksize=4):
+        labeled = pool.imap(partial(_label, share=data.content_share), read_gold(files), chunksize=4)
+        for page in labeled:
             if isinstance(page, Broken):
                 broken.append(page)
             else:

@@ -11,10 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor, nn
 
 from schemas.errors import ConfigurationError
-from training.checkpoint import Run, load, new_run, save
+from training.block_scores import mean_f1, score_blocks
+from training.checkpoint import Best, Run, load, new_run, save
 from training.config import Config, TrainerConfig
 from training.examples import Example, class_weights, epoch_batches, example
-from training.pages import LabeledPage, training_pages
+from training.pages import LabeledPage, held_out_pages, training_pages
+from training.publish import network_predict
 from training.vocabulary import most_frequent
 
 
@@ -28,14 +30,26 @@ def train(pages: Sequence[LabeledPage], config: Config, file: Path) -> Run:
     kept = training_pages(pages, config.data)
     run = _resumed(file, config) if file.exists() else _started(kept, config)
     examples = [example(page, run.vocabulary) for page in kept]
-    weights = class_weights(examples)
+    weights, held_out = class_weights(examples), held_out_pages(pages, config.data)
     with _progress() as progress:
         for epoch in range(run.epochs, config.trainer.epochs):
             began = time.monotonic()
             _epoch(run, epoch, examples, weights, progress)
             run = replace(run, epochs=epoch + 1, seconds=run.seconds + time.monotonic() - began)
+            if config.trainer.best_epoch:
+                score = mean_f1(score_blocks(held_out, network_predict(run)))
+                progress.console.print(f"epoch {run.epochs}: F1 {score:.3f} over held-out blocks")
+                run = _compared(run, score)
             save(run, file)
     return run
+
+
+def _compared(run: Run, score: float) -> Run:
+    """The run with its last epoch as the best, if none before it has such a score."""
+    if run.best is not None and score <= run.best.score:
+        return run
+    weights = {name: value.clone() for name, value in run.network.state_dict().items()}
+    return replace(run, best=Best(run.epochs, score, weights))
 
 
 def _started(pages: Sequence[LabeledPage], config: Config) -> Run:
@@ -64,6 +78,8 @@ def _epoch(
         rate = _learning_rate(settings, epoch * len(batches) + done, settings.epochs * len(batches))
         loss = _step(run, batch, weights, rate)
         progress.update(task, advance=1, loss=loss)
+    progress.remove_task(task)
+    progress.console.print(f"epoch {epoch + 1}/{settings.epochs}: loss {loss:.3f}")
 
 
 def _step(run: Run, batch: Sequence[Example], weights: tuple[float, float], rate: float) -> float:
@@ -87,9 +103,9 @@ def _loss(logits: Tensor, content: Tensor, weights: tuple[float, float]) -> Tens
 
 
 def _learning_rate(settings: TrainerConfig, step: int, steps: int) -> float:
-    """Rises over the first steps, then falls in a line to zero at the last."""
+    """Rises over the first steps, then stays, or falls in a line to zero at the last."""
     warmup = min(1.0, (step + 1) / settings.warmup_steps)
-    return settings.learning_rate * warmup * (1 - step / steps)
+    return settings.learning_rate * warmup * (1 - step / steps if settings.decay else 1.0)
 
 
 def _progress() -> Progress:

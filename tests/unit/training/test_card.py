@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
 from schemas.pages import ModelVersion
+from training.blocks import labeled
 from training.card import card
-from training.checkpoint import new_run
+from training.checkpoint import Best, new_run
 from training.config import DEFAULT_CONFIG, read_config
-from training.evaluation import GroupScore
 from training.pages import GoldPage, label
 from training.vocabulary import Vocabulary
 
@@ -17,10 +19,22 @@ def test_a_card_says_what_a_version_was_made_of_and_what_it_scores():
         for i in range(50)
     ]
     run = new_run(read_config(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",)))
-    text = card(
-        ModelVersion("boilernet", "4"), run, pages, ["data.xz"], [GroupScore("all pages", 9, 0.5, 0.25, 1)]
-    )
+    text = card(ModelVersion("boilernet", "4"), run, pages, ["data.xz"], "| all pages | 9 | 0.500 |")
     assert text.startswith("# boilernet, version 4\n")
     assert "- data.xz\n- 50 pages; trained on " in text
-    assert "| all pages | 9 | 0.500 | 0.250 | 1.000 |" in text
+    assert text.endswith("\n| all pages | 9 | 0.500 |\n")
+    assert "then falls to zero; 0 epochs" in text
+    assert "those of the last epoch" in text
+    assert "{" not in text
+
+
+def test_a_card_of_labeled_blocks_says_which_epoch_was_chosen():
+    page = labeled("1", [{"path": ["p"], "text": "the mill", "label": 1}])
+    pages = [page, replace(page, validation=True)]
+    config = read_config(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml"))
+    run = replace(new_run(config, Vocabulary(("p",), ("mill",))), epochs=50, best=Best(7, 0.8, {}))
+    text = card(ModelVersion("boilernet-cleaneval", "1"), run, pages, ["data.xz"], "| content (1) | 9 |")
+    assert "trained on 1 (1 blocks),\n  1 held out (1 blocks)" in text
+    assert "then stays; 50 epochs" in text
+    assert "those of epoch 7," in text
     assert "{" not in text

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from schemas.errors import ConfigurationError
-from training.checkpoint import load, new_run, save
+from training.checkpoint import Best, load, load_trained, new_run, save
 from training.config import DEFAULT_CONFIG, read_config
 from training.vocabulary import Vocabulary
 
@@ -19,6 +19,18 @@ def test_a_run_survives_being_saved(tmp_path):
     ours, theirs = run.network.state_dict(), back.network.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]
+
+
+def test_a_run_gives_the_network_of_its_best_epoch(tmp_path):
+    run = new_run(read_config(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",)))
+    save(run, tmp_path / "checkpoint.pt")
+    assert torch.equal(load_trained(tmp_path / "checkpoint.pt").network.bias, run.network.bias)
+    weights = {name: value + 1 for name, value in run.network.state_dict().items()}
+    save(replace(run, best=Best(2, 0.75, weights)), tmp_path / "checkpoint.pt")
+    assert torch.equal(load(tmp_path / "checkpoint.pt").network.bias, run.network.bias)
+    trained = load_trained(tmp_path / "checkpoint.pt")
+    assert (trained.best.epochs, trained.best.score) == (2, 0.75)
+    assert torch.equal(trained.network.bias, run.network.bias + 1)
 
 
 def test_a_missing_checkpoint_says_what_to_run(tmp_path):

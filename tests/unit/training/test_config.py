@@ -16,6 +16,14 @@ def test_the_default_is_the_published_network():
     assert network.dropout == 0.5
 
 
+@pytest.mark.parametrize("name", ["boilernet-cleaneval.toml", "boilernet-googletrends.toml"])
+def test_the_published_results_are_of_the_published_network_trained_as_published(name):
+    config, default = read_config(DEFAULT_CONFIG.with_name(name)), read_config(DEFAULT_CONFIG)
+    assert config.data is None
+    assert config.network == default.network
+    assert (config.trainer.epochs, config.trainer.batch_pages, config.trainer.best_epoch) == (50, 16, True)
+
+
 @pytest.mark.parametrize(
     "change", [("seed = 1\n", ""), ("seed = 1\n", "seed = 1\nsead = 2\n"), ("[data]", "[data")]
 )

@@ -5,7 +5,8 @@ import torch
 
 from schemas.errors import ConfigurationError
 from training import trainer
-from training.checkpoint import load
+from training.block_scores import mean_f1, score_blocks
+from training.checkpoint import load, load_trained
 from training.config import DEFAULT_CONFIG, NetworkConfig, read_config
 from training.evaluation import evaluate
 from training.pages import GoldPage, held_out_pages, label
@@ -84,6 +85,42 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(config, pages, tmp_path,
     assert load(tmp_path / "resumed.pt").epochs == 3
     resumed = weights(train(pages, config, tmp_path / "resumed.pt"))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+@pytest.mark.parametrize("scores", [(0.5, 0.7, 0.6), (0.7, 0.7, 0.7), (0.1, 0.2, 0.3)])
+def test_the_epoch_that_scores_best_is_kept_the_first_of_equals(config, pages, tmp_path, monkeypatch, scores):
+    choosing = replace(config, trainer=replace(config.trainer, epochs=3, best_epoch=True))
+    given, seen = iter(scores), []
+
+    def score(held_out, predict):
+        seen.append(predict)
+        return next(given)
+
+    monkeypatch.setattr(trainer, "score_blocks", score)
+    monkeypatch.setattr(trainer, "mean_f1", lambda score: score)
+    monkeypatch.setattr(trainer, "network_predict", weights)
+    run = train(pages, choosing, tmp_path / "checkpoint.pt")
+    assert len(seen) == 3
+    best = scores.index(max(scores))
+    assert (run.best.epochs, run.best.score) == (best + 1, max(scores))
+    kept = weights(load_trained(tmp_path / "checkpoint.pt"))
+    assert all(torch.equal(seen[best][name], kept[name]) for name in kept)
+
+
+def test_epochs_are_compared_by_the_held_out_blocks_also_when_resumed(config, pages, tmp_path):
+    choosing = replace(config, trainer=replace(config.trainer, epochs=2, best_epoch=True))
+    run = train(pages, choosing, tmp_path / "checkpoint.pt")
+    scores = score_blocks(
+        held_out_pages(pages, config.data), network_predict(load_trained(tmp_path / "checkpoint.pt"))
+    )
+    assert run.best.score == pytest.approx(mean_f1(scores))
+    assert train(pages, choosing, tmp_path / "checkpoint.pt").best.score == run.best.score
+
+
+@pytest.mark.parametrize(("decay", "rates"), [(True, [0.5, 0.75, 0.5, 0.25]), (False, [0.5, 1.0, 1.0, 1.0])])
+def test_the_learning_rate_rises_and_then_falls_or_stays(config, decay, rates):
+    settings = replace(config.trainer, learning_rate=1.0, warmup_steps=2, decay=decay)
+    assert [trainer._learning_rate(settings, step, 4) for step in range(4)] == rates
 
 
 def test_a_checkpoint_of_another_configuration_is_not_gone_on_with(config, pages, tmp_path):

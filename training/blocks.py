@@ -1,0 +1,57 @@
+"""Pages that somebody else cut into text blocks: lines of `{"id", "blocks": [{"path", "text", "label"}]}`."""
+
+import lzma
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from inference.elements import MAX_PATH
+from schemas.pages import SegmentedPage
+from training.pages import LabeledPage
+
+Block = Mapping[str, Any]
+"""Its `path`, the tags from the root to the text, its `text`, and 1 as its `label` where it is content."""
+
+
+def has_text(block: Block) -> bool:
+    """Whether a block holds more than white space; BoilerNet knows no others."""
+    return bool(block["text"].strip())
+
+
+def segmented(blocks: Sequence[Block]) -> SegmentedPage:
+    """The blocks, each of which has text, as the segments of a page of which nothing else is known."""
+    unknown = (0,) * len(blocks)
+    return SegmentedPage(
+        title="",
+        language=None,
+        texts=tuple(block["text"] for block in blocks),
+        paths=tuple("/".join(block["path"][-MAX_PATH:]) for block in blocks),
+        linked=unknown,
+        boundaries=unknown,
+    )
+
+
+def labeled(name: str, blocks: Sequence[Block]) -> LabeledPage:
+    """A page of blocks with labels, without those that hold no text; its gold text is its content."""
+    blocks = [block for block in blocks if has_text(block)]
+    return LabeledPage(
+        id=name,
+        site=name,
+        page_type="",
+        stripped=True,
+        text="\n".join(block["text"] for block in blocks if block["label"] == 1),
+        segmented=segmented(blocks),
+        content=tuple(block["label"] == 1 for block in blocks),
+        oracle=1.0,
+    )
+
+
+def read_labeled_blocks(files: Iterable[Path]) -> Iterator[LabeledPage]:
+    """The pages of xz-compressed JSON lines."""
+    for file in files:
+        with lzma.open(file, "rb") as lines:
+            for line in lines:
+                fields = orjson.loads(line)
+                yield labeled(fields["id"], fields["blocks"])
