@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inference.cleaning import PreparedPage
 from schemas.errors import UnavailableError
 from schemas.pages import BlockFrequencies, Message
+from streams.settings import MIB
 from streams.worker.assembly import Answer, Assembler, CleanedMessage
 from streams.worker.availability import Part
 from streams.worker.backoff import back_off
@@ -15,6 +16,9 @@ from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
 from streams.worker.pool import PreparationPool
 from streams.worker.preparation import Outcome, Postponed
+
+_MOST_HTML = 16 * MIB
+"""Bytes of HTML, decompressed, from which the rest of a batch has to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,10 @@ class BatchCleaner:
     _metrics: Metrics
 
     async def clean(self, messages: Sequence[Message]) -> list[CleanedMessage]:
-        """What became of each message, in order, however long the parts it needs are away."""
+        """What became of each message, in order, however long the parts it needs are away.
+
+        Where their pages are huge once they are decompressed, it is that of the first messages alone.
+        """
         with self._metrics.step("prepare"):
             outcomes = await self._prepare(messages)
         pages = [page for each in outcomes for page in each if isinstance(page, PreparedPage)]
@@ -39,13 +46,14 @@ class BatchCleaner:
             labelled = await self._label(pages)
         with self._metrics.step("assemble"):
             answers = _answers(labelled, frequencies)
-            return await asyncio.to_thread(self._assembler.assemble, messages, outcomes, answers)
+            begun = messages[: len(outcomes)]
+            return await asyncio.to_thread(self._assembler.assemble, begun, outcomes, answers)
 
     async def _prepare(self, messages: Sequence[Message]) -> list[tuple[Outcome, ...]]:
-        outcomes = await self._pool.prepare(messages)
+        outcomes = await self._pool.prepare(messages, _MOST_HTML)
         return [
             await self._insist(message, outcome) if isinstance(outcome, Postponed) else outcome
-            for message, outcome in zip(messages, outcomes, strict=True)
+            for message, outcome in zip(messages, outcomes, strict=False)
         ]
 
     async def _insist(self, message: Message, outcome: Postponed) -> tuple[Outcome, ...]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from schemas.pages import Message
 from streams.settings import FlowLimits
@@ -13,6 +13,7 @@ from streams.worker.intake import Arrival, Intake
 from streams.worker.metrics import Metrics
 
 Clean = Callable[[Sequence[Message]], Coroutine[None, None, list[CleanedMessage]]]
+"""Answers what became of the first of the messages, at least of one, in order."""
 Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
@@ -21,7 +22,7 @@ _log = logging.getLogger(__name__)
 class _Batch:
     arrivals: list[Arrival]
     cleaning: asyncio.Task[list[CleanedMessage]]
-    begun: float = field(default_factory=time.monotonic)
+    begun: float
 
 
 class Flow:
@@ -34,6 +35,7 @@ class Flow:
         self._deliver = deliver
         self._metrics = metrics
         self._in_flight: list[_Batch] = []
+        self._moved = 0.0
         self._running: asyncio.Task[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -63,9 +65,9 @@ class Flow:
 
     @property
     def age(self) -> float:
-        """Seconds since the oldest batch in flight was begun; 0 where there is none."""
+        """Seconds since the oldest batch in flight was begun or came forward; 0 where there is none."""
         oldest = self._in_flight[:1]  # a copy, for the watchdog asks from a thread of its own
-        return time.monotonic() - oldest[0].begun if oldest else 0.0
+        return time.monotonic() - max(oldest[0].begun, self._moved) if oldest else 0.0
 
     async def _run(self) -> None:
         self._in_flight.clear()
@@ -77,21 +79,28 @@ class Flow:
                 await free.acquire()
                 arrivals = await self.intake.take()
                 cleaning = tasks.create_task(self._clean([arrival.message for arrival in arrivals]))
-                batch = _Batch(arrivals, cleaning)
+                batch = _Batch(arrivals, cleaning, time.monotonic())
                 self._in_flight.append(batch)
                 batches.put_nowait(batch)
 
     async def _finish_in_order(self, batches: asyncio.Queue[_Batch], free: asyncio.Semaphore) -> None:
         while True:
             batch = await batches.get()
-            cleaned = await batch.cleaning
-            with self._metrics.step("deliver"):
-                await self._deliver(cleaned)
-            for arrival, message in zip(batch.arrivals, cleaned, strict=True):
-                await arrival.acknowledge()
-                self._metrics.count(message)
+            arrivals, cleaned = batch.arrivals, await batch.cleaning
+            await self._finish(arrivals, cleaned)
+            while arrivals := arrivals[len(cleaned) :]:
+                cleaned = await self._clean([arrival.message for arrival in arrivals])
+                await self._finish(arrivals, cleaned)
             self._in_flight.remove(batch)
             free.release()
+
+    async def _finish(self, arrivals: Sequence[Arrival], cleaned: Sequence[CleanedMessage]) -> None:
+        with self._metrics.step("deliver"):
+            await self._deliver(cleaned)
+        for arrival, message in zip(arrivals, cleaned, strict=False):
+            await arrival.acknowledge()
+            self._metrics.count(message)
+        self._moved = time.monotonic()
 
     def _abandon(self) -> None:
         if len(self):

@@ -1,6 +1,7 @@
 """Processes that prepare messages; one that dies or hangs costs the guilty message alone."""
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -8,7 +9,7 @@ from queue import SimpleQueue
 from schemas.outcomes import Broken
 from schemas.pages import Message
 from streams.settings import PageLimits
-from streams.worker.preparation import Outcomes, Prepare
+from streams.worker.preparation import Outcomes, Prepare, html_bytes
 from streams.worker.process import PreparationProcess, ProcessDiedError
 
 _ATTEMPTS = 2
@@ -36,9 +37,10 @@ class PreparationPool:
         starts = (loop.run_in_executor(self._threads, process.start) for process in self._processes)
         await asyncio.gather(*starts)
 
-    async def prepare(self, messages: Sequence[Message]) -> list[Outcomes]:
-        """What became of each message, in order."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._prepare, messages)
+    async def prepare(self, messages: Sequence[Message], room: float = math.inf) -> list[Outcomes]:
+        """What became of each message, in order; of the first alone where their HTML fills `room` bytes."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._prepare, messages, room)
 
     async def kill_the_stuck(self) -> None:
         """Kill processes whose page is overdue, for as long as this runs."""
@@ -54,23 +56,27 @@ class PreparationPool:
             process.kill()
         self._threads.shutdown(cancel_futures=True)
 
-    def _prepare(self, messages: Sequence[Message]) -> list[Outcomes]:
+    def _prepare(self, messages: Sequence[Message], room: float) -> list[Outcomes]:
         process = self._idle.get()
         try:
-            return self._outcomes(process, messages)
+            return self._outcomes(process, messages, room)
         finally:
             self._idle.put(process)
 
-    def _outcomes(self, process: PreparationProcess, messages: Sequence[Message]) -> list[Outcomes]:
+    def _outcomes(
+        self, process: PreparationProcess, messages: Sequence[Message], room: float
+    ) -> list[Outcomes]:
         outcomes: list[Outcomes] = []
         deaths = 0
         while len(outcomes) < len(messages) and not self._closed:
-            begun = len(outcomes)
+            begun, taken = len(outcomes), sum(map(html_bytes, outcomes))
             try:
-                outcomes.extend(process.answers(messages[begun:]))
+                outcomes.extend(process.answers(messages[begun:], room - taken))
             except ProcessDiedError as death:
                 deaths = deaths + 1 if len(outcomes) == begun else 1
                 if death.certain or deaths == _ATTEMPTS:
                     outcomes.append((Broken(death.reason, str(death)),))
                     deaths = 0
+            else:
+                break
         return outcomes

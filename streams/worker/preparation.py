@@ -26,6 +26,13 @@ Outcomes = tuple[Outcome, ...] | Postponed
 Prepare = Callable[[Message], Outcomes]
 
 
+def html_bytes(outcomes: Outcomes) -> int:
+    """Bytes of the pages' HTML, decompressed; prepared pages take memory in proportion."""
+    if isinstance(outcomes, Postponed):
+        return 0
+    return sum(page.identity.raw_length for page in outcomes if isinstance(page, PreparedPage))
+
+
 def preparer(open_source: Callable[[], Source]) -> Prepare:
     """The preparation of the messages of a source, which is opened now."""
     source = open_source()

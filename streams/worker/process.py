@@ -19,7 +19,7 @@ from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason
 from schemas.pages import Message
 from streams.settings import KIB, MIB, PageLimits
-from streams.worker.preparation import Outcomes, Prepare
+from streams.worker.preparation import Outcomes, Prepare, html_bytes
 
 _PRELOADED = [__name__, "streams.sources.registry"]
 _START_SECONDS = 60.0
@@ -54,8 +54,8 @@ class PreparationProcess:
         self._connection: Connection | None = None
         self._deadline = _NEVER
 
-    def answers(self, messages: Sequence[Message]) -> Iterator[Outcomes]:
-        """What became of each message, in order.
+    def answers(self, messages: Sequence[Message], room: float) -> Iterator[Outcomes]:
+        """What became of each message, in order, until their pages' HTML fills `room` bytes.
 
         Raises:
             ProcessDiedError: the process died; the messages answered before have been given.
@@ -64,10 +64,11 @@ class PreparationProcess:
         connection, peak = self._connected(), 0
         try:
             self._extend_deadline()
-            connection.send(messages)
-            for _ in messages:
+            connection.send((messages, room))
+            is_last = False
+            while not is_last:
                 self._extend_deadline()
-                outcomes, peak = connection.recv()
+                outcomes, peak, is_last = connection.recv()
                 yield outcomes
             if peak > _RETIREMENT_BYTES:
                 self._bury()
@@ -161,11 +162,22 @@ def _serve(connection: Connection, open_preparer: Callable[[], Prepare], limits:
     with suppress(EOFError, OSError):
         connection.send(None)
         while True:
-            for message in connection.recv():
-                signal.setitimer(signal.ITIMER_REAL, limits.seconds)
-                outcomes = prepare(message)
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                connection.send((outcomes, _peak_memory()))
+            _answer(connection, prepare, limits, *connection.recv())
+
+
+def _answer(
+    connection: Connection, prepare: Prepare, limits: PageLimits, messages: Sequence[Message], room: float
+) -> None:
+    """Send what became of each message, as long as there is room for their pages' HTML."""
+    for number, message in enumerate(messages, start=1):
+        signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+        outcomes = prepare(message)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        room -= html_bytes(outcomes)
+        is_last = number == len(messages) or room <= 0
+        connection.send((outcomes, _peak_memory(), is_last))
+        if is_last:
+            return
 
 
 def _peak_memory() -> int:

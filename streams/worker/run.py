@@ -37,6 +37,7 @@ from streams.worker.watchdog import Watchdog
 _log = logging.getLogger(__name__)
 _PROGRESS_SECONDS = 10.0
 _STALL_SECONDS = 300.0
+"""Beside what the pages of a batch may take to prepare, one after the other."""
 _DRAIN_SHARE = 0.7
 """How much of a deadline the work in flight may take; the rest is for committing it."""
 Loop = Coroutine[None, None, None]
@@ -70,7 +71,9 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         pages = monitoring(settings.monitoring, metrics.registry, progress.report)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         watchdog = Watchdog(
-            lambda: parts.waited_for, lambda: max(flow.age, app.seconds_without_partitions), _STALL_SECONDS
+            lambda: parts.waited_for,
+            lambda: max(flow.age, app.seconds_without_partitions),
+            _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
         loops = (
             flow.run(),

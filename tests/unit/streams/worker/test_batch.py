@@ -1,6 +1,7 @@
 """The way of a batch through the steps."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -21,13 +22,13 @@ from streams.worker.preparation import Outcomes, Postponed
 
 
 class Pool:
-    """Preparation that answers what the test says, message by message."""
+    """Preparation that answers what the test says, message by message, until it knows no more."""
 
     def __init__(self, *answers: Outcomes) -> None:
         self.answers = list(answers)
 
-    async def prepare(self, messages: Sequence[Message]) -> list[Outcomes]:
-        return [self.answers.pop(0) for _ in messages]
+    async def prepare(self, messages: Sequence[Message], room: float = 0) -> list[Outcomes]:
+        return [self.answers.pop(0) for _ in messages[: len(self.answers)]]
 
 
 def cleaner(pool: Pool, *, redis: Part | None = None, labelling: Labelling | None = None) -> BatchCleaner:
@@ -45,6 +46,15 @@ async def test_messages_keep_their_order(message: Message, page: PreparedPage) -
     skipped = Skipped(SkipReason.NO_BODY, "")
     cleaned = await cleaner(Pool((skipped,), (page,), (skipped,))).clean([message] * 3)
     assert [each.documents for each in cleaned] == [0, 1, 0]
+
+
+async def test_a_batch_of_huge_pages_is_cleaned_as_far_as_it_was_prepared(
+    message: Message, page: PreparedPage
+) -> None:
+    second = replace(message, offset=message.offset + 1)
+    cleaned = await cleaner(Pool((page,), (page,))).clean([message, second, message])
+    assert [each.message for each in cleaned] == [message, second]
+    assert [each.documents for each in cleaned] == [1, 1]
 
 
 async def test_a_batch_without_pages_asks_nobody(message: Message) -> None:

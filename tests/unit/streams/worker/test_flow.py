@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -78,6 +80,32 @@ async def test_messages_are_acknowledged_in_order_however_long_each_takes(steps:
     assert steps.delivered == steps.acknowledged == [0, 1]
 
 
+async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged_in_order() -> None:
+    delivered: list[list[int]] = []
+    acknowledged: list[int] = []
+
+    async def clean(messages: Sequence[Message]) -> list[CleanedMessage]:
+        return [CleanedMessage(message) for message in messages[:2]]
+
+    async def deliver(batch: Sequence[CleanedMessage]) -> None:
+        assert acknowledged == [offset for portion in delivered for offset in portion]
+        delivered.append([cleaned.message.offset for cleaned in batch])
+
+    async def acknowledge(number: int) -> None:
+        acknowledged.append(number)
+
+    flow = Flow(FlowLimits(batch_pages=5), clean, deliver, Metrics(CollectorRegistry(), ()))
+    for number in range(5):
+        message = Message(None, b"", offset=number)
+        await flow.intake.put(Arrival(message, partial(acknowledge, number), lambda: None))
+    running = asyncio.create_task(flow.run())
+    await settle()
+    assert delivered == [[0, 1], [2, 3], [4]]
+    assert acknowledged == [0, 1, 2, 3, 4]
+    assert len(flow) == 0
+    running.cancel()
+
+
 async def test_no_more_is_begun_than_may_be_in_flight(steps: Steps) -> None:
     putting = [asyncio.create_task(steps.put(number)) for number in range(6)]
     await settle()
@@ -146,11 +174,21 @@ async def test_a_deadline_that_is_lifted_gives_nothing_up(steps: Steps) -> None:
     assert steps.abandoned == []
 
 
-async def test_the_age_is_that_of_the_oldest_batch(steps: Steps) -> None:
+async def test_the_age_is_that_of_the_oldest_batch_since_the_one_before_it(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("streams.worker.flow.time", SimpleNamespace(monotonic=lambda: now[0]))
     assert steps.flow.age == 0
-    await steps.put(0)
-    await settle()
-    assert steps.flow.age > 0
+    for number in range(2):
+        await steps.put(number)
+        await settle()
+        now[0] += 10
+    assert steps.flow.age == 20
     steps.finish(0)
+    await settle()
+    now[0] += 5
+    assert steps.flow.age == 5
+    steps.finish(1)
     await settle()
     assert steps.flow.age == 0

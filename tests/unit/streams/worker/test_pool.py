@@ -12,9 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from inference.cleaning import PreparedPage
+from inference.cleaning import prepare as prepare_page
 from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason, Skipped, SkipReason
-from schemas.pages import Message
+from schemas.pages import Message, RawPage
 from streams.settings import MIB, PageLimits
 from streams.worker.pool import PreparationPool
 from streams.worker.preparation import Outcomes, Prepare
@@ -41,6 +43,8 @@ def _prepare(message: Message) -> Outcomes:
             os._exit(3)
         case b"swell":
             bytearray(300 * MIB)
+        case b"page":
+            return (prepare_page(RawPage("https://e.org/", b"<p>a page</p>".ljust(1000))),)
         case b"once":
             _die_once(Path(os.fsdecode(message.key or b"")))
     return (Skipped(SkipReason.NOT_A_PAGE, (message.value or b"").decode()),)
@@ -69,7 +73,11 @@ def told(outcomes: list[Outcomes]) -> list[str]:
     """What became of each message: the detail of a skip, the reason of a broken one."""
     assert all(isinstance(each, tuple) and len(each) == 1 for each in outcomes)
     found = [each[0] for each in outcomes if isinstance(each, tuple)]
-    return [each.detail if isinstance(each, Skipped) else each.reason.value for each in found]
+    return [
+        each.detail if isinstance(each, Skipped) else each.reason.value
+        for each in found
+        if not isinstance(each, PreparedPage)
+    ]
 
 
 def children() -> list[psutil.Process]:
@@ -133,6 +141,24 @@ async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: Prep
         assert told(await pool.prepare(messages("swell", "a"))) == ["swell", "a"]
     assert told(await pool.prepare(messages("b"))) == ["b"]
     assert not swollen & {child.pid for child in children()}
+
+
+@pytest.mark.parametrize(
+    ("values", "room", "answered"),
+    [
+        (["page"] * 4, 2000, 2),
+        (["page"] * 4, 2001, 3),
+        (["page"] * 4, 1, 1),
+        (["page"] * 4, 4000, 4),
+        (["page", "segfault", "page", "page"], 2000, 3),
+        (["a"] * 4, 1, 4),
+    ],
+)
+async def test_a_batch_is_prepared_as_far_as_there_is_room_for_its_html(
+    pool: PreparationPool, values: list[str], room: int, answered: int
+) -> None:
+    assert len(await pool.prepare(messages(*values), room)) == answered
+    assert told(await pool.prepare(messages("a", "b"))) == ["a", "b"]
 
 
 async def test_batches_run_in_parallel(pool: PreparationPool) -> None:
