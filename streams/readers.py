@@ -12,11 +12,12 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 from urllib.parse import quote
 
 from schemas.errors import ConfigurationError, PageError
@@ -29,6 +30,7 @@ from streams.sources.page import html_page
 from streams.sources.warc import read_warc
 
 Outcome = RawPage | Skipped | Broken
+Item = TypeVar("Item")
 
 STANDARD_INPUT = Path("-")
 ARCHIVES = {".warc"}
@@ -56,17 +58,29 @@ def read_pages(paths: Sequence[Path], max_bytes: int, base_url: str = "") -> Ite
     """
     for path in paths:
         if path == STANDARD_INPUT:
-            yield from _read_lines(sys.stdin.buffer, max_bytes, "standard input")
+            yield from _read_lines(sys.stdin.buffer, "standard input", read_page_line, max_bytes)
         elif path.exists():
             yield from _read_path(path, max_bytes, base_url)
         else:
             raise ConfigurationError(f"there is no file or directory {path}")
 
 
+def read_lines(
+    file: Path, read_line: Callable[[bytes, int], Item], max_bytes: int
+) -> Iterator[Item | Broken]:
+    """What `read_line` makes of each line of a file, plain or compressed, whatever the file's name.
+
+    It is given the line and `max_bytes`. Lines too long for a page of so many bytes are Broken.
+    """
+    read = partial(_read_lines, read_line=read_line, max_bytes=max_bytes)
+    yield from _read_file(file, file.absolute().as_uri(), read)
+
+
 def _read_path(path: Path, max_bytes: int, base_url: str) -> Iterator[Outcome]:
     unreadable: list[OSError] = []
     for file in _files(path, unreadable):
-        yield from _read_file(file, _url(file, path, base_url), max_bytes)
+        url = _url(file, path, base_url)
+        yield from _read_file(file, url, partial(_read_stream, url=url, max_bytes=max_bytes))
     yield from (Broken(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}") for error in unreadable)
 
 
@@ -87,14 +101,16 @@ def _url(file: Path, path: Path, base_url: str) -> str:
     return f"{base_url.rstrip('/')}/{quote(os.fsencode(below))}"
 
 
-def _read_file(file: Path, url: str, max_bytes: int) -> Iterator[Outcome]:
+def _read_file(
+    file: Path, url: str, read: Callable[[BinaryIO, str], Iterator[Item]]
+) -> Iterator[Item | Broken]:
     name = os.fsencode(file).decode(errors="replace")
     if not file.is_file():
         yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} is not a regular file", url)
         return
     try:
         with file.open("rb") as raw:
-            yield from _read_stream(_inflated(raw), name, url, max_bytes)
+            yield from read(_inflated(raw), name)
     except DAMAGE as damage:
         yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
 
@@ -111,7 +127,7 @@ def _read_stream(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Itera
     if kind in ARCHIVES:
         yield from (_placed(outcome, name) for outcome in read_warc(stream, max_bytes))
     elif kind in LINES:
-        yield from _read_lines(stream, max_bytes, name)
+        yield from _read_lines(stream, name, read_page_line, max_bytes)
     else:
         yield _read_html(stream, name, url, max_bytes)
 
@@ -131,7 +147,9 @@ def _size(stream: BinaryIO) -> str:
     return f"{os.fstat(stream.fileno()).st_size:,} bytes, " if is_plain else ""
 
 
-def _read_lines(stream: BinaryIO, max_bytes: int, name: str) -> Iterator[Outcome]:
+def _read_lines(
+    stream: BinaryIO, name: str, read_line: Callable[[bytes, int], Item], max_bytes: int
+) -> Iterator[Item | Broken]:
     longest = ESCAPED * max_bytes + 64 * KIB
     number = 0
     while line := stream.readline(longest + 1):
@@ -142,7 +160,7 @@ def _read_lines(stream: BinaryIO, max_bytes: int, name: str) -> Iterator[Outcome
             )
             _skip_line(stream, line)
         elif line.strip():
-            yield _placed(_read_line(line, max_bytes), f"line {number} of {name}")
+            yield _placed(read_line(line, max_bytes), f"line {number} of {name}")
 
 
 def _skip_line(stream: BinaryIO, line: bytes) -> None:
@@ -150,7 +168,8 @@ def _skip_line(stream: BinaryIO, line: bytes) -> None:
         line = stream.readline(64 * KIB)
 
 
-def _read_line(line: bytes, max_bytes: int) -> Outcome:
+def read_page_line(line: bytes, max_bytes: int) -> Outcome:
+    """The page of a line `{"id", "url", "html"}`."""
     try:
         fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
     except PageError as error:
@@ -181,6 +200,8 @@ def _said(value: object) -> str | None:
     return encode_text(str(value)).decode() if value not in (None, "") else None
 
 
-def _placed(outcome: Outcome, place: str) -> Outcome:
+def _placed(outcome: Item, place: str) -> Item:
     """What is no page, or broken, says where it stands."""
-    return outcome if isinstance(outcome, RawPage) else replace(outcome, detail=f"{place}: {outcome.detail}")
+    if not isinstance(outcome, Skipped | Broken):
+        return outcome
+    return replace(outcome, detail=f"{place}: {outcome.detail}")

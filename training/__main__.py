@@ -1,5 +1,7 @@
 """`python -m training`: from labeled pages to a version of the model repository, and its labels."""
 
+import asyncio
+import sys
 from pathlib import Path
 from statistics import fmean
 
@@ -10,10 +12,12 @@ from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
+from streams.cli.standard_input import abandoned_on_errors
 from training.block_scores import block_table, score_blocks
 from training.config import DEFAULT_CONFIG, read_config
 from training.evaluation import evaluate, markdown
 from training.pages import held_out_pages, training_pages
+from training.predict import write_predictions
 from training.prepare import prepare, prepared_pages, sources
 
 # ruff: noqa: PLC0415 -- the training framework is imported by the commands that use it
@@ -42,7 +46,7 @@ _repository = click.option(
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
-    """Train the model that labels blocks: prepare, train, evaluate, export."""
+    """Train the model that labels blocks: prepare, train, evaluate, export; label with it: predict."""
 
 
 @cli.command("prepare")
@@ -108,15 +112,35 @@ def export_command(directory: Path, model: str, repository: Path, version: str) 
     """Publish the network as a new version of the repository, with its card; run `evaluate` first."""
     from training.card import card
     from training.checkpoint import load_trained
-    from training.publish import publish
+    from training.export import build_model
+    from training.network import weights_of
+    from training.publish import network_predict, publish
 
     run, pages = load_trained(directory / _CHECKPOINT), prepared_pages(directory)
     scores = (directory / _SCORES).read_text(encoding="utf-8")
     text = card(ModelVersion(model, version), run, pages, sources(directory), scores)
     checked = [encode(page.segmented) for page in held_out_pages(pages, run.config.data)]
     target = repository / model / version
-    difference = publish(run, [page for page in checked if len(page)], text, target)
+    graph = build_model(weights_of(run.network), run.vocabulary)
+    difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
     click.echo(f"Wrote {target}; largest difference from the network: {difference:.1e}.")
+
+
+@cli.command("predict")
+@_repository
+@click.argument("model")
+@click.argument("file", type=_file)
+def predict_command(repository: Path, model: str, file: Path) -> None:
+    """Label the pages in FILE with MODEL, a `name` or `name/version` of the repository.
+
+    FILE has JSON lines, plain or compressed. Pages cut into blocks (id, blocks: path, text) give lines
+    {"id", "labels"}: 1 for content, 0 for boilerplate, also for blocks without text. Pages of HTML (id, url,
+    html) give lines {"id", "text"}; where a page cannot be cleaned, no text, and standard error says why.
+    """
+    name, _, version = model.partition("/")
+    labeler = OnnxLabeler(name, version, repository)
+    with abandoned_on_errors():
+        asyncio.run(write_predictions(file, labeler, sys.stdout.buffer))
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
-from streams.readers import STANDARD_INPUT, read_pages
+from streams.readers import ESCAPED, STANDARD_INPUT, read_lines, read_pages
 from streams.sources.warc import write_warc
 
 MAX_BYTES = 10_000
@@ -327,3 +327,12 @@ def test_whatever_a_file_holds_nothing_is_raised(tmp_path_factory, data, name):
     (directory / name).write_bytes(data)
     for outcome in read(directory):
         assert isinstance(outcome, RawPage | Skipped | Broken)
+
+
+@pytest.mark.parametrize("compressed", [bytes, gzip.compress, lzma.compress])
+def test_lines_are_read_in_another_way_whatever_the_name_but_not_beyond_their_limit(tmp_path, compressed):
+    file = tmp_path / "any.html"
+    file.write_bytes(compressed(b"one\n\n" + bytes(ESCAPED * MAX_BYTES + 100_000) + b"\ntwo"))
+    one, long, two = read_lines(file, lambda line, limit: (line.strip(), limit), MAX_BYTES)
+    assert (one, two) == ((b"one", MAX_BYTES), (b"two", MAX_BYTES))
+    assert long.reason is BrokenReason.PAGE_TOO_LARGE
