@@ -32,13 +32,16 @@ lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade t
 	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
 	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
 
-clean: ## remove the virtual environments and caches
-	rm -rf .venv .venv-training .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+clean: ## remove the virtual environments, what was compiled, and caches
+	rm -rf .venv .venv-training build *.egg-info inference/native/*.c inference/native/*.so
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-.venv/.ready: requirements.lock pyproject.toml
+NATIVE := $(wildcard inference/native/*.pyx inference/native/*.pxd)
+
+.venv/.ready: requirements.lock pyproject.toml $(NATIVE)
 	$(call install,.venv,requirements.lock)
 
-.venv-training/.ready: requirements-training.lock pyproject.toml
+.venv-training/.ready: requirements-training.lock pyproject.toml $(NATIVE)
 	$(call install,.venv-training,requirements-training.lock)
 
 # Triton's Python backend, which installs with pip for Linux on x86-64 alone, loads libpython at run time.
@@ -55,6 +58,13 @@ if (sys.platform, platform.machine()) == ("linux", "x86_64"):
 endef
 export HAS_LIBPYTHON
 
+define CAN_COMPILE
+import os, shutil, sys, sysconfig
+compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC")).split()[0]
+sys.exit(not (shutil.which(compiler) and os.path.exists(sysconfig.get_path("include") + "/Python.h")))
+endef
+export CAN_COMPILE
+
 # $(call install,VENV,LOCK): a virtual environment with exactly what the lock names, and this checkout in it.
 define install
 	@command -v $(PYTHON) >/dev/null \
@@ -63,6 +73,9 @@ define install
 		|| { echo "Python 3.11 or newer is needed; install it and run: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo "Python's venv is missing; install it with: sudo apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -c "$$CAN_COMPILE" \
+		|| { v=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); echo "A C compiler and Python's \
+	headers are needed; install them with: sudo apt-get install gcc libc6-dev python$$v-dev"; exit 1; }
 	@$(PYTHON) -c "$$HAS_LIBPYTHON" \
 		|| { v=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 			echo "Triton needs Python's library; install it with: sudo apt-get install libpython$$v"; exit 1; }

@@ -1,6 +1,6 @@
 """The way of a page up to its label: what needs the HTML, and no more than the page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inference.encoding import encode
 from inference.segmentation import segment
@@ -25,4 +25,4 @@ def prepare(page: RawPage) -> PreparedPage | Broken:
         segmented = segment(page.html)
     except PageError as error:
         return Broken(error.reason, str(error), page.url)
-    return PreparedPage(identify(page), segmented, encode(segmented))
+    return PreparedPage(identify(page), replace(segmented, structure=None), encode(segmented))

@@ -1,7 +1,8 @@
-"""What each HTML element is to a reader, and where in a page it stands."""
+"""What each HTML element is to a reader."""
 
-from inference.tokens import Remembered
-from schemas.pages import Boundary
+from typing import NamedTuple
+
+from schemas.pages import Boundary, ElementFlag, TagCount
 
 # ruff: noqa: SIM905 -- a table of thirty names reads better as words than as thirty strings
 
@@ -23,6 +24,23 @@ FALLBACK = 6
 
 MAX_PATH = 64
 """Tags in a path; of a deeper element the innermost are named."""
+
+NEVER = 0
+"""Never hidden: a page that hides itself shows itself by script."""
+BY_ATTRIBUTE = 1
+"""Hidden by its attributes `hidden` or `style`."""
+UNLESS_OPEN = 2
+"""Hidden unless it has the attribute `open`."""
+
+NOTHING = 0
+TITLE = 1
+"""Its text is the page's title."""
+META = 2
+"""Its attributes declare something of the page."""
+SCRIPT = 3
+"""Its text may be structured data on the page."""
+DRAWING = 4
+"""Nothing in it speaks of the page."""
 
 _KINDS = {
     "noscript": FALLBACK,
@@ -57,57 +75,94 @@ _EDGES = {
     ),
 }
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_HIDES = {"html": NEVER, "body": NEVER, "dialog": UNLESS_OPEN}
+_FLAGS = {
+    "article": ElementFlag.ARTICLE,
+    "main": ElementFlag.MAIN,
+    "nav": ElementFlag.NAV,
+    "header": ElementFlag.HEADER,
+    "footer": ElementFlag.FOOTER,
+    "aside": ElementFlag.ASIDE,
+    "form": ElementFlag.FORM,
+    "li": ElementFlag.ITEM,
+    **dict.fromkeys("td th".split(), ElementFlag.CELL),
+    **dict.fromkeys("button select label option".split(), ElementFlag.BUTTON),
+    **dict.fromkeys("pre code".split(), ElementFlag.CODE),
+    "figure": ElementFlag.FIGURE,
+    "a": ElementFlag.LINK,
+}
+_SAYS = {"title": TITLE, "meta": META, "script": SCRIPT, "svg": DRAWING}
+ROLES = {
+    "article": ElementFlag.ARTICLE,
+    "main": ElementFlag.MAIN,
+    "navigation": ElementFlag.NAV,
+    "banner": ElementFlag.HEADER,
+    "contentinfo": ElementFlag.FOOTER,
+    "complementary": ElementFlag.ASIDE,
+}
+"""The flags that ARIA roles stand for."""
+_COUNTS = {
+    "article": TagCount.ARTICLES,
+    "img": TagCount.IMAGES,
+    "form": TagCount.FORMS,
+    **dict.fromkeys("pre code".split(), TagCount.CODES),
+    "li": TagCount.ITEMS,
+    "table": TagCount.TABLES,
+    **dict.fromkeys("input button".split(), TagCount.CONTROLS),
+}
 
-
-def _traits(tag: str) -> tuple[int, int, int, bool]:
-    """An element's kind, the boundaries at its start and end, and whether its white space counts."""
-    # Comments, doctypes and processing instructions have names of their own, or none.
-    kind = _KINDS.get(tag, BLOCK) if tag[:1].isalpha() else SKIPPED
-    edge = _EDGES.get(tag, Boundary.LINE).value
-    return kind, edge | Boundary.ITEM.value if tag == "li" else edge, edge, tag in _PREFORMATTED
-
-
-_traits_of = Remembered(_traits, 4096)
-
-
-class ElementPath(dict[int | str, "ElementPath"]):
-    """The tags from the root to an element; its items are the paths of the element's children.
-
-    Paths are shared between the elements of a page and between pages: each is worked out once.
+TAGS = tuple(
     """
+    a abbr acronym address altglyph altglyphdef altglyphitem animatecolor animatemotion animatetransform
+    annotation annotation-xml applet area article aside audio b base basefont bdi bdo bgsound big blink
+    blockquote body br button canvas caption center cite clippath code col colgroup data datalist dd del
+    desc details dfn dialog dir div dl dt em embed feblend fecolormatrix fecomponenttransfer fecomposite
+    feconvolvematrix fediffuselighting fedisplacementmap fedistantlight fedropshadow feflood fefunca
+    fefuncb fefuncg fefuncr fegaussianblur feimage femerge femergenode femorphology feoffset fepointlight
+    fespecularlighting fespotlight fetile feturbulence fieldset figcaption figure font footer
+    foreignobject form frame frameset glyphref h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe image
+    img input ins isindex kbd keygen label legend li lineargradient link listing main malignmark map mark
+    marquee math menu meta meter mfenced mglyph mi mn mo ms mtext multicol nav nextid nobr noembed
+    noframes noscript object ol optgroup option output p param path picture plaintext pre progress q
+    radialgradient rb rp rt rtc ruby s samp script search section select selectedcontent slot small source
+    spacer span strike strong style sub summary sup svg table tbody td template textarea textpath tfoot th
+    thead time title tr track tt u ul var video wbr xmp
+    """.split()
+)
+"""All tags that are known, here or to the parser."""
 
-    __slots__ = ("end", "kept", "kind", "parent", "preformatted", "start", "text")
-    kept: int
-    """Which boundaries met before its end outlive it: an item that showed nothing was none."""
-    text: str
 
-    def __init__(self, tag: str, parent: "ElementPath | None" = None) -> None:
-        self.parent: ElementPath = self if parent is None else parent
-        self.kind, self.start, self.end, preformatted = _traits_of[tag]
-        self.kept = ~(self.start & ~self.end)
-        self.preformatted: bool = preformatted or (parent is not None and parent.preformatted)
-        self.text = f"{parent.text}/{tag}" if parent is not None and parent.text else tag
-        if self.text.count("/") >= MAX_PATH:
-            self.text = self.text.partition("/")[2]
+class Traits(NamedTuple):
+    """What is known of an element by its tag."""
+
+    kind: int
+    start: int
+    """The boundaries at its start."""
+    end: int
+    """The boundaries at its end."""
+    preformatted: bool
+    """Whether its white space counts."""
+    flag: int
+    heading: int
+    """The level of a heading, else 0."""
+    counted: int
+    """The place of its `TagCount`, or -1."""
+    hides: int
+    says: int
 
 
-class PathTree:
-    """The paths met so far; forgotten between pages when they are too many."""
-
-    def __init__(self, size: int = 50_000) -> None:
-        self._size = size
-        self._made = 0
-        self._root = ElementPath("")
-
-    def root(self) -> ElementPath:
-        """The path above the root element of a page."""
-        if self._made > self._size:
-            self._made = 0
-            self._root = ElementPath("")
-        return self._root
-
-    def add(self, parent: ElementPath, key: int | str, tag: str) -> ElementPath:
-        """The path of a child that was not met before."""
-        self._made += 1
-        child = parent[key] = ElementPath(tag, parent)
-        return child
+def traits(tag: str) -> Traits:
+    """An element's traits; an unknown one is a block."""
+    edge = _EDGES.get(tag, Boundary.LINE).value
+    return Traits(
+        kind=_KINDS.get(tag, BLOCK),
+        start=edge | Boundary.ITEM.value if tag == "li" else edge,
+        end=edge,
+        preformatted=tag in _PREFORMATTED,
+        flag=int(_FLAGS.get(tag, 0)),
+        heading=_HEADINGS.get(tag, 0),
+        counted=int(_COUNTS.get(tag, -1)),
+        hides=_HIDES.get(tag, BY_ATTRIBUTE),
+        says=_SAYS.get(tag, NOTHING),
+    )

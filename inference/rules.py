@@ -25,7 +25,8 @@ class RulesLabeler:
 def classify(page: EncodedPage) -> npt.NDArray[np.bool_]:
     """Which blocks are content: the tree "number of words and link density" (algorithm 2), shape [T].
 
-    A neighbour that is not there has no words and no links.
+    A neighbour that is not there has no words and no links. What is hidden is no content, but where it has
+    more words than all that is shown: such a page shows itself by script.
     """
     words = page.words.astype(np.float64)
     density = page.linked_words / np.maximum(words, 1)
@@ -34,6 +35,8 @@ def classify(page: EncodedPage) -> npt.NDArray[np.bool_]:
     after_links = (words > 40) | (next_words > 17)
     content: npt.NDArray[np.bool_] = np.where(previous_density <= 0.555556, after_text, after_links)
     content &= density <= 0.333333
+    if page.hidden is not None and words[page.hidden].sum() <= words[~page.hidden].sum():
+        content &= ~page.hidden
     return content
 
 

@@ -1,8 +1,8 @@
 """A page on its way: one type per step, each made from the one before."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +75,82 @@ class Boundary(IntFlag):
     """A blank line: the edge of a paragraph, heading, list, table or preformatted text, or two `<br>`."""
 
 
+class ElementFlag(IntFlag):
+    """Among what a block stands, by the tags and ARIA roles of the elements around it."""
+
+    ARTICLE = 1
+    MAIN = 2
+    NAV = 4
+    HEADER = 8
+    FOOTER = 16
+    ASIDE = 32
+    FORM = 64
+    ITEM = 128
+    CELL = 256
+    BUTTON = 512
+    HIDDEN = 1024
+    """Not shown at first: by `hidden`, an inline style or a closed dialog."""
+    CODE = 2048
+    FIGURE = 4096
+    LINK = 8192
+
+
+class TagCount(IntEnum):
+    """What is counted on a page, by the place of its number in `Structure.counts`."""
+
+    ARTICLES = 0
+    MAINS = 1
+    FORMS = 2
+    CODES = 3
+    """`<pre>` and `<code>`"""
+    ITEMS = 4
+    TABLES = 5
+    CONTROLS = 6
+    """`<input>` and `<button>`"""
+    IMAGES = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """What a page says of itself to machines; empty where it says nothing."""
+
+    og_title: str
+    og_description: str
+    og_type: str
+    description: str
+    json_ld: str
+    """The texts of all JSON-LD, of each the first 200,000 characters."""
+    noscript_words: int
+    """How many words stand in `<noscript>` that is not hidden."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Structure:
+    """The E elements of a page that hold blocks, parents first, and where its T blocks stand in them."""
+
+    parents: npt.NDArray[np.int32]
+    """Shape [E]: the element that holds each; -1 for the root."""
+    tokens: npt.NDArray[np.uint32]
+    """Shape [E, 8]: the crc32 of `t:<tag>`, and of `c:<part>` for parts of its class, id and role; else 0."""
+    signs: npt.NDArray[np.uint32]
+    """Shape [E]: the hash of tag and class, each number in it the same: equal for elements that repeat."""
+    flags: npt.NDArray[np.uint16]
+    """Shape [E]: the `ElementFlag`s of the element and all around it."""
+    headings: npt.NDArray[np.uint8]
+    """Shape [E]: the level of the innermost heading that it is or stands in, else 0."""
+    depths: npt.NDArray[np.int32]
+    """Shape [E]: how many elements it stands in, itself included."""
+    images: npt.NDArray[np.int32]
+    """Shape [E]: how many `<img>` stand in it and in none of its elements that hold blocks."""
+    elements: npt.NDArray[np.int32]
+    """Shape [T]: the innermost element that holds each block and is not part of a line."""
+    leaves: npt.NDArray[np.uint16]
+    """Shape [T]: how many texts of the document make up each block."""
+    counts: npt.NDArray[np.int32]
+    """One number per `TagCount`."""
+    declared: Declarations
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentedPage:
     """The text blocks of a page in DOM order, as columns of equal length T (T may be 0)."""
@@ -92,9 +168,37 @@ class SegmentedPage:
     """How many characters of the block's text stand inside links, white space at a link's ends left out."""
     boundaries: tuple[int, ...]
     """The `Boundary` flags between each block and the one before it."""
+    hidden: tuple[bool, ...]
+    """Whether each block is not shown at first: a tab, an answer to unfold, a dialog."""
+    structure: Structure | None = field(default=None, compare=False, repr=False)
+    """The elements around the blocks, needed to encode; dropped when the page travels on."""
 
     def __len__(self) -> int:
         return len(self.texts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructureTensors:
+    """What the default model reads of a page of T blocks in E elements."""
+
+    word_ids: npt.NDArray[np.uint32]
+    """Shape [W]: the hashed words of each block; of more than 24 the first 18 and the last 6; 0 where it has none."""
+    word_lengths: npt.NDArray[np.uint8]
+    """Shape [T]: how many of `word_ids` belong to each block, at least 1."""
+    heading: npt.NDArray[np.int32]
+    """Shape [T]: 1 + the index of the heading that each block stands under, or is; 0 for none."""
+    element: npt.NDArray[np.int32]
+    """Shape [T]: 1 + the index of the innermost element that holds each block and is not part of a line."""
+    parent: npt.NDArray[np.int32]
+    """Shape [E]: 1 + the index of each element's parent, which comes before it; 0 for the root."""
+    element_tokens: npt.NDArray[np.uint32]
+    """Shape [K]: the hashed tag and the parts of class, id and role of each element."""
+    element_token_lengths: npt.NDArray[np.uint8]
+    """Shape [E]: how many of `element_tokens` belong to each element, at least 1."""
+    features: npt.NDArray[np.uint8]
+    """Shape [T, len(BLOCK_FEATURES)]: see `inference.features`."""
+    page_features: npt.NDArray[np.uint8]
+    """Shape [len(PAGE_FEATURES)]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +215,8 @@ class EncodedPage:
     """Shape [T]: words per block inside links, at most `words`."""
     fingerprints: npt.NDArray[np.uint64]
     """Shape [T]: the 64-bit hash of each block's normalised text, the key of its frequency."""
+    hidden: npt.NDArray[np.bool_] | None = None
+    """Shape [T]: `SegmentedPage.hidden`; None where no block is."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)

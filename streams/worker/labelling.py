@@ -18,7 +18,7 @@ _PAGE_TRIALS = 3
 """Failures of a page alone, on a labeler that answers, until the page is blamed."""
 _PROBE_SECONDS = 2.0
 
-PROBE = encode(SegmentedPage("", None, ("a line of text",), ("html/body/p",), (0,), (0,)))
+PROBE = encode(SegmentedPage("", None, ("a line of text",), ("html/body/p",), (0,), (0,), (False,)))
 """The smallest page: what it gets says whether the labeler is there."""
 
 

@@ -49,6 +49,11 @@ def test_continuous_integration_runs_what_the_readme_says() -> None:
     ("asked_for", "line"),
     [
         ("ensurepip", "Python's venv is missing; install it with: sudo apt-get install python3-venv"),
+        (
+            "Python.h",
+            "A C compiler and Python's headers are needed; install them with: "
+            "sudo apt-get install gcc libc6-dev python3.11-dev",
+        ),
         ("ctypes", "Triton needs Python's library; install it with: sudo apt-get install libpython3.11"),
     ],
 )

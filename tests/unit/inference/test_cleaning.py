@@ -17,6 +17,7 @@ def test_a_page_is_segmented_and_encoded() -> None:
     assert isinstance(prepared, PreparedPage)
     assert prepared.identity == identify(PAGE)
     assert prepared.segmented == segment(PAGE.html)
+    assert prepared.segmented.structure is None
     assert prepared.encoded.ids.tolist() == encode(prepared.segmented).ids.tolist()
 
 

@@ -6,13 +6,13 @@ from inference.elements import (
     FALLBACK,
     INLINE,
     LINK,
-    MAX_PATH,
     SKIPPED,
+    TAGS,
     TIGHT,
-    ElementPath,
-    PathTree,
+    UNLESS_OPEN,
+    traits,
 )
-from schemas.pages import Boundary
+from schemas.pages import Boundary, ElementFlag, TagCount
 
 
 @pytest.mark.parametrize(
@@ -26,47 +26,29 @@ from schemas.pages import Boundary
         ("br", BREAK),
         ("noscript", FALLBACK),
         ("script", SKIPPED),
-        ("-comment", SKIPPED),
-        ("", SKIPPED),
     ],
 )
 def test_an_element_is_of_one_kind(tag: str, kind: int) -> None:
-    assert ElementPath(tag).kind == kind
+    assert traits(tag).kind == kind
 
 
 def test_an_item_is_marked_at_its_start() -> None:
-    item = ElementPath("li")
+    item = traits("li")
     assert (item.start, item.end) == (Boundary.LINE | Boundary.ITEM, Boundary.LINE)
 
 
-def test_a_path_is_spelled_from_the_root() -> None:
-    tree = PathTree()
-    html = tree.add(tree.root(), 1, "html")
-    assert tree.add(html, 2, "body").text == "html/body"
-    assert html[2].parent is html
+def test_traits_say_what_is_known_of_a_tag() -> None:
+    assert traits("h3").heading == 3
+    assert traits("pre").preformatted
+    assert traits("th").flag == ElementFlag.CELL
+    assert traits("button").counted == TagCount.CONTROLS
+    assert traits("dialog").hides == UNLESS_OPEN
 
 
-def test_a_long_path_names_the_innermost() -> None:
-    tree = PathTree()
-    path = tree.root()
-    for number in range(MAX_PATH + 2):
-        path = tree.add(path, number, f"t{number}")
-    assert path.text.split("/") == [f"t{number}" for number in range(2, MAX_PATH + 2)]
+def test_nothing_is_known_of_other_tags() -> None:
+    assert traits("x-element") == traits("section")._replace(flag=0)
+    assert (traits("x-element").heading, traits("x-element").flag, traits("x-element").counted) == (0, 0, -1)
 
 
-def test_preformatted_is_all_that_a_preformatted_element_holds() -> None:
-    tree = PathTree()
-    pre = tree.add(tree.root(), 1, "pre")
-    assert tree.add(pre, 2, "span").preformatted
-    assert not tree.add(tree.root(), 3, "p").preformatted
-
-
-def test_paths_are_forgotten_between_pages_when_they_are_too_many() -> None:
-    tree = PathTree(size=2)
-    first = tree.root()
-    tree.add(first, 1, "a")
-    tree.add(first, 2, "b")
-    assert tree.root() is first
-    tree.add(first, 3, "c")
-    assert len(first) == 3
-    assert tree.root() is not first
+def test_every_tag_is_named_once() -> None:
+    assert len(set(TAGS)) == len(TAGS)

@@ -10,7 +10,7 @@ from schemas.pages import SegmentedPage
 
 def page(*blocks: tuple[str, str, int]) -> SegmentedPage:
     texts, paths, linked = zip(*blocks, strict=True) if blocks else ((), (), ())
-    return SegmentedPage("", None, texts, paths, linked, (0,) * len(texts))
+    return SegmentedPage("", None, texts, paths, linked, (0,) * len(texts), (False,) * len(texts))
 
 
 def test_a_block_is_its_ancestors_tags_and_then_its_words() -> None:
@@ -68,7 +68,7 @@ def test_other_blocks_are_not_the_same(one: str, other: str) -> None:
 
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
-    assert fingerprint("Home") == 10613392714040239015
+    assert fingerprint("Home") == 6749948893202947895
 
 
 BLOCKS = st.tuples(
@@ -76,6 +76,13 @@ BLOCKS = st.tuples(
     st.sampled_from(["html/body", "html/body/ul/li/a"]),
     st.integers(0, 1_000),
 )
+
+
+@given(BLOCKS)
+def test_ids_are_those_of_the_words_and_tags(block: tuple[str, str, int]) -> None:
+    text, path, _ = block
+    expected = [*map(tag_id, path.split("/")), *map(word_id, words(text))]
+    assert encode(page(block)).ids.tolist() == expected
 
 
 @given(st.lists(BLOCKS, max_size=10))

@@ -65,9 +65,8 @@ async def test_a_page_without_blocks_gets_empty_labels(labeler):
 async def test_a_page_of_very_many_blocks_is_labelled_in_windows(labeler):
     whole = page(WINDOW_BLOCKS + 50)
     ids = int(whole.block_lengths[:WINDOW_BLOCKS].sum())
-    rest = EncodedPage(
-        whole.ids[ids:], *(getattr(whole, name)[WINDOW_BLOCKS:] for name in EncodedPage.__slots__[1:])
-    )
+    columns = (whole.block_lengths, whole.words, whole.linked_words, whole.fingerprints)
+    rest = EncodedPage(whole.ids[ids:], *(column[WINDOW_BLOCKS:] for column in columns))
     long, short = await probabilities(labeler, whole, rest)
     assert len(long) == len(whole)
     assert np.abs(long[WINDOW_BLOCKS:] - short).max() < 1e-6

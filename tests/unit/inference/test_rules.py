@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,14 @@ def test_the_tree_decides_by_the_block_and_its_neighbours(
 @pytest.mark.parametrize(("block", "content"), [((17, 0), True), ((16, 0), False)])
 def test_a_neighbour_that_is_not_there_has_no_words(block: tuple[int, int], *, content: bool) -> None:
     assert classify(page(block)).tolist() == [content]
+
+
+@pytest.mark.parametrize(("shown", "content"), [(60, [True, False]), (50, [True, False]), (40, [True, True])])
+def test_what_is_hidden_is_no_content_but_where_it_outweighs_the_page(
+    shown: int, content: list[bool]
+) -> None:
+    hiding = replace(page((shown, 0), (50, 0)), hidden=np.array([False, True]))
+    assert classify(hiding).tolist() == content
 
 
 async def test_every_page_is_answered_in_order() -> None:

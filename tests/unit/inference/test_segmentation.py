@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -75,12 +76,6 @@ def test_a_block_is_what_a_reader_sees_as_one(html: str, expected: list[str]) ->
         "<iframe>no</iframe><object>no</object><video>no</video><canvas>no</canvas><datalist>no</datalist>",
         "<math><annotation>no</annotation></math>",
         "<!-- no -->",
-        "<p hidden>no</p>",
-        "<p hidden=''><b>no</b></p>",
-        "<div style='color:red; DISPLAY : none'><p>no</p></div>",
-        "<div style='visibility:hidden'>no</div>",
-        "<div hidden>no<div hidden>no</div>no</div>",
-        "<dialog>no</dialog>",
         "<noscript>no</noscript>",
     ],
 )
@@ -88,23 +83,58 @@ def test_what_is_not_shown_is_no_text(html: str) -> None:
     assert texts(f"{html}<p>yes</p>") == ["yes"]
 
 
+def hidden(html: str) -> list[tuple[str, bool]]:
+    page = segment(html.encode())
+    return list(zip(page.texts, page.hidden, strict=True))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p hidden>no</p>",
+        "<p hidden=''><b>no</b></p>",
+        "<p HIDDEN=hidden>no</p>",
+        "<div style='color:red; DISPLAY : none'><p>no</p></div>",
+        "<div style='display:none!important'>no</div>",
+        "<div style='visibility:hidden'>no</div>",
+        "<section hidden><div><div style='display:block'>no</div></div></section>",
+        "<dialog>no</dialog>",
+        "<noscript hidden>no</noscript><p hidden>no</p>",
+    ],
+)
+def test_what_is_not_shown_at_first_is_marked(html: str) -> None:
+    assert hidden(f"{html}<p>yes</p>") == [("no", True), ("yes", False)]
+
+
 @pytest.mark.parametrize(
     "html",
     [
         "<p hidden=until-found>yes</p>",
+        "<p hidden=until-found style='display:none'>yes</p>",
         "<p aria-hidden=true>yes</p>",
         "<p style='display:block'>yes</p>",
         "<p style='overflow:hidden'>yes</p>",
         "<p style='border:none'>yes</p>",
         "<p style='-x-display:none'>yes</p>",
+        "<p style='display'>yes</p>",
+        "<p style='display:'>yes</p>",
+        "<p style>yes</p>",
         "<dialog open>yes</dialog>",
         "<body style='visibility:hidden'>yes",
         "<html hidden>yes",
         "<details><summary>yes</summary></details>",
     ],
 )
-def test_what_may_be_seen_is_text(html: str) -> None:
-    assert texts(html) == ["yes"]
+def test_what_may_be_seen_is_not_marked(html: str) -> None:
+    assert hidden(html) == [("yes", False)]
+
+
+def test_hidden_text_in_a_line_is_a_block_of_its_own() -> None:
+    assert hidden("<p>one <span hidden>two <b>three</b></span> four <span hidden></span> five</p>") == [
+        ("one", False),
+        ("two three", True),
+        ("four five", False),
+    ]
 
 
 def test_noscript_counts_where_it_outweighs_the_page() -> None:
@@ -122,13 +152,9 @@ def test_noscript_does_not_count_beside_content(noscript: str) -> None:
     assert texts(f"<p>{WORDS} more</p><noscript>{noscript}</noscript>") == [f"{WORDS} more"]
 
 
-def test_hidden_text_counts_where_it_outweighs_the_page() -> None:
-    assert texts(f"<p>loading</p><div style='display:none'><p>{WORDS}</p></div>") == ["loading", WORDS]
-
-
-@pytest.mark.parametrize("hidden", ["accept all cookies", f"<script>{WORDS}</script>"])
-def test_hidden_text_does_not_count_for_its_scripts_or_a_dialog(hidden: str) -> None:
-    assert texts(f"<p>loading</p><div style='display:none'>{hidden}</div>") == ["loading"]
+def test_noscript_counts_where_it_outweighs_what_is_shown() -> None:
+    page = f"<p hidden>{WORDS} more</p><noscript>{WORDS}</noscript>"
+    assert hidden(page) == [(f"{WORDS} more", True), (WORDS, False)]
 
 
 @pytest.mark.parametrize(
@@ -233,11 +259,25 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 
 
 def assert_sound(page: SegmentedPage) -> None:
-    assert len(page.texts) == len(page.paths) == len(page.linked) == len(page.boundaries)
+    assert len(page.texts) == len(page.paths) == len(page.linked) == len(page.boundaries) == len(page.hidden)
     assert all(text == text.strip() and text for text in page.texts)
     assert all(0 <= linked <= len(text) for linked, text in zip(page.linked, page.texts, strict=True))
     assert all(1 <= len(path.split("/")) <= MAX_PATH for path in page.paths)
     assert all("\0" not in text for text in page.texts)
+    assert_sound_structure(page)
+
+
+def assert_sound_structure(page: SegmentedPage) -> None:
+    structure = page.structure
+    assert structure is not None
+    rows = np.arange(len(structure.parents))
+    assert (structure.parents < rows).all()
+    assert (structure.parents[1:] >= 0).all()
+    assert len(structure.elements) == len(structure.leaves) == len(page)
+    assert set(structure.elements.tolist()) | set(structure.parents.tolist()) >= set(rows.tolist())
+    assert (structure.depths[1:] > structure.depths[structure.parents[1:]]).all()
+    assert structure.tokens.shape == (len(rows), 8)
+    assert (structure.tokens[:, 0] != 0).all()
 
 
 @given(st.lists(SNIPPETS | TEXT, max_size=40).map("".join))

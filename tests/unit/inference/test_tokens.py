@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.tokens import Remembered, tag_id, word_id, words
+from inference.tokens import count_words, count_words_of_markup, tag_id, word_id, words
 
 
 @pytest.mark.parametrize(
@@ -44,19 +44,21 @@ def test_ids_are_hashes_that_any_language_can_make() -> None:
     assert word_id("\ud800") == zlib.crc32(b"w:\xed\xa0\x80")
 
 
-def test_results_are_remembered_until_they_are_too_many() -> None:
-    asked: list[str] = []
+@pytest.mark.parametrize(
+    ("markup", "count"),
+    [
+        ("two words", 2),
+        ("<p class='not these'>two<br>words", 2),
+        ("1 < 2 > three", 2),
+        ("1 < 2 <b>three</b>", 3),
+        ("open <a href=x", 4),
+        ("", 0),
+    ],
+)
+def test_words_outside_of_tags_are_counted(markup: str, count: int) -> None:
+    assert count_words_of_markup(markup) == count
 
-    def length(key: str) -> int:
-        asked.append(key)
-        return len(key)
 
-    remembered = Remembered(length, 2)
-    assert [remembered[key] for key in ("a", "bb", "a", "ccc", "a")] == [1, 2, 1, 3, 1]
-    assert asked == ["a", "bb", "ccc", "a"]
-
-
-def test_long_keys_are_not_remembered() -> None:
-    remembered = Remembered(len, 2)
-    assert remembered["x" * 1_000] == 1_000
-    assert len(remembered) == 0
+@given(st.text())
+def test_words_are_counted_as_they_are_found(text: str) -> None:
+    assert count_words(text) == len(words(text))

@@ -9,7 +9,7 @@ from training.vocabulary import UNKNOWN_ROW, Vocabulary, most_frequent
 def page(*blocks):
     texts, paths = zip(*blocks, strict=True)
     zeros = (0,) * len(blocks)
-    return SegmentedPage("", None, texts, paths, zeros, zeros)
+    return SegmentedPage("", None, texts, paths, zeros, zeros, (False,) * len(blocks))
 
 
 def test_the_most_frequent_tokens_are_kept_ties_in_alphabetical_order():

@@ -32,7 +32,7 @@ class FailingLabeler(RulesLabeler):
 
 
 def page(words: int) -> EncodedPage:
-    return encode(SegmentedPage("", None, ("word " * words,), ("html/body/p",), (0,), (0,)))
+    return encode(SegmentedPage("", None, ("word " * words,), ("html/body/p",), (0,), (0,), (False,)))
 
 
 def times(count: int, error: Exception) -> Fails:

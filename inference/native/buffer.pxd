@@ -1,0 +1,35 @@
+"""Memory that grows as it is filled; whoever holds a Buffer frees it."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.string cimport memcpy
+
+
+cdef struct Buffer:
+    char *data
+    size_t used
+    size_t room
+
+
+cdef inline void *more(Buffer *buffer, size_t size) except NULL:
+    """Room for so many further bytes, counted as used."""
+    cdef void *moved
+    if buffer.data == NULL or buffer.room - buffer.used < size:
+        room = 2 * (buffer.used + size) + 64
+        moved = PyMem_Realloc(buffer.data, room)
+        if moved == NULL:
+            raise MemoryError
+        buffer.data = <char *> moved
+        buffer.room = room
+    buffer.used += size
+    return buffer.data + buffer.used - size
+
+
+cdef inline int append(Buffer *buffer, const void *data, size_t size) except -1:
+    memcpy(more(buffer, size), data, size)
+    return 0
+
+
+cdef inline void free(Buffer *buffer) noexcept:
+    PyMem_Free(buffer.data)
+    buffer.data = NULL
+    buffer.used = buffer.room = 0

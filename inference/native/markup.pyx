@@ -1,0 +1,329 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""What tags and attributes say: tables filled at import, for Lexbor numbers names as it likes."""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcmp, memcpy
+
+from inference.native cimport lexbor
+from inference.native.lexbor cimport Attribute, Element, String
+from inference.native.tokens cimport crc32
+
+from inference import elements
+from schemas.errors import ConfigurationError
+from schemas.pages import ElementFlag
+
+ATTRIBUTES = ("hidden", "open", "style", "role", "type", "name", "property", "content")
+"""The attributes that are read, but for `class` and `id`, which an element points to."""
+
+cdef enum:  # one more than the place in ATTRIBUTES
+    OTHER
+    HIDDEN
+    OPEN
+    STYLE
+    ROLE
+    TYPE
+    NAME
+    PROPERTY
+    CONTENT
+
+cdef enum:
+    LONGEST_ATTRIBUTE = 8
+    MOST_UNNUMBERED = 16
+    CLASS_BYTES = 160
+    ID_BYTES = 40
+
+cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
+cdef uint8_t NEVER = elements.NEVER
+cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
+cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
+cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
+cdef String[CONTENT] _attributes
+for _place in range(CONTENT):
+    _attributes[_place] = String(<bytes> _attribute_names[_place], len(_attribute_names[_place]))
+cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
+
+cdef Tag[lexbor.NUMBERED] _tags
+cdef Tag[MOST_UNNUMBERED] _unnumbered
+cdef int _unnumbered_count = 0
+cdef Tag _unknown
+cdef uint8_t[lexbor.NUMBERED] _attribute_numbers
+
+
+def number_tags(numbers: dict[str, int]) -> None:
+    """Take note of the numbers that Lexbor has for `elements.TAGS`; larger ones are none."""
+    global _unnumbered_count
+    _unnumbered_count = 0
+    _fill(&_unknown, "")
+    for name, number in numbers.items():
+        if number < lexbor.NUMBERED:
+            _fill(&_tags[number], name)
+        elif _unnumbered_count < MOST_UNNUMBERED:
+            _fill(&_unnumbered[_unnumbered_count], name)
+            _unnumbered_count += 1
+        else:
+            raise ConfigurationError("the installed selectolax does not number the tags of HTML")
+
+
+def number_attributes(size_t element) -> None:
+    """Take note of the numbers that Lexbor has for attributes: those of an element that has `ATTRIBUTES`, in order."""
+    cdef Attribute *attribute = (<Element *> element).first_attribute
+    for place in range(len(ATTRIBUTES)):
+        if attribute.node.name < lexbor.NUMBERED:
+            _attribute_numbers[attribute.node.name] = place + 1
+        attribute = attribute.next
+
+
+cdef void _fill(Tag *tag, str name):
+    traits = elements.traits(name)
+    letters = name.encode()
+    tag.kind, tag.start, tag.end = traits.kind, traits.start, traits.end
+    tag.preformatted, tag.heading, tag.hides = traits.preformatted, traits.heading, traits.hides
+    tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says
+    tag.length = len(letters)
+    memcpy(tag.letters, <const char *> letters, tag.length)
+
+
+cdef Tag *tag_of(uintptr_t name) except NULL:
+    """What is known of a tag by the id of its name."""
+    cdef int place
+    if name >= lexbor.NUMBERED:
+        for place in range(_unnumbered_count):
+            if _same(lexbor.name_of(name), _spelled(&_unnumbered[place])):
+                return &_unnumbered[place]
+        return &_unknown
+    if not _tags[name].length:
+        raise ConfigurationError(f"selectolax numbers a tag {name} that is not in inference.elements.TAGS")
+    return &_tags[name]
+
+
+cdef String tag_name(uintptr_t name) noexcept:
+    """How a tag is spelled, in full."""
+    return _spelled(&_tags[name]) if name < lexbor.NUMBERED else lexbor.name_of(name)
+
+
+cdef String _spelled(Tag *tag) noexcept:
+    return lexbor.String(<const unsigned char *> &tag.letters[0], tag.length)
+
+
+cdef uint16_t own_flags(Element *element, Tag *tag) noexcept:
+    """The flags that an element has of itself."""
+    cdef uint16_t flags = tag.flag
+    cdef bint hidden = False, open_ = False, findable = False
+    cdef Attribute *attribute = element.first_attribute
+    cdef String value
+    cdef int name
+    while attribute != NULL:
+        name = _name(attribute)
+        if name != OTHER:
+            value = lexbor.value_of(attribute)
+            if name == HIDDEN:
+                findable = _is(value, b"until-found")
+                hidden = True
+            elif name == STYLE:
+                hidden = hidden or _hides(value)
+            elif name == ROLE:
+                flags |= _role(value)
+            elif name == OPEN:
+                open_ = True
+        attribute = attribute.next
+    if tag.hides == UNLESS_OPEN:
+        hidden = hidden or not open_
+    if hidden and not findable and tag.hides != NEVER:
+        flags |= HIDDEN_FLAG
+    return flags
+
+
+cdef uint16_t _role(String value) noexcept:
+    for role, flag in _roles:
+        if _is(value, role):
+            return flag
+    return 0
+
+
+cdef int _name(Attribute *attribute) noexcept:
+    cdef String name
+    cdef int place
+    if attribute.node.name < lexbor.NUMBERED:
+        return _attribute_numbers[attribute.node.name]
+    name = lexbor.name_of(attribute.node.name)
+    if name.length <= LONGEST_ATTRIBUTE:
+        for place in range(CONTENT):
+            if _same(name, _attributes[place]):
+                return place + 1
+    return OTHER
+
+
+cdef bint _hides(String style) noexcept:
+    """Whether a style has `display: none` or `visibility: hidden`."""
+    cdef size_t place
+    for place in range(style.length):
+        if place == 0 or style.data[place - 1] == c";" or _is_space(style.data[place - 1]):
+            if _declares(style, place, b"display", b"none") or _declares(style, place, b"visibility", b"hidden"):
+                return True
+    return False
+
+
+cdef bint _declares(String style, size_t place, bytes name, bytes value) noexcept:
+    """Whether `name: value` stands at a place of a style."""
+    if not _starts(style, place, name):
+        return False
+    place = _skip_space(style, place + len(name))
+    if place == style.length or style.data[place] != c":":
+        return False
+    return _starts(style, _skip_space(style, place + 1), value)
+
+
+cdef uint32_t describe(Element *element, Described *described, uint32_t *tokens) noexcept:
+    """Write an element's tag, then the parts of its class, id and role: at most ELEMENT_TOKENS in all.
+
+    Returns the hash of its tag and class, each number in it the same. Elements repeat: what the last ones of
+    many tags and classes gave is kept in `described`.
+    """
+    cdef String classes = lexbor.value_of(element.classes)
+    cdef Described *known = &described[_slot(element.node.name, classes)]
+    cdef Attribute *attribute = element.first_attribute
+    cdef int found
+    if known.name != element.node.name or not _same(known.classes, classes):
+        known.name, known.classes = element.node.name, classes
+        known.sign = _sign(tag_name(element.node.name), classes)
+        known.tokens[0] = _token(b"t:", tag_name(element.node.name))
+        known.found = _add_parts(classes, CLASS_BYTES, known.tokens, 1)
+    found = known.found
+    memcpy(tokens, known.tokens, found * sizeof(uint32_t))
+    found = _add_parts(lexbor.value_of(element.id), ID_BYTES, tokens, found)
+    while attribute != NULL and found < ELEMENT_TOKENS:
+        if _name(attribute) == ROLE:
+            found = _add_parts(lexbor.value_of(attribute), ID_BYTES, tokens, found)
+        attribute = attribute.next
+    return known.sign
+
+
+cdef size_t _slot(uintptr_t name, String classes) noexcept:
+    """Where in `described` an element may be found."""
+    cdef uint64_t mixed = name * 31 + classes.length, ends = 0
+    if classes.length >= sizeof(ends):
+        memcpy(&ends, classes.data, sizeof(ends))
+        mixed ^= ends
+        memcpy(&ends, classes.data + classes.length - sizeof(ends), sizeof(ends))
+    return (mixed * 31 + ends) * <uint64_t> 0x9E3779B97F4A7C15 >> 56
+
+
+cdef int _add_parts(String value, size_t longest, uint32_t *tokens, int found) noexcept:
+    """Add the parts of a value, split like `fooBar-baz2`, that are longer than a letter and new."""
+    cdef unsigned char[CLASS_BYTES] part
+    cdef size_t place = 0, length
+    cdef uint32_t token
+    cdef int other
+    longest = min(longest, value.length)
+    while place < longest and found < ELEMENT_TOKENS:
+        length = 0
+        while place < longest and _is_letter(value.data[place]):
+            if length and _is_upper(value.data[place]) and not _is_upper(value.data[place - 1]):
+                break
+            part[length] = value.data[place] | 0x20
+            length += 1
+            place += 1
+        if not length:
+            place += 1
+        if length > 1:
+            token = _token(b"c:", lexbor.String(&part[0], length))
+            for other in range(1, found):
+                if tokens[other] == token:
+                    break
+            else:
+                tokens[found] = token
+                found += 1
+    return found
+
+
+cdef uint32_t _sign(String name, String classes) noexcept:
+    cdef uint32_t sign = crc32(crc32(0, name.data, name.length), b".", 1)
+    cdef size_t place = 0, start
+    while place < classes.length:
+        start = place
+        while place < classes.length and not _is_digit(classes.data[place]):
+            place += 1
+        sign = crc32(sign, classes.data + start, place - start)
+        if place < classes.length:
+            sign = crc32(sign, b"0", 1)
+        while place < classes.length and _is_digit(classes.data[place]):
+            place += 1
+    return sign
+
+
+cdef bint is_json_ld(Element *element) noexcept:
+    """Whether a `<script>` holds JSON-LD."""
+    return _is_any_case(_value(element, TYPE), b"application/ld+json")
+
+
+cdef dict declaration(Element *element):
+    """What a `<meta>` declares of a page and how, if it is one of `_DECLARATIONS`."""
+    cdef String key = _value(element, PROPERTY), content = _value(element, CONTENT)
+    if not key.length:
+        key = _value(element, NAME)
+    for name in _DECLARATIONS:
+        if content.length and _is_any_case(key, name):
+            return {name.decode(): content.data[: content.length].decode("utf-8", "replace")}
+    return {}
+
+
+cdef String _value(Element *element, int name) noexcept:
+    """The value of an attribute, empty where there is none."""
+    cdef Attribute *attribute = element.first_attribute
+    while attribute != NULL and _name(attribute) != name:
+        attribute = attribute.next
+    return lexbor.value_of(attribute)
+
+
+cdef uint32_t _token(bytes kind, String name) noexcept:
+    return crc32(crc32(0, kind, len(kind)), name.data, name.length)
+
+
+cdef bint _is(String value, bytes wanted) noexcept:
+    return _same(value, lexbor.String(wanted, len(wanted)))
+
+
+cdef bint _same(String one, String other) noexcept:
+    return one.length == other.length and not memcmp(one.data, other.data, one.length)
+
+
+cdef bint _is_any_case(String value, bytes wanted) noexcept:
+    return value.length == <size_t> len(wanted) and _starts(value, 0, wanted)
+
+
+cdef bint _starts(String value, size_t place, bytes wanted) noexcept:
+    """Whether a value has a lower-case text at a place, in either case."""
+    cdef const unsigned char *letters = wanted
+    cdef size_t length = len(wanted), letter
+    if value.length - place < length:
+        return False
+    for letter in range(length):
+        if _lower(value.data[place + letter]) != letters[letter]:
+            return False
+    return True
+
+
+cdef size_t _skip_space(String value, size_t place) noexcept:
+    while place < value.length and _is_space(value.data[place]):
+        place += 1
+    return place
+
+
+cdef inline unsigned char _lower(unsigned char letter) noexcept nogil:
+    return letter | 0x20 if _is_upper(letter) else letter
+
+
+cdef inline bint _is_upper(unsigned char letter) noexcept nogil:
+    return c"A" <= letter <= c"Z"
+
+
+cdef inline bint _is_letter(unsigned char letter) noexcept nogil:
+    return c"a" <= (letter | 0x20) <= c"z"
+
+
+cdef inline bint _is_digit(unsigned char letter) noexcept nogil:
+    return c"0" <= letter <= c"9"
+
+
+cdef inline bint _is_space(unsigned char letter) noexcept nogil:
+    return letter == c" " or c"\t" <= letter <= c"\r"

@@ -1,0 +1,100 @@
+"""Characters of UTF-8 that may be malformed: never read beyond its end."""
+
+from libc.stdint cimport uint32_t
+from libc.string cimport memcpy
+
+cdef extern from "Python.h":
+    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
+
+
+cdef enum:
+    SOFT_HYPHEN = 0xAD
+    REPLACEMENT = 0xFFFD
+
+
+cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *character) noexcept nogil:
+    """How many bytes the first character takes; a byte that begins none is a character of its own."""
+    cdef unsigned char first = data[0]
+    cdef size_t length = 1, place
+    character[0] = first
+    if first < 0x80:
+        return 1
+    if first >= 0xF0:
+        length, character[0] = 4, first & 0x07
+    elif first >= 0xE0:
+        length, character[0] = 3, first & 0x0F
+    elif first >= 0xC0:
+        length, character[0] = 2, first & 0x1F
+    if length == 1 or length > size:
+        character[0] = REPLACEMENT
+        return 1
+    for place in range(1, length):
+        if data[place] & 0xC0 != 0x80:
+            character[0] = REPLACEMENT
+            return 1
+        character[0] = character[0] << 6 | data[place] & 0x3F
+    return length
+
+
+cdef inline uint32_t last(const unsigned char *data, size_t size) noexcept nogil:
+    """The last character."""
+    cdef size_t length = 1
+    cdef uint32_t character
+    while length < 4 and length < size and data[size - length] & 0xC0 == 0x80:
+        length += 1
+    read(data + size - length, length, &character)
+    return character
+
+
+cdef inline size_t leading_space(const unsigned char *data, size_t size) noexcept nogil:
+    """How many bytes of white space come first."""
+    cdef size_t place = 0, length
+    cdef uint32_t character
+    while place < size:
+        length = read(data + place, size - place, &character)
+        if not Py_UNICODE_ISSPACE(character):
+            break
+        place += length
+    return place
+
+
+cdef inline size_t characters(const unsigned char *data, size_t size) noexcept nogil:
+    """How many characters there are up to the last that is no white space."""
+    cdef size_t place = 0, count = 0, inked = 0
+    cdef uint32_t character
+    while place < size:
+        place += read(data + place, size - place, &character)
+        count += 1
+        if not Py_UNICODE_ISSPACE(character):
+            inked = count
+    return inked
+
+
+cdef inline size_t first(const unsigned char *data, size_t size, size_t count) noexcept nogil:
+    """How many bytes the first so many characters take."""
+    cdef size_t place = 0
+    cdef uint32_t character
+    while place < size and count:
+        place += read(data + place, size - place, &character)
+        count -= 1
+    return place
+
+
+cdef inline size_t fold(const unsigned char *data, size_t size, unsigned char *out) noexcept nogil:
+    """Write a text with its white space folded and without soft hyphens; how many bytes that took, at most `size`."""
+    cdef size_t place = 0, written = 0, length
+    cdef uint32_t character
+    cdef bint parted = False
+    while place < size:
+        length = read(data + place, size - place, &character)
+        if Py_UNICODE_ISSPACE(character):
+            parted = written > 0
+        elif character != SOFT_HYPHEN:
+            if parted:
+                out[written] = b" "
+                written += 1
+                parted = False
+            memcpy(out + written, data + place, length)
+            written += length
+        place += length
+    return written
