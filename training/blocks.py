@@ -30,6 +30,7 @@ def segmented(blocks: Sequence[Block]) -> SegmentedPage:
         paths=tuple("/".join(block["path"][-MAX_PATH:]) for block in blocks),
         linked=unknown,
         boundaries=unknown,
+        hidden=(False,) * len(blocks),
     )
 
 
