@@ -2,12 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from inference.signature import (
+    BLOCK_LENGTHS,
+    ELEMENT,
+    ELEMENT_TOKEN_LENGTHS,
+    ELEMENT_TOKENS,
+    FEATURES,
+    HEADING,
+    IDS,
+    PAGE_FEATURES,
+    PARENT,
+    TOKENS,
+    WORD_LENGTHS,
+    WORDS,
+    Signature,
+)
+from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels, ModelVersion
+from schemas.pages import EncodedPage, Labels, ModelVersion, StructureTensors
 
 WINDOW_BLOCKS = 2048
 """Most blocks a model sees at once: a page of more is labelled in consecutive windows.
@@ -16,6 +33,8 @@ A recurrent model takes time in proportion to the blocks, and batch mates wait f
 """
 WINDOW_IDS = 1 << 18
 """Most ids a model sees at once; more than one block can hold, so that every window has a block."""
+ANCESTORS = 12
+"""How many of the innermost elements that hold a block a model looks at."""
 GROUP_SIZE = 4
 """Most windows that run together on a CPU, where a larger batch gains nothing."""
 GROUP_PADDING = 1.25
@@ -26,24 +45,77 @@ GROUP_PADDING = 1.25
 class Window:
     """Consecutive blocks of one page as a model reads them."""
 
-    ids: npt.NDArray[np.uint32]
-    block_lengths: npt.NDArray[np.uint16]
+    tensors: dict[str, npt.NDArray[Any]]
+    """The tensors of the model's signature by name, each of shape [-1]."""
+    blocks: int
 
     def __len__(self) -> int:
-        return len(self.block_lengths)
+        return self.blocks
 
 
-def windows(page: EncodedPage) -> list[Window]:
-    """The page's blocks, in order, in windows of at most WINDOW_BLOCKS blocks and WINDOW_IDS ids."""
+def windows(page: EncodedPage, signature: Signature) -> list[Window]:
+    """The page's blocks, in order, in windows of at most WINDOW_BLOCKS blocks, as the signature has them."""
+    return (_token_windows if signature is TOKENS else _structure_windows)(page)
+
+
+def _token_windows(page: EncodedPage) -> list[Window]:
+    """Windows of at most WINDOW_IDS ids."""
     ends = np.cumsum(page.block_lengths, dtype=np.int64)
     cut: list[Window] = []
     block = taken = 0
     while block < len(page):
         last = min(block + WINDOW_BLOCKS, int(np.searchsorted(ends, taken + WINDOW_IDS, side="right")))
         upto = int(ends[last - 1]) if last < len(page) else len(page.ids)
-        cut.append(Window(page.ids[taken:upto], page.block_lengths[block:last]))
+        tensors = {IDS.name: page.ids[taken:upto], BLOCK_LENGTHS.name: page.block_lengths[block:last]}
+        cut.append(Window(tensors, last - block))
         block, taken = last, upto
     return cut
+
+
+def _structure_windows(page: EncodedPage) -> list[Window]:
+    if page.structure is None:
+        raise ConfigurationError(
+            "a page of which only texts and paths are known cannot be labelled by its structure"
+        )
+    starts = range(0, len(page), WINDOW_BLOCKS)
+    ends = np.cumsum(page.structure.word_lengths, dtype=np.int64)
+    return [
+        _structure_window(page.structure, first, min(first + WINDOW_BLOCKS, len(page)), ends)
+        for first in starts
+    ]
+
+
+def _structure_window(page: StructureTensors, first: int, last: int, ends: npt.NDArray[np.int64]) -> Window:
+    """The blocks from `first` up to `last`, with the elements above them, numbered anew."""
+    elements = _elements_above(page, first, last)
+    number = np.zeros(len(page.parent) + 1, np.int32)
+    number[1:][elements] = np.arange(1, np.count_nonzero(elements) + 1)
+    words = slice(int(ends[first - 1]) if first else 0, int(ends[last - 1]))
+    tensors = {
+        WORDS.name: page.word_ids[words],
+        WORD_LENGTHS.name: page.word_lengths[first:last],
+        HEADING.name: np.maximum(page.heading[first:last] - first, 0),
+        ELEMENT.name: number[page.element[first:last]],
+        FEATURES.name: page.features[first:last].ravel(),
+        PARENT.name: number[page.parent[elements]],
+        ELEMENT_TOKENS.name: page.element_tokens[np.repeat(elements, page.element_token_lengths)],
+        ELEMENT_TOKEN_LENGTHS.name: page.element_token_lengths[elements],
+        PAGE_FEATURES.name: page.page_features,
+    }
+    return Window(tensors, last - first)
+
+
+def _elements_above(page: StructureTensors, first: int, last: int) -> npt.NDArray[np.bool_]:
+    """Which elements are among the ANCESTORS innermost that hold one of the blocks, shape [E]."""
+    if first == 0 and last == len(page.element):
+        return np.ones(len(page.parent), np.bool_)
+    parent = np.concatenate([[0], page.parent])
+    above = np.zeros(len(parent), np.bool_)
+    element = page.element[first:last]
+    for _ in range(ANCESTORS):
+        above[element] = True
+        element = parent[element]
+    return above[1:]
 
 
 def groups(lengths: Sequence[int]) -> list[list[int]]:

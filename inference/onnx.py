@@ -10,15 +10,7 @@ import onnxruntime
 
 from inference.batching import Window, groups, join, windows
 from inference.repository import DEFAULT_REPOSITORY, find_model
-from inference.signature import (
-    BLOCK_COUNTS,
-    BLOCK_LENGTHS,
-    ID_COUNTS,
-    IDS,
-    PROBABILITIES,
-    SIGNATURE,
-    SIGNATURE_KEY,
-)
+from inference.signature import PROBABILITIES, SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, Labels
@@ -41,6 +33,7 @@ class OnnxLabeler:
     ) -> None:
         self._model, file = find_model(repository, model, version)
         self._session = _open_session(file, threads)
+        self._signature = _signature(self._session, file)
         self._one_at_a_time = asyncio.Lock()
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
@@ -52,7 +45,7 @@ class OnnxLabeler:
         """Nothing to give back: the session goes with the labeler."""
 
     def _label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
-        cut = [windows(page) for page in pages]
+        cut = [windows(page, self._signature) for page in pages]
         answers = iter(self._answers([window for page in cut for window in page]))
         return [
             join(page, [next(answers) for _ in of_page], self._model, "onnx")
@@ -68,13 +61,14 @@ class OnnxLabeler:
 
     def _run(self, batch: list[Window]) -> list[Floats]:
         feed = {
-            IDS.name: np.concatenate([window.ids for window in batch]),
-            BLOCK_LENGTHS.name: np.concatenate([window.block_lengths for window in batch]),
-            ID_COUNTS.name: np.array([len(window.ids) for window in batch], np.int32),
-            BLOCK_COUNTS.name: np.array([len(window) for window in batch], np.int32),
+            tensor.name: np.concatenate([window.tensors[tensor.name] for window in batch])
+            for tensor in self._signature.request
         }
+        for count in self._signature.counts:
+            sizes = [len(window.tensors[count.counted.name]) for window in batch]
+            feed[count.tensor.name] = np.array(sizes, np.int32)
         (probabilities,) = self._session.run([PROBABILITIES.name], feed)
-        return np.split(probabilities, np.cumsum(feed[BLOCK_COUNTS.name])[:-1])
+        return np.split(probabilities, np.cumsum([len(window) for window in batch])[:-1])
 
 
 def _open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:
@@ -82,10 +76,16 @@ def _open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = threads
     options.log_severity_level = _ERRORS_ONLY
     try:
-        session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's errors share no other base class
         raise ConfigurationError(f"ONNX Runtime cannot load {file}: {error}") from error
+
+
+def _signature(session: onnxruntime.InferenceSession, file: Path) -> Signature:
+    """The signature that a model file declares."""
     declared = session.get_modelmeta().custom_metadata_map.get(SIGNATURE_KEY, "none")
-    if declared != SIGNATURE:
-        raise ConfigurationError(f"{file} declares the signature {declared!r}, this is {SIGNATURE!r}")
-    return session
+    signature = signature_of(declared)
+    if signature is None:
+        known = " and ".join(repr(each.declared) for each in SIGNATURES)
+        raise ConfigurationError(f"{file} declares the signature {declared!r}; known are {known}")
+    return signature

@@ -1,8 +1,11 @@
-"""The tensors that a block-labelling model reads and gives, declared once for workers, Triton and training.
+"""The tensors that block-labelling models read and give, declared once for workers, Triton and training.
 
-Pages travel ragged: the tokens of all blocks one after the other, and how many belong to each block. Triton
-merges the pages of several requests and adds how many ids and blocks each of them brought (`batch_input` in
-`config.pbtxt`), so that the graph can tell the pages apart.
+A model reads one of two encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` is the default model's. A
+worker makes both and sends what the model declares, so that models of either kind take over while it runs.
+
+Pages travel ragged: what belongs to all blocks one after the other. Triton merges the pages of several
+requests and adds how much each of them brought (`batch_input` in `config.pbtxt`), so that the graph can tell
+them apart.
 """
 
 from dataclasses import dataclass
@@ -17,24 +20,101 @@ class Tensor:
     """Triton's name of the element type, e.g. `UINT32`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many elements of a tensor each page of a batch brought; counted by the server."""
+
+    tensor: Tensor
+    counted: Tensor
+
+
+PROBABILITIES = Tensor("prob", "FP32")
+"""The probability that each block is content; NaN for a page whose lengths contradict its tokens."""
+ANSWER = (PROBABILITIES,)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What one kind of model reads."""
+
+    encoding: str
+    """The name of the encoding, and what its hashes and columns mean."""
+    request: tuple[Tensor, ...]
+    counts: tuple[Count, ...]
+    per_block: Tensor
+    """The tensor of `request` that has one element per block, as the answer has."""
+
+    @property
+    def declared(self) -> str:
+        """What a model must declare to be sent this encoding."""
+        tensors = (*self.request, *ANSWER)
+        return f"{self.encoding}; " + "; ".join(f"{tensor.name} {tensor.data_type}" for tensor in tensors)
+
+
 IDS = Tensor("ids", "UINT32")
-"""The hashed tokens of all blocks, one block after the other."""
+"""The hashed tokens (ancestor tags, words) of all blocks, one block after the other."""
 BLOCK_LENGTHS = Tensor("block_len", "UINT16")
 """How many of `ids` belong to each block."""
 ID_COUNTS = Tensor("n_ids", "INT32")
-"""How many of `ids` belong to each page of a batch; counted by the server."""
 BLOCK_COUNTS = Tensor("n_blocks", "INT32")
-"""How many of `block_len` belong to each page of a batch; counted by the server."""
-PROBABILITIES = Tensor("prob", "FP32")
-"""The probability that each block is content; NaN for a page whose lengths do not sum to its ids."""
 
-REQUEST = (IDS, BLOCK_LENGTHS)
-COUNTS = (ID_COUNTS, BLOCK_COUNTS)
-ANSWER = (PROBABILITIES,)
+TOKENS = Signature(
+    encoding="tokens crc32",
+    request=(IDS, BLOCK_LENGTHS),
+    counts=(Count(ID_COUNTS, IDS), Count(BLOCK_COUNTS, BLOCK_LENGTHS)),
+    per_block=BLOCK_LENGTHS,
+)
+
+WORDS = Tensor("words", "UINT32")
+"""The hashed words of all blocks (of a long block the first and last), one block after the other."""
+WORD_LENGTHS = Tensor("word_len", "UINT8")
+"""How many of `words` belong to each block."""
+HEADING = Tensor("heading", "INT32")
+"""For each block, 1 + the place of the heading it stands under; 0 for none."""
+ELEMENT = Tensor("element", "INT32")
+"""For each block, 1 + the place of the element that holds it."""
+FEATURES = Tensor("features", "UINT8")
+"""The features of each block, one block after the other."""
+PARENT = Tensor("parent", "INT32")
+"""For each element, 1 + the place of its parent; 0 for the root."""
+ELEMENT_TOKENS = Tensor("tokens", "UINT32")
+"""The hashed tag and class names of all elements, one element after the other."""
+ELEMENT_TOKEN_LENGTHS = Tensor("token_len", "UINT8")
+"""How many of `tokens` belong to each element."""
+PAGE_FEATURES = Tensor("page", "UINT8")
+"""The features of the page as a whole."""
+WORD_COUNTS = Tensor("n_words", "INT32")
+ELEMENT_COUNTS = Tensor("n_elements", "INT32")
+ELEMENT_TOKEN_COUNTS = Tensor("n_tokens", "INT32")
+
+STRUCTURE = Signature(
+    encoding="structure 1 crc32",
+    request=(
+        WORDS,
+        WORD_LENGTHS,
+        HEADING,
+        ELEMENT,
+        FEATURES,
+        PARENT,
+        ELEMENT_TOKENS,
+        ELEMENT_TOKEN_LENGTHS,
+        PAGE_FEATURES,
+    ),
+    counts=(
+        Count(WORD_COUNTS, WORDS),
+        Count(BLOCK_COUNTS, WORD_LENGTHS),
+        Count(ELEMENT_COUNTS, PARENT),
+        Count(ELEMENT_TOKEN_COUNTS, ELEMENT_TOKENS),
+    ),
+    per_block=WORD_LENGTHS,
+)
+
+SIGNATURES = (TOKENS, STRUCTURE)
 
 SIGNATURE_KEY = "signature"
 """Where a model says which signature it has: a parameter in `config.pbtxt`, a property in `model.onnx`."""
-SIGNATURE = "tokens crc32; " + "; ".join(
-    f"{tensor.name} {tensor.data_type}" for tensor in (*REQUEST, *ANSWER)
-)
-"""What a model must declare: the hash of its tokens and the tensors that cross the wire."""
+
+
+def signature_of(declared: str) -> Signature | None:
+    """The signature that a model declares, if it is one of those encoded here."""
+    return next((each for each in SIGNATURES if each.declared == declared), None)

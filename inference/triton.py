@@ -13,13 +13,12 @@ from tritonclient.utils import InferenceServerException
 from inference.batching import Window, join, windows
 from inference.signature import (
     ANSWER,
-    BLOCK_LENGTHS,
-    IDS,
     PROBABILITIES,
-    REQUEST,
-    SIGNATURE,
     SIGNATURE_KEY,
+    SIGNATURES,
+    Signature,
     Tensor,
+    signature_of,
 )
 from schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
@@ -51,13 +50,14 @@ class TritonLabeler:
         self._connection: InferenceServerClient | None = None
         self._served = ""
         """The version that Triton served when the signature was last checked."""
+        self._signature: Signature | None = None
         self._checked: set[str] = set()
         self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
         """One answer per page, in order; nothing is left in flight when one page's request fails."""
-        if not self._checked:
-            await self._check()
+        if self._signature is None:
+            self._signature = await self._check()
         answers = await asyncio.gather(*map(self._label, pages), return_exceptions=True)
         return [_raised(answer) for answer in answers]
 
@@ -68,9 +68,12 @@ class TritonLabeler:
             self._connection = None
 
     async def _label(self, page: EncodedPage) -> Labels | Broken:
+        signature = self._signature or await self._check()
         try:
-            answers = [await self._infer(window) for window in windows(page)]
+            answers = [await self._infer(window, signature) for window in windows(page, signature)]
         except PageError as error:
+            if await self._check() is not signature:  # a version that reads another encoding took over
+                return await self._label(page)
             return Broken(error.reason, str(error))
         versions = {version for _, version in answers} or {self._served}
         if len(versions) > 1:  # the model was swapped between two windows of the page
@@ -78,9 +81,9 @@ class TritonLabeler:
         (version,) = versions
         return join(page, [values for values, _ in answers], ModelVersion(self._model, version), "triton")
 
-    async def _infer(self, window: Window) -> tuple[Floats, str]:
+    async def _infer(self, window: Window, signature: Signature) -> tuple[Floats, str]:
         """The answer to one window and the version that gave it."""
-        inputs = [_input(IDS, window.ids), _input(BLOCK_LENGTHS, window.block_lengths)]
+        inputs = [_input(tensor, window.tensors[tensor.name]) for tensor in signature.request]
         async with self._requests:
             result = await self._call(
                 self._client.infer(
@@ -102,11 +105,11 @@ class TritonLabeler:
             self._connection = InferenceServerClient(self._address, channel_args=_CHANNEL)
         return self._connection
 
-    async def _check(self) -> None:
-        """See that the model served now reads and gives the tensors of the signature.
+    async def _check(self) -> Signature:
+        """The signature of the model served now.
 
         Raises:
-            ConfigurationError: its tensors are others.
+            ConfigurationError: it has none of those encoded here, or other tensors than it declares.
         """
         which = {"model_name": self._model, "model_version": self._version, "client_timeout": self._timeout}
         try:
@@ -116,13 +119,17 @@ class TritonLabeler:
             raise ConfigurationError(str(error)) from error
         tensors = {Tensor(each.name, each.datatype) for each in (*metadata.inputs, *metadata.outputs)}
         declared = config.config.parameters[SIGNATURE_KEY].string_value
-        if declared != SIGNATURE or tensors != {*REQUEST, *ANSWER}:
+        signature = signature_of(declared)
+        if signature is None or tensors != {*signature.request, *ANSWER}:
+            known = " and ".join(repr(each.declared) for each in SIGNATURES)
             raise ConfigurationError(
                 f"model {self._model!r} at {self._address} declares the signature {declared!r} and has the"
-                f" tensors {sorted(tensor.name for tensor in tensors)}; this worker speaks {SIGNATURE!r}"
+                f" tensors {sorted(tensor.name for tensor in tensors)}; this worker speaks {known}"
             )
+        self._signature = signature
         self._served = self._version or max(metadata.versions, key=int)
         self._checked.add(self._served)
+        return signature
 
     async def _call(self, call: Awaitable[Answer]) -> Answer:
         try:

@@ -21,24 +21,23 @@ _PAGES = Path(__file__).with_name("golden_pages")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoldenAnswer:
-    """What a model reads of a page, and its answer."""
+    """A model's answer on one of the pages of `training/golden_pages`."""
 
     name: str
-    ids: npt.NDArray[np.uint32]
-    block_lengths: npt.NDArray[np.uint16]
     probabilities: npt.NDArray[np.float32]
 
     @property
     def page(self) -> EncodedPage:
-        """The page as labelers take it, without what a model does not read."""
-        counts = np.zeros(len(self.block_lengths), np.uint32)
-        return EncodedPage(self.ids, self.block_lengths, counts, counts, counts.astype(np.uint64))
+        """The page as labelers take it."""
+        return encode(segment((_PAGES / f"{self.name}.html").read_bytes()))
 
 
 def golden_answers(predict: Predict) -> list[GoldenAnswer]:
-    """The answers on the pages of `training/golden_pages`."""
-    pages = {file.stem: encode(segment(file.read_bytes())) for file in sorted(_PAGES.glob("*.html"))}
-    return [GoldenAnswer(name, page.ids, page.block_lengths, predict(page)) for name, page in pages.items()]
+    """The answers on all golden pages."""
+    names = sorted(file.stem for file in _PAGES.glob("*.html"))
+    return [
+        GoldenAnswer(name, predict(encode(segment((_PAGES / f"{name}.html").read_bytes())))) for name in names
+    ]
 
 
 def write_golden(file: Path, answers: list[GoldenAnswer]) -> None:
@@ -49,11 +48,6 @@ def write_golden(file: Path, answers: list[GoldenAnswer]) -> None:
 def read_golden(file: Path) -> list[GoldenAnswer]:
     """The answers that `write_golden` wrote."""
     return [
-        GoldenAnswer(
-            name=each["name"],
-            ids=np.array(each["ids"], np.uint32),
-            block_lengths=np.array(each["block_lengths"], np.uint16),
-            probabilities=np.array(each["probabilities"], np.float32),
-        )
+        GoldenAnswer(each["name"], np.array(each["probabilities"], np.float32))
         for each in orjson.loads(file.read_bytes())
     ]

@@ -1,9 +1,13 @@
 """A thin builder of ONNX graphs: nodes in order, constants by value, tensors by name."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from inference.signature import ANSWER, SIGNATURE_KEY, Signature, Tensor
 
 OPSET = 18
 IR_VERSION = 10
@@ -12,6 +16,7 @@ IR_VERSION = 10
 _TYPES = {
     "UINT32": TensorProto.UINT32,
     "UINT16": TensorProto.UINT16,
+    "UINT8": TensorProto.UINT8,
     "INT32": TensorProto.INT32,
     "FP32": TensorProto.FLOAT,
 }
@@ -46,22 +51,19 @@ class Graph:
         tensor = numpy_helper.from_array(np.array([value], dtype))
         return self.add("ConstantOfShape", shape, value=tensor)
 
-    def model(
-        self, inputs: dict[str, str], outputs: dict[str, str], properties: dict[str, str]
-    ) -> onnx.ModelProto:
-        """The checked model; `inputs` and `outputs` map names of rank-1 tensors to Triton's element types."""
-        graph = helper.make_graph(
-            self._nodes, "boilernet", _declared(inputs), _declared(outputs), self._constants
-        )
+    def model(self, name: str, signature: Signature) -> onnx.ModelProto:
+        """The checked model, which reads and gives the tensors of the signature and declares it."""
+        inputs = (*signature.request, *(count.tensor for count in signature.counts))
+        graph = helper.make_graph(self._nodes, name, _declared(inputs), _declared(ANSWER), self._constants)
         opsets = [helper.make_opsetid("", OPSET)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dehusk")
-        helper.set_model_props(model, properties)
+        helper.set_model_props(model, {SIGNATURE_KEY: signature.declared})
         onnx.checker.check_model(model, full_check=True)
         return model
 
 
-def _declared(tensors: dict[str, str]) -> list[onnx.ValueInfoProto]:
+def _declared(tensors: Iterable[Tensor]) -> list[onnx.ValueInfoProto]:
     return [
-        helper.make_tensor_value_info(name, _TYPES[data_type], [f"{name}_length"])
-        for name, data_type in tensors.items()
+        helper.make_tensor_value_info(tensor.name, _TYPES[tensor.data_type], [f"{tensor.name}_length"])
+        for tensor in tensors
     ]

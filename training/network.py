@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from training.config import NetworkConfig
-from training.export import Floats, LstmLayer, Weights
+from training.export import Floats, Weights
+from training.ragged import LstmLayer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +60,7 @@ class BoilerNet(nn.Module):
     def forward(self, pages: Sequence[Blocks]) -> Tensor:
         """The logit of each block, page after page."""
         states = nn.utils.rnn.pad_sequence(self._vectors(pages).split([len(page) for page in pages]))
-        mirror, places = _places(torch.tensor([len(page) for page in pages]))
+        mirror, places = mirror_and_places(torch.tensor([len(page) for page in pages]))
         for layer in self.layers:
             states = layer(states, mirror)
         return self.output(self.dropout(states.flatten(0, 1)[places])).squeeze(1)
@@ -72,7 +73,7 @@ class BoilerNet(nn.Module):
         return torch.relu(summed + self.bias)
 
 
-def _places(lengths: Tensor) -> tuple[Tensor, Tensor]:
+def mirror_and_places(lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Rows of the padded batch [longest × pages]: of each row's mirror image, and of the blocks in order."""
     position = torch.arange(int(lengths.max()))[:, None]
     page = torch.arange(len(lengths))
@@ -92,14 +93,16 @@ def weights_of(network: BoilerNet) -> Weights:
     return Weights(
         embeddings=arrays["embeddings.weight"],
         embedding_bias=arrays["bias"],
-        layers=tuple(_layer(arrays, f"layers.{number}") for number in range(len(network.layers))),
+        layers=tuple(layer_weights(layer) for layer in network.layers),
         output=arrays["output.weight"].T,
         output_bias=arrays["output.bias"],
     )
 
 
-def _layer(arrays: dict[str, Floats], name: str) -> LstmLayer:
-    directions = [f"{name}.forwards", f"{name}.backwards"]
+def layer_weights(layer: nn.Module) -> LstmLayer:
+    """A bidirectional layer's weights in ONNX's layout."""
+    arrays = {name: value.detach().cpu().numpy() for name, value in layer.state_dict().items()}
+    directions = ["forwards", "backwards"]
     biases = [[_gates(arrays[f"{each}.bias_{kind}_l0"]) for kind in ("ih", "hh")] for each in directions]
     return LstmLayer(
         inputs=np.stack([_gates(arrays[f"{each}.weight_ih_l0"]) for each in directions]),

@@ -39,14 +39,19 @@ def prepare(
 
     held_out = (replace(page, validation=True) for page in read(validation)) if validation else ()
     write_pages(directory / _PAGES, chain(read(files), held_out))
-    names = [f"{file.name} (SHA-256 {_digest(file)[:16]}…)" for file in (*files, *validation)]
-    (directory / _SOURCES).write_bytes(orjson.dumps(names))
+    write_sources((*files, *validation), directory)
     return broken
 
 
 def prepared_pages(directory: Path) -> list[LabeledPage]:
     """The labeled pages of a directory."""
     return read_pages(directory / _PAGES)
+
+
+def write_sources(files: Sequence[Path], directory: Path) -> None:
+    """Note in a directory which data files its pages come from."""
+    names = [f"{file.name} (SHA-256 {_digest(file)[:16]}…)" for file in files]
+    (directory / _SOURCES).write_bytes(orjson.dumps(names))
 
 
 def sources(directory: Path) -> list[str]:

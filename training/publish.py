@@ -7,19 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import torch
 
 from inference.batching import Window, windows
 from inference.onnx import OnnxLabeler
 from inference.repository import MODEL_FILE
+from inference.signature import BLOCK_LENGTHS, IDS, TOKENS
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage
 from training.checkpoint import Run
 from training.evaluation import Predict
-from training.export import build_model
 from training.golden import GOLDEN_FILE, golden_answers, write_golden
-from training.network import Blocks, weights_of
+from training.network import Blocks
 
 LARGEST_DIFFERENCE = 1e-5
 """By how much the exported model's probabilities may differ from the network's."""
@@ -32,7 +33,7 @@ def network_predict(run: Run) -> Predict:
 
     def predict(page: EncodedPage) -> npt.NDArray[np.float32]:
         with torch.inference_mode():
-            logits = [run.network([_blocks(run, window)]) for window in windows(page)]
+            logits = [run.network([_blocks(run, window)]) for window in windows(page, TOKENS)]
             probabilities: npt.NDArray[np.float32] = torch.sigmoid(torch.cat(logits)).numpy()
         return probabilities
 
@@ -40,8 +41,9 @@ def network_predict(run: Run) -> Predict:
 
 
 def _blocks(run: Run, window: Window) -> Blocks:
-    rows = run.vocabulary.rows(window.ids)
-    return Blocks(torch.from_numpy(rows), torch.from_numpy(window.block_lengths.astype(np.int64)))
+    rows = run.vocabulary.rows(window.tensors[IDS.name])
+    lengths = window.tensors[BLOCK_LENGTHS.name].astype(np.int64)
+    return Blocks(torch.from_numpy(rows), torch.from_numpy(lengths))
 
 
 def labeler_predict(labeler: OnnxLabeler) -> Predict:
@@ -56,8 +58,10 @@ def labeler_predict(labeler: OnnxLabeler) -> Predict:
     return predict
 
 
-def publish(run: Run, pages: Sequence[EncodedPage], card: str, directory: Path) -> float:
-    """Write a version's directory; the largest difference from the network's probabilities on the pages.
+def publish(
+    model: onnx.ModelProto, predict: Predict, pages: Sequence[EncodedPage], card: str, directory: Path
+) -> float:
+    """Write a version's directory; the largest difference from what `predict`, the network itself, gives.
 
     Raises:
         ConfigurationError: the version is there already, or the exported model gives other answers.
@@ -68,23 +72,21 @@ def publish(run: Run, pages: Sequence[EncodedPage], card: str, directory: Path) 
     with tempfile.TemporaryDirectory(dir=directory.parent.parent, prefix=".publish-") as scratch:
         staged = Path(scratch, directory.parent.name, directory.name)
         staged.mkdir(parents=True)
-        model = build_model(weights_of(run.network), run.vocabulary)
         (staged / MODEL_FILE).write_bytes(model.SerializeToString())
         (staged / CARD_FILE).write_text(card, encoding="utf-8")
-        write_golden(staged / GOLDEN_FILE, golden_answers(network_predict(run)))
-        difference = _difference(run, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
+        write_golden(staged / GOLDEN_FILE, golden_answers(predict))
+        difference = _difference(predict, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
         if not difference <= LARGEST_DIFFERENCE:
             raise ConfigurationError(f"the exported model differs from the network by {difference:.1e}")
         staged.rename(directory)
     return difference
 
 
-def _difference(run: Run, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
+def _difference(predict: Predict, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
     """The largest difference over all blocks, the exported model reading the pages in batches."""
-    network = network_predict(run)
     answers = asyncio.run(labeler.label(pages))
     differences = [
-        np.abs(network(page) - answer.probabilities).max() if not isinstance(answer, Broken) else np.inf
+        np.abs(predict(page) - answer.probabilities).max() if not isinstance(answer, Broken) else np.inf
         for page, answer in zip(pages, answers, strict=True)
     ]
     return float(max(differences))

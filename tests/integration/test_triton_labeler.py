@@ -12,7 +12,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 from inference.batching import WINDOW_BLOCKS
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
-from inference.signature import SIGNATURE
+from inference.signature import TOKENS
 from inference.triton import TritonLabeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
@@ -147,7 +147,7 @@ async def test_a_swap_to_a_model_of_another_signature_stops_the_labeler(own):
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
     await labeler.label([page(3)])
     served = (model / "config.pbtxt").read_text()
-    (model / "config.pbtxt").write_text(served.replace(SIGNATURE, "tokens of tomorrow"))
+    (model / "config.pbtxt").write_text(served.replace(TOKENS.declared, "tokens of tomorrow"))
     shutil.copytree(model / "1", model / "3")
     await load(stack, model)
     with pytest.raises(ConfigurationError, match="declares the signature 'tokens of tomorrow'"):

@@ -12,6 +12,7 @@ from inference.batching import (
     join,
     windows,
 )
+from inference.signature import STRUCTURE, TOKENS
 from schemas.outcomes import BrokenReason
 from schemas.pages import EncodedPage, ModelVersion
 
@@ -37,10 +38,10 @@ def page(lengths):
 )
 def test_a_page_is_cut_into_consecutive_windows(lengths, blocks_per_window):
     whole = page(lengths)
-    cut = windows(whole)
+    cut = windows(whole, TOKENS)
     assert [len(window) for window in cut] == blocks_per_window
-    assert all(len(window.ids) == window.block_lengths.sum() <= WINDOW_IDS for window in cut)
-    assert np.concatenate([whole.ids[:0], *(window.ids for window in cut)]).tolist() == whole.ids.tolist()
+    assert all(len(window.tensors["ids"]) == window.tensors["block_len"].sum() <= WINDOW_IDS for window in cut)
+    assert np.concatenate([whole.ids[:0], *(window.tensors["ids"] for window in cut)]).tolist() == whole.ids.tolist()
 
 
 @given(st.lists(st.integers(1, 3000), max_size=40))

@@ -20,7 +20,7 @@ def labeler():
     return OnnxLabeler("boilernet")
 
 
-def page(blocks, seed=0, known=GOLDEN[0].ids):
+def page(blocks, seed=0, known=GOLDEN[0].page.ids):
     """A page of the tokens of a golden page."""
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 30, blocks).astype(np.uint16)
@@ -51,7 +51,7 @@ async def test_an_answer_does_not_depend_on_batch_mates(labeler):
 async def test_the_answer_depends_on_the_words_and_their_neighbours(labeler):
     whole = page(60)
     changed = EncodedPage(whole.ids.copy(), *(getattr(whole, name) for name in EncodedPage.__slots__[1:]))
-    changed.ids[: int(whole.block_lengths[0])] = GOLDEN[0].ids[-1]
+    changed.ids[: int(whole.block_lengths[0])] = GOLDEN[0].page.ids[-1]
     first, second = await probabilities(labeler, whole, changed)
     assert np.abs(first - second)[1:10].max() > 1e-4
 
@@ -115,7 +115,7 @@ def test_a_file_that_is_no_model_is_a_configuration_error(tmp_path):
 
 
 def test_a_model_of_another_signature_is_a_configuration_error(tmp_path, monkeypatch):
-    monkeypatch.setattr("inference.onnx.SIGNATURE", "tokens of tomorrow")
+    monkeypatch.setattr("inference.onnx.signature_of", lambda _: None)
     with pytest.raises(ConfigurationError, match="declares the signature 'tokens crc32"):
         OnnxLabeler("boilernet")
 

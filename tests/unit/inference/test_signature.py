@@ -6,20 +6,9 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from inference.repository import DEFAULT_REPOSITORY, find_model
-from inference.signature import (
-    ANSWER,
-    BLOCK_COUNTS,
-    BLOCK_LENGTHS,
-    COUNTS,
-    ID_COUNTS,
-    IDS,
-    PROBABILITIES,
-    REQUEST,
-    SIGNATURE,
-    SIGNATURE_KEY,
-)
+from inference.signature import ANSWER, SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 
-ONNX_TYPES = {"UINT32": "uint32", "UINT16": "uint16", "INT32": "int32", "FP32": "float"}
+ONNX_TYPES = {"UINT32": "uint32", "UINT16": "uint16", "UINT8": "uint8", "INT32": "int32", "FP32": "float"}
 MODELS = sorted(file.parent for file in DEFAULT_REPOSITORY.glob("*/config.pbtxt"))
 
 
@@ -33,49 +22,65 @@ def config(model):
     return text_format.Parse((model / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
 
 
+@pytest.fixture
+def signature(config) -> Signature:
+    declared = signature_of(config.parameters[SIGNATURE_KEY].string_value)
+    assert declared is not None
+    return declared
+
+
 def tensors(declared):
     return [(each.name, model_config_pb2.DataType.Name(each.data_type), list(each.dims)) for each in declared]
 
 
-def expected(signature):
-    return [(tensor.name, f"TYPE_{tensor.data_type}", [-1]) for tensor in signature]
+def expected(declared):
+    return [(tensor.name, f"TYPE_{tensor.data_type}", [-1]) for tensor in declared]
 
 
 def test_there_is_a_model():
     assert MODELS
 
 
-def test_triton_is_told_the_tensors_of_the_signature(config, model):
+def test_each_signature_is_found_by_what_a_model_declares():
+    assert [signature_of(each.declared) for each in SIGNATURES] == list(SIGNATURES)
+    assert signature_of("tokens crc32; ids UINT64") is None
+
+
+def test_every_tensor_that_counts_or_sizes_is_sent():
+    for each in SIGNATURES:
+        assert {each.per_block, *(count.counted for count in each.counts)} <= set(each.request)
+
+
+def test_triton_is_told_the_tensors_of_the_signature(config, model, signature):
     assert config.name == model.name
     assert config.backend == "onnxruntime"
-    assert tensors(config.input) == expected(REQUEST)
+    assert tensors(config.input) == expected(signature.request)
     assert all(each.allow_ragged_batch for each in config.input)
     assert tensors(config.output) == expected(ANSWER)
-    assert config.parameters[SIGNATURE_KEY].string_value == SIGNATURE
 
 
-def test_triton_counts_what_each_page_brings_and_scatters_the_answer(config):
+def test_triton_counts_what_each_page_brings_and_scatters_the_answer(config, signature):
     kinds = model_config_pb2.BatchInput.Kind.Name, model_config_pb2.BatchOutput.Kind.Name
     counted = [
         (list(each.source_input), list(each.target_name), kinds[0](each.kind)) for each in config.batch_input
     ]
     assert counted == [
-        ([IDS.name], [ID_COUNTS.name], "BATCH_ELEMENT_COUNT"),
-        ([BLOCK_LENGTHS.name], [BLOCK_COUNTS.name], "BATCH_ELEMENT_COUNT"),
+        ([count.counted.name], [count.tensor.name], "BATCH_ELEMENT_COUNT") for count in signature.counts
     ]
     (scattered,) = config.batch_output
     assert (list(scattered.source_input), list(scattered.target_name)) == (
-        [BLOCK_LENGTHS.name],
-        [PROBABILITIES.name],
+        [signature.per_block.name],
+        [ANSWER[0].name],
     )
     assert kinds[1](scattered.kind) == "BATCH_SCATTER_WITH_INPUT_SHAPE"
 
 
-def test_the_model_file_has_the_tensors_of_the_signature(model):
+def test_the_model_file_has_the_tensors_of_the_signature(model, signature):
     _, file = find_model(DEFAULT_REPOSITORY, model.name)
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
     inputs = {each.name: each.type for each in session.get_inputs()}
     outputs = {each.name: each.type for each in session.get_outputs()}
-    assert inputs == {each.name: f"tensor({ONNX_TYPES[each.data_type]})" for each in (*REQUEST, *COUNTS)}
+    sent = (*signature.request, *(count.tensor for count in signature.counts))
+    assert inputs == {each.name: f"tensor({ONNX_TYPES[each.data_type]})" for each in sent}
     assert outputs == {each.name: f"tensor({ONNX_TYPES[each.data_type]})" for each in ANSWER}
-    assert session.get_modelmeta().custom_metadata_map[SIGNATURE_KEY] == SIGNATURE
+    assert session.get_modelmeta().custom_metadata_map[SIGNATURE_KEY] == signature.declared

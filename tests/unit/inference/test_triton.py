@@ -11,7 +11,7 @@ import pytest
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from inference.batching import WINDOW_BLOCKS
-from inference.signature import SIGNATURE, SIGNATURE_KEY
+from inference.signature import SIGNATURE_KEY, TOKENS
 from inference.triton import CONCURRENT_REQUESTS, TritonLabeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
@@ -22,7 +22,7 @@ class Server(service_pb2_grpc.GRPCInferenceServiceServicer):
     """Answers 0.5 for every block."""
 
     def __init__(self):
-        self.signature = SIGNATURE
+        self.signature = TOKENS.declared
         self.tensors = [("ids", "UINT32"), ("block_len", "UINT16")], [("prob", "FP32")]
         self.versions = []
         self.status = None

