@@ -14,7 +14,8 @@ from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.cli.standard_input import abandoned_on_errors
 from training.block_scores import block_table, score_blocks
-from training.config import DEFAULT_CONFIG, read_config
+from training.config import read_config
+from training.dehusk.config import DEFAULT_CONFIG, is_dehusk, read_dehusk_config
 from training.evaluation import evaluate, markdown
 from training.pages import held_out_pages, training_pages
 from training.predict import write_predictions
@@ -33,9 +34,12 @@ _directory = click.option(
     help="Where prepared pages, checkpoint and scores are kept.",
 )
 _config = click.option(
-    "--config", type=_file, default=DEFAULT_CONFIG, help="The settings of the run.  [training/boilernet.toml]"
+    "--config",
+    type=_file,
+    default=DEFAULT_CONFIG,
+    help="The settings of the run.  [training/dehusk/dehusk.toml]",
 )
-_model = click.option("--model", default="boilernet", show_default=True, help="The model's name.")
+_model = click.option("--model", default="dehusk", show_default=True, help="The model's name.")
 _repository = click.option(
     "--repository",
     type=click.Path(file_okay=False, path_type=Path),
@@ -46,7 +50,7 @@ _repository = click.option(
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
-    """Train the model that labels blocks: prepare, train, evaluate, export; label with it: predict."""
+    """Train the models that label blocks, and label with them: predict."""
 
 
 @cli.command("prepare")
@@ -62,6 +66,11 @@ def prepare_command(
 
     With a configuration that has no table [data], FILES hold labeled blocks (id, blocks: path, text, label).
     """
+    if is_dehusk(config):
+        from training.dehusk import commands
+
+        commands.prepare(files, directory, read_dehusk_config(config), processes)
+        return
     data = read_config(config).data
     for broken in prepare(files, directory, data, processes, validation):
         click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
@@ -75,19 +84,46 @@ def prepare_command(
 @_config
 def train_command(directory: Path, config: Path) -> None:
     """Train a network; goes on from the last checkpoint where one is."""
+    if is_dehusk(config):
+        from training.dehusk import commands
+
+        commands.train(directory, read_dehusk_config(config))
+        return
     from training.trainer import train
 
     run = train(prepared_pages(directory), read_config(config), directory / _CHECKPOINT)
     click.echo(f"{run.epochs} epochs in {run.seconds / 60:.1f} minutes.")
 
 
+@cli.command("cross-validate")
+@_directory
+@_config
+@click.option("--seed", "seeds", type=int, multiple=True, default=(1, 2), show_default=True)
+@click.option(
+    "--ablate", is_flag=True, help="Also train without each group of inputs, and show what it brings."
+)
+def cross_validate_command(directory: Path, config: Path, seeds: tuple[int, ...], *, ablate: bool) -> None:
+    """Score models of the default kind on sites that they never saw; `export` puts that into the card."""
+    from training.dehusk import commands
+
+    commands.cross_validate(directory, read_dehusk_config(config), seeds, ablate=ablate)
+
+
 @cli.command("evaluate")
 @_directory
+@_config
 @_model
 @_repository
 @click.option("--version", help="Evaluate this version of the repository instead of the checkpoint.")
-def evaluate_command(directory: Path, model: str, repository: Path, version: str | None) -> None:
-    """Score the network on the held-out pages."""
+def evaluate_command(
+    directory: Path, config: Path, model: str, repository: Path, version: str | None
+) -> None:
+    """Score the network on the held-out pages; the default model by a published version, on all pages."""
+    if is_dehusk(config):
+        from training.dehusk import commands
+
+        commands.evaluate(directory, model, version or "", repository)
+        return
     from training.checkpoint import load_trained
     from training.publish import labeler_predict, network_predict
 
@@ -105,11 +141,18 @@ def evaluate_command(directory: Path, model: str, repository: Path, version: str
 
 @cli.command("export")
 @_directory
+@_config
 @_model
 @_repository
 @click.option("--version", required=True, help="The new version's number.")
-def export_command(directory: Path, model: str, repository: Path, version: str) -> None:
-    """Publish the network as a new version of the repository, with its card; run `evaluate` first."""
+def export_command(directory: Path, config: Path, model: str, repository: Path, version: str) -> None:
+    """Publish the network as a new version, with its card; run `evaluate` or `cross-validate` first."""
+    if is_dehusk(config):
+        from training.dehusk import commands
+
+        settings = read_dehusk_config(config)
+        commands.export(directory, settings, ModelVersion(model, version), repository)
+        return
     from training.card import card
     from training.checkpoint import load_trained
     from training.export import build_model

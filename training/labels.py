@@ -1,7 +1,7 @@
 """Gold labels that were repaired by hand (docs/labelling.md): block labels by page, without page text.
 
-A page's content is given as spans of characters in the text of all its blocks, white space left out, so that the
-labels outlive a change in where blocks begin and end.
+A page's content is given as spans of characters in the text of all its blocks, white space left out, so that
+the labels outlive a change in where blocks begin and end.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,8 @@ class Labels:
         lengths = np.array([len("".join(text.split())) for text in texts], np.int64)
         if lengths.sum() != self.characters and self != DROPPED:
             raise ConfigurationError(
-                f"the repaired labels of page {page} are for {self.characters} characters, it has {lengths.sum()}"
+                f"the repaired labels of page {page} are for {self.characters} characters, not"
+                f" {lengths.sum()}"
             )
         inside = np.zeros(lengths.sum() + 1, np.int64)
         for first, end in self.spans:

@@ -114,7 +114,7 @@ def padded(graph: Graph, where: Places, vectors: str) -> str:
 
 
 def lstm(graph: Graph, sequence: str, layer: LstmLayer, name: str, lengths: str) -> str:
-    """Both directions of one layer side by side, zero beyond a page's length: [longest, pages, 2 × hidden]."""
+    """Both directions of one layer, zero beyond a page's length: [longest, pages, 2 × hidden]."""
     states = graph.add(
         "LSTM",
         sequence,

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inference.selection import LEAST_WORDS, select
+
+NONE = -1
+
+
+def chosen(probabilities, words, repeat=None):
+    repeat = [NONE] * len(words) if repeat is None else repeat
+    return select(np.array(probabilities, np.float32), np.array(words), np.array(repeat, np.int32)).tolist()
+
+
+def expected_f1(probabilities, words, content):
+    """2 × what is right over what is kept and what should be, each as expected."""
+    right = sum(p * w for p, w, kept in zip(probabilities, words, content, strict=True) if kept)
+    kept = sum(w for w, kept in zip(words, content, strict=True) if kept)
+    return 2 * right / (kept + sum(p * w for p, w in zip(probabilities, words, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "words", "content"),
+    [
+        ([1.0, 0.0, 1.0], [50, 50, 50], [True, False, True]),
+        ([0.9, 0.45, 0.02], [100, 100, 100], [True, True, False]),
+        ([0.4, 0.4, 0.3], [100, 100, 100], [True, True, True]),
+        ([0.99, 0.3], [1000, 20], [True, False]),
+    ],
+)
+def test_the_most_probable_blocks_are_kept_while_the_expected_f1_rises(probabilities, words, content):
+    assert chosen(probabilities, words) == content
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 200)), min_size=1, max_size=8).filter(
+        lambda blocks: sum(p * w for p, w in blocks) >= LEAST_WORDS
+    )
+)
+def test_no_other_choice_has_a_better_expected_f1(blocks):
+    probabilities, words = zip(*blocks, strict=True)
+    ours = expected_f1(probabilities, words, chosen(probabilities, words))
+    for choice in range(1, 2 ** len(blocks)):
+        content = [bool(choice >> place & 1) for place in range(len(blocks))]
+        if any(kept and w for kept, w in zip(content, words, strict=True)):
+            assert expected_f1(probabilities, words, content) <= ours + 1e-9
+
+
+def test_a_page_on_which_hardly_a_word_is_expected_has_no_content():
+    assert chosen([0.6, 0.1], [4, 30]) == [False, False]
+    assert chosen([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "content"),
+    [
+        ([0.9, 0.8, 0.9], [True, True, False]),
+        ([0.45, 0.8, 0.9], [True, True, False]),
+        ([0.1, 0.8, 0.9], [False, True, True]),
+        ([0.0, 0.8, 0.0], [False, True, False]),
+    ],
+)
+def test_of_a_repeated_block_one_copy_is_kept_the_first_unless_it_is_unlikely(probabilities, content):
+    assert chosen(probabilities, [40, 40, 40], [NONE, NONE, 0]) == content
+
+
+def test_of_many_copies_one_is_kept():
+    assert sum(chosen([0.9] * 5, [40] * 5, [NONE, 0, 1, 2, 3])) == 1
+
+
+def test_zeros_and_ones_of_rules_are_kept_as_they_are():
+    assert chosen([0.0, 1.0, 1.0, 0.0], [90, 3, 20, 1]) == [False, True, True, False]

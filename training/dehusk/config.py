@@ -1,0 +1,89 @@
+"""What a training run of the default model is made of, read from a small TOML file."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schemas.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """The network's sizes."""
+
+    dense: int
+    hidden: int
+    dropout: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainerConfig:
+    """How the network is trained."""
+
+    seed: int
+    folds: int
+    """Parts of the sites by which token scores are given out of fold, and the model is cross-validated."""
+    epochs: int
+    batch_pages: int
+    crop_blocks: int
+    """Longer pages are cut to a random window of this many blocks in each epoch."""
+    learning_rate: float
+    warmup_steps: int
+    weight_decay: float
+    gradient_norm: float
+    page_type_weight: float
+    """What the page types count in the loss beside the blocks."""
+    input_dropout: float
+    """Share of the inputs that a batch does not see."""
+    blind: float
+    """Share of the pages whose words are not seen, as in a language that was not trained on."""
+    undeclared: float
+    """Share of the pages whose JSON-LD and noscript are not seen, as on a page stripped of them."""
+    least_sites: int
+    """Sites on which a token must be met to weigh anything."""
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class DehuskConfig:
+    """One training run."""
+
+    content_share: float
+    """A block is content when at least this share of its words is aligned (Web2Text §4.1)."""
+    least_oracle: float
+    """Pages on which even the aligned blocks reproduce the gold text worse than this are not trained on."""
+    network: NetworkConfig
+    trainer: TrainerConfig
+
+
+DEFAULT_CONFIG = Path(__file__).with_name("dehusk.toml")
+
+
+def is_dehusk(file: Path) -> bool:
+    """Whether a file configures the default model; the others are BoilerNet's."""
+    try:
+        return _tables(file).get("kind") == "dehusk"
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{file} is no training configuration: {error}") from error
+
+
+def read_dehusk_config(file: Path) -> DehuskConfig:
+    """The configuration in a TOML file.
+
+    Raises:
+        ConfigurationError: the file has a setting too few or too many.
+    """
+    try:
+        tables = _tables(file)
+        return DehuskConfig(
+            **tables["data"],
+            network=NetworkConfig(**tables["network"]),
+            trainer=TrainerConfig(**tables["trainer"]),
+        )
+    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{file} is no training configuration: {error}") from error
+
+
+def _tables(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -1,0 +1,63 @@
+"""How well the text that is kept agrees with the gold text, by kind and type of page."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean, stdev
+
+import numpy as np
+import numpy.typing as npt
+
+from inference.selection import select
+from training.dehusk.pages import DehuskPage
+from training.score import word_f1
+
+Floats = npt.NDArray[np.floating]
+Scores = Mapping[str, float]
+"""Word-level F1 by page id."""
+
+
+def page_scores(
+    pages: Iterable[DehuskPage], probabilities: Mapping[str, Floats], *, repaired: bool
+) -> dict[str, float]:
+    """The F1 of each page's text; against repaired gold where there is some, or the published gold of all."""
+    scores: dict[str, float] = {}
+    for page in pages:
+        gold = page.labeled_words if repaired and page.repaired else page.gold
+        if repaired and page.repaired and not page.reliable:
+            continue
+        content = select(probabilities[page.id], page.encoded.words, page.encoded.repeat)
+        kept = [word for words, keep in zip(page.words, content, strict=True) if keep for word in words]
+        scores[page.id] = word_f1(kept, gold)
+    return scores
+
+
+def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
+    """The ids of the pages in each group that is reported."""
+    tests: dict[str, Callable[[DehuskPage], bool]] = {
+        "all pages": lambda _: True,
+        "never repaired": lambda page: not page.repaired,
+        "as crawled": lambda page: not page.stripped,
+        "stripped": lambda page: page.stripped,
+    }
+    found = {name: [page.id for page in pages if test(page)] for name, test in tests.items()}
+    for page_type in sorted({page.page_type for page in pages}):
+        found[page_type] = [page.id for page in pages if page.page_type == page_type]
+    return found
+
+
+def table(pages: Sequence[DehuskPage], columns: Mapping[str, Sequence[Scores]]) -> str:
+    """Mean F1 by group as a Markdown table; each column has the scores of one seed or of several."""
+    lines = ["| pages | number | " + " | ".join(columns) + " |", "|---|--:|" + "--:|" * len(columns)]
+    for name, ids in groups(pages).items():
+        cells = [_cell([_mean(scores, ids) for scores in seeds]) for seeds in columns.values()]
+        lines.append(f"| {name} | {len(ids)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _mean(scores: Scores, ids: Iterable[str]) -> float:
+    return fmean([scores[each] for each in ids if each in scores] or [0.0])
+
+
+def _cell(means: Sequence[float]) -> str:
+    """The mean over seeds, with its spread where there are several."""
+    spread = f" ± {stdev(means):.3f}" if len(means) > 1 else ""
+    return f"{fmean(means):.3f}{spread}"

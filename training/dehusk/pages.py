@@ -1,0 +1,121 @@
+"""Pages with their gold labels, encoded as a worker encodes them."""
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from inference.encoding import encode
+from inference.segmentation import segment
+from schemas.errors import PageError
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage, StructureTensors
+from training.alignment import content_blocks
+from training.dehusk.examples import Example, with_repeats
+from training.labels import DROPPED, Labels, read_labels
+from training.pages import GoldPage, read_gold
+from training.score import score_words, word_f1
+
+_PAGES = "pages.pickle"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DehuskPage:
+    """An encoded page, its labels, and what its text is scored by."""
+
+    id: str
+    site: str
+    page_type: str
+    stripped: bool
+    words: tuple[tuple[str, ...], ...]
+    """The words of each block, as they are scored."""
+    gold: tuple[str, ...]
+    """The words of the gold text."""
+    repaired: bool
+    """Whether the labels were repaired by hand."""
+    encoded: EncodedPage
+    content: npt.NDArray[np.bool_]
+    reliable: bool
+    """Whether the page can be learned from."""
+
+    @property
+    def example(self) -> Example:
+        """What the model learns of the page."""
+        content = with_repeats(self.content, self.encoded.repeat)
+        return Example(self.site, self.page_type, self.structure, self.encoded.words, content)
+
+    @property
+    def structure(self) -> StructureTensors:
+        """What the model reads of the page."""
+        if self.encoded.structure is None:
+            raise ValueError(f"page {self.id} was encoded without its elements")
+        return self.encoded.structure
+
+    @property
+    def labeled_words(self) -> list[str]:
+        """The words of the blocks that are labeled content."""
+        return [word for words, kept in zip(self.words, self.content, strict=True) if kept for word in words]
+
+
+def prepare_pages(
+    files: Sequence[Path], directory: Path, content_share: float, least_oracle: float, processes: int
+) -> list[Broken]:
+    """Label, encode and write the pages of the files; those that cannot be segmented are returned."""
+    directory.mkdir(parents=True, exist_ok=True)
+    broken: list[Broken] = []
+    label = partial(_label, labels=read_labels(), content_share=content_share, least_oracle=least_oracle)
+    with (
+        get_context("spawn").Pool(processes) as pool,
+        (directory / _PAGES).open("wb") as target,
+    ):
+        for page in pool.imap(label, read_gold(files), chunksize=4):
+            if isinstance(page, Broken):
+                broken.append(page)
+            else:
+                pickle.dump(page, target, protocol=5)
+    return broken
+
+
+def prepared_pages(directory: Path) -> Iterator[DehuskPage]:
+    """The pages that `prepare_pages` wrote."""
+    with (directory / _PAGES).open("rb") as source:
+        while source.peek(1):
+            yield pickle.load(source)  # noqa: S301 -- a file that this program wrote
+
+
+def _label(
+    page: GoldPage, labels: dict[str, Labels], content_share: float, least_oracle: float
+) -> DehuskPage | Broken:
+    try:
+        segmented = segment(page.html.encode("utf-8", "replace"))
+    except PageError as error:
+        return Broken(error.reason, str(error), page.site)
+    words = tuple(tuple(score_words(text)) for text in segmented.texts)
+    gold = tuple(score_words(page.text))
+    repaired = labels.get(page.id)
+    if repaired is None:
+        content = content_blocks(words, gold, content_share)
+        oracle = word_f1(
+            (word for block, kept in zip(words, content, strict=True) if kept for word in block), gold
+        )
+        reliable = bool(content.any()) and oracle >= least_oracle
+    else:
+        content = repaired.content(page.id, segmented.texts)
+        reliable = repaired != DROPPED
+    return DehuskPage(
+        id=page.id,
+        site=page.site,
+        page_type=page.page_type,
+        stripped=page.stripped,
+        words=words,
+        gold=gold,
+        repaired=repaired is not None,
+        encoded=encode(segmented),
+        content=content,
+        reliable=reliable,
+    )

@@ -1,0 +1,161 @@
+"""What words and class names alone say of a block: two logistic regressions over hashed tokens.
+
+Their scores are two inputs of the network. It learns from scores given out of fold, by regressions that did
+not see the page's site, so that it trusts them no more than it may on a site that it never saw. Tokens are
+hashed into buckets (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009); a
+bucket met on too few sites weighs nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, diags_array
+from sklearn.linear_model import SGDClassifier
+
+from inference.batching import ANCESTORS
+from schemas.pages import StructureTensors
+from training.dehusk.examples import Example
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+WORD_BUCKETS = 1 << 18
+ELEMENT_BUCKETS = 1 << 16
+HEADING_WORDS = 8
+"""How many words of the heading above a block are read."""
+LEVELS = 4
+"""How many of the innermost elements have weights for their level, too."""
+LARGEST_SCORE = 8.0
+
+_ALPHA = 2e-6
+_PASSES = 4
+
+Entries = tuple[Integers, Integers]
+"""Block and bucket of each token, in two columns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regression:
+    """The weights of one regression."""
+
+    weights: Floats
+    """Shape [columns, buckets]: one column for each way in which a token can stand to a block."""
+    bias: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenScores:
+    """Both regressions."""
+
+    words: Regression
+    """Columns: a word in the block; a word of the heading above it."""
+    elements: Regression
+    """Columns: a token of any ancestor; of the innermost, of its parent … LEVELS of them."""
+
+    def of(self, page: StructureTensors) -> Floats:
+        """Both scores of each block, shape [T, 2]."""
+        scores = [
+            _matrix([word_entries(page)], [len(page.element)], self.words.weights.size)
+            @ self.words.weights.ravel()
+            + self.words.bias,
+            _matrix([element_entries(page)], [len(page.element)], self.elements.weights.size)
+            @ self.elements.weights.ravel()
+            + self.elements.bias,
+        ]
+        both: Floats = np.stack(scores, 1).clip(-LARGEST_SCORE, LARGEST_SCORE).astype(np.float32)
+        return both
+
+
+def fit_token_scores(pages: Sequence[Example], least_sites: int, seed: int) -> TokenScores:
+    """The regressions over all blocks of the pages."""
+    return TokenScores(
+        words=_fit(pages, word_entries, 2, WORD_BUCKETS, least_sites=least_sites, seed=seed),
+        elements=_fit(
+            pages, element_entries, 1 + LEVELS, ELEMENT_BUCKETS, least_sites=least_sites, seed=seed
+        ),
+    )
+
+
+def word_entries(page: StructureTensors) -> Entries:
+    """Each block's words, and the first words of the heading that it stands under."""
+    lengths = page.word_lengths.astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    buckets = (page.word_ids % WORD_BUCKETS).astype(np.int64)
+    under = np.flatnonzero(page.heading)
+    above = page.heading[under] - 1
+    taken = np.minimum(lengths[above], HEADING_WORDS)
+    blocks = np.concatenate([np.repeat(np.arange(len(page.element)), lengths), np.repeat(under, taken)])
+    return blocks, np.concatenate([buckets, WORD_BUCKETS + buckets[_runs(starts[above], taken)]])
+
+
+def element_entries(page: StructureTensors) -> Entries:
+    """The tokens of each block's ANCESTORS innermost elements, of any level and of each of LEVELS."""
+    lengths = page.element_token_lengths.astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    buckets = (page.element_tokens % ELEMENT_BUCKETS).astype(np.int64)
+    parent = np.concatenate([[0], page.parent])
+    element = page.element.astype(np.int64)
+    blocks: list[Integers] = []
+    columns: list[Integers] = []
+    for level in range(ANCESTORS):
+        inside = np.flatnonzero(element)
+        row = element[inside] - 1
+        tokens = buckets[_runs(starts[row], lengths[row])]
+        for column in (0, 1 + level) if level < LEVELS else (0,):
+            blocks.append(np.repeat(inside, lengths[row]))
+            columns.append(column * ELEMENT_BUCKETS + tokens)
+        element = parent[element]
+    return np.concatenate(blocks), np.concatenate(columns)
+
+
+def _runs(starts: Integers, lengths: Integers) -> Integers:
+    """The positions of runs of these lengths from these starts, run after run."""
+    before = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+
+
+def _matrix(entries: Sequence[Entries], heights: Sequence[int], width: int) -> csr_array:
+    """How often each block of some pages has each column, over the root of its tokens."""
+    before = np.cumsum([0, *heights])
+    blocks = np.concatenate([rows + first for (rows, _), first in zip(entries, before, strict=False)])
+    blocks = blocks.astype(np.int32)  # the regression takes no wider indices
+    columns = np.concatenate([columns for _, columns in entries]).astype(np.int32)
+    height = int(before[-1])
+    tokens = np.maximum(np.bincount(blocks, minlength=height), 1)
+    counts = csr_array((np.ones(len(blocks), np.float32), (blocks, columns)), shape=(height, width))
+    return csr_array(diags_array((1 / np.sqrt(tokens)).astype(np.float32)) @ counts)
+
+
+def _fit(
+    pages: Sequence[Example],
+    entries_of: Callable[[StructureTensors], Entries],
+    columns: int,
+    buckets: int,
+    *,
+    least_sites: int,
+    seed: int,
+) -> Regression:
+    entries = [entries_of(page.structure) for page in pages]
+    content = np.concatenate([page.content for page in pages])
+    weights = np.concatenate([page.weights * len(page) ** 0.5 for page in pages])
+    regression = SGDClassifier(
+        loss="log_loss", alpha=_ALPHA, max_iter=_PASSES, tol=None, average=True, random_state=seed
+    )
+    matrix = _matrix(entries, [len(page) for page in pages], columns * buckets)
+    regression.fit(matrix, content, sample_weight=weights / weights.mean())
+    known = _sites_of_buckets(pages, entries, buckets) >= least_sites
+    learned = regression.coef_.reshape(columns, buckets) * known
+    return Regression(learned.astype(np.float32), float(regression.intercept_[0]))
+
+
+def _sites_of_buckets(pages: Sequence[Example], entries: Sequence[Entries], buckets: int) -> Integers:
+    """On how many sites each bucket was met."""
+    met: dict[str, list[Integers]] = {}
+    for page, (_, columns) in zip(pages, entries, strict=True):
+        met.setdefault(page.site, []).append(np.unique(columns % buckets))
+    counts = np.zeros(buckets, np.int64)
+    for columns in met.values():
+        counts[np.unique(np.concatenate(columns))] += 1
+    return counts

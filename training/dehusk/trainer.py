@@ -1,0 +1,244 @@
+"""Training of the default model: token scores out of fold, then the network, epoch by epoch."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from schemas.pages import StructureTensors
+from training.dehusk.config import DehuskConfig, TrainerConfig
+from training.dehusk.examples import Example
+from training.dehusk.network import PageLabeler, Standard, block_inputs
+from training.dehusk.token_scores import TokenScores, fit_token_scores
+
+Floats = npt.NDArray[np.float32]
+
+_COLUMNS = (*BLOCK_FEATURES, *PAGE_FEATURES)
+_UNDECLARED = np.array(["json_ld" in each.name or "noscript" in each.name for each in _COLUMNS])
+"""Inputs that are nothing on a page stripped of scripts."""
+_WORD_SCORE = len(_COLUMNS)
+INPUT_GROUPS = (*(column.group for column in _COLUMNS), "words", "class names")
+"""The group of each input."""
+INPUTS = len(INPUT_GROUPS)
+PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DehuskModel:
+    """A trained model: everything that its graph is made of."""
+
+    token_scores: TokenScores
+    standard: Standard
+    network: PageLabeler
+
+    def __call__(self, page: StructureTensors) -> Floats:
+        """The probability of each block, shape [T]."""
+        inputs = self.standard(block_inputs(page, self.token_scores.of(page)))
+        self.network.eval()
+        with torch.no_grad():
+            logits, _ = self.network([torch.from_numpy(inputs)])
+            probabilities: Floats = torch.sigmoid(logits).numpy()
+        return probabilities
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Page:
+    """A page as the network learns from it."""
+
+    raw: Floats
+    """Shape [T, INPUTS]: the inputs before they are standardised."""
+    content: Tensor
+    weights: Tensor
+    page_type: int
+
+
+def fold_of(site: str, folds: int) -> int:
+    """The part that a site belongs to; no other site's pages change it."""
+    return zlib.crc32(site.encode()) % 997 % folds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Epoch:
+    """Where training stands after an epoch."""
+
+    number: int
+    """Epochs done."""
+    loss: float
+    """The mean over the epoch's batches."""
+    model: DehuskModel
+
+
+def train_dehusk(
+    examples: Sequence[Example],
+    config: DehuskConfig,
+    seed: int,
+    without: str | None = None,
+    checkpoint: Path | None = None,
+) -> Iterator[Epoch]:
+    """The model after each epoch, from the last checkpoint on where there is one; the last comes in any case.
+
+    Inputs of the group `without` are not seen: what they bring shows where they are missing.
+    """
+    settings = config.trainer
+    torch.set_num_threads(settings.threads)
+    torch.manual_seed(seed)
+    scores = _out_of_fold(examples, settings, seed)
+    inputs = [block_inputs(each.structure, score) for each, score in zip(examples, scores, strict=True)]
+    standard = Standard.of(inputs).without(np.array(INPUT_GROUPS) == without)
+    pages = [_page(each, raw) for each, raw in zip(examples, inputs, strict=True)]
+    network = PageLabeler(INPUTS, len(PAGE_TYPES), config.network)
+    optimizer = torch.optim.AdamW(
+        network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    model = DehuskModel(fit_token_scores(examples, settings.least_sites, seed), standard, network)
+    state = _State(network, optimizer, 0, float("nan"))
+    if checkpoint is not None and checkpoint.exists():
+        state.load(checkpoint)
+        yield Epoch(state.epochs, state.loss, model)
+    for epoch in range(state.epochs, settings.epochs):
+        torch.manual_seed(seed * 1000 + epoch)
+        state.loss = _epoch(
+            model, optimizer, pages, settings, epoch=epoch, random=np.random.default_rng([seed, epoch])
+        )
+        state.epochs = epoch + 1
+        if checkpoint is not None:
+            state.save(checkpoint)
+        yield Epoch(state.epochs, state.loss, model)
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """What a checkpoint keeps."""
+
+    network: PageLabeler
+    optimizer: torch.optim.Optimizer
+    epochs: int
+    loss: float
+
+    def save(self, file: Path) -> None:
+        """Write the state; the file before it stays whole until this one is."""
+        partial = file.with_suffix(".partial")
+        torch.save(
+            {
+                "network": self.network.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "epochs": self.epochs,
+                "loss": self.loss,
+            },
+            partial,
+        )
+        partial.replace(file)
+
+    def load(self, file: Path) -> None:
+        """Go on from the state in a file."""
+        state = torch.load(file, weights_only=True)
+        self.network.load_state_dict(state["network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.epochs, self.loss = state["epochs"], state["loss"]
+
+
+def _out_of_fold(examples: Sequence[Example], settings: TrainerConfig, seed: int) -> list[Floats]:
+    """Each page's token scores by regressions over the pages of the other folds."""
+    folds = [fold_of(each.site, settings.folds) for each in examples]
+    scores: dict[int, Floats] = {}
+    for fold in range(settings.folds):
+        others = [each for each, its in zip(examples, folds, strict=True) if its != fold]
+        fitted = fit_token_scores(others, settings.least_sites, seed)
+        scores |= {i: fitted.of(each.structure) for i, each in enumerate(examples) if folds[i] == fold}
+    return [scores[i] for i in range(len(examples))]
+
+
+def _page(example: Example, raw: Floats) -> _Page:
+    return _Page(
+        raw=raw,
+        content=torch.from_numpy(example.content.astype(np.float32)),
+        weights=torch.from_numpy(example.weights),
+        page_type=PAGE_TYPES.index(example.page_type),
+    )
+
+
+def _epoch(
+    model: DehuskModel,
+    optimizer: torch.optim.Optimizer,
+    pages: Sequence[_Page],
+    settings: TrainerConfig,
+    *,
+    epoch: int,
+    random: np.random.Generator,
+) -> float:
+    model.network.train()
+    batches = _batches(pages, settings, random)
+    losses = []
+    for done, batch in enumerate(batches):
+        step, steps = epoch * len(batches) + done, settings.epochs * len(batches)
+        for group in optimizer.param_groups:
+            group["lr"] = _learning_rate(settings, step, steps)
+        loss = _loss(model, batch, settings, random)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call] -- untyped in the framework
+        nn.utils.clip_grad_norm_(model.network.parameters(), settings.gradient_norm)
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return float(np.mean(losses))
+
+
+def _loss(
+    model: DehuskModel, batch: Sequence[_Page], settings: TrainerConfig, random: np.random.Generator
+) -> Tensor:
+    """Cross entropy, every page counting the same, its blocks by the root of their words."""
+    seen = torch.from_numpy((random.random(INPUTS) >= settings.input_dropout).astype(np.float32))
+    inputs = [
+        torch.from_numpy(model.standard(_as_found(page.raw, settings, random))) * seen for page in batch
+    ]
+    logits, page_types = model.network(inputs)
+    blocks = nn.functional.binary_cross_entropy_with_logits(
+        logits,
+        torch.cat([page.content for page in batch]),
+        weight=torch.cat([page.weights / page.weights.sum() for page in batch]),
+        reduction="sum",
+    )
+    types = torch.tensor([page.page_type for page in batch])
+    of_page = nn.functional.cross_entropy(page_types, types, reduction="sum")
+    return (blocks + settings.page_type_weight * of_page) / len(batch)
+
+
+def _as_found(raw: Floats, settings: TrainerConfig, random: np.random.Generator) -> Floats:
+    """The inputs of a page, at times as if it were stripped of scripts or in an unknown language."""
+    found = raw.copy()
+    if random.random() < settings.undeclared:
+        found[:, :_WORD_SCORE][:, _UNDECLARED] = 0
+    if random.random() < settings.blind:
+        found[:, _WORD_SCORE] = 0
+    return found
+
+
+def _batches(
+    pages: Sequence[_Page], settings: TrainerConfig, random: np.random.Generator
+) -> list[list[_Page]]:
+    """Every page once, long ones cropped at random, in batches of similar length in random order."""
+    crops = [_crop(page, settings.crop_blocks, random) for page in pages]
+    about_length = [len(page.raw) * random.uniform(0.8, 1.25) for page in crops]
+    order = np.argsort(about_length)
+    size = settings.batch_pages
+    batches = [[crops[i] for i in order[first : first + size]] for first in range(0, len(order), size)]
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def _crop(page: _Page, length: int, random: np.random.Generator) -> _Page:
+    if len(page.raw) <= length:
+        return page
+    first = int(random.integers(len(page.raw) - length + 1))
+    part = slice(first, first + length)
+    return _Page(page.raw[part], page.content[part], page.weights[part], page.page_type)
+
+
+def _learning_rate(settings: TrainerConfig, step: int, steps: int) -> float:
+    """Rises over the first steps, then falls in a line nearly to zero."""
+    warmup = min(1.0, (step + 1) / settings.warmup_steps)
+    return settings.learning_rate * warmup * max(0.02, 1 - step / steps)
