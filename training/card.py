@@ -35,6 +35,7 @@ def card(
         "weights": sum(each.numel() for each in run.network.parameters()),
         "epochs": run.epochs,
         "minutes": run.seconds / 60,
+        "lengths": "similar" if run.config.trainer.by_length else "any",
         "schedule": "falls to zero" if run.config.trainer.decay else "stays",
         "kept": _kept(run),
         "scores": scores,

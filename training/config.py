@@ -41,6 +41,8 @@ class TrainerConfig:
     seed: int
     epochs: int
     batch_pages: int
+    by_length: bool
+    """Whether the pages of a batch are of similar length, or any."""
     crop_blocks: int
     """Longer pages are cut to a random window of this many blocks in each epoch."""
     learning_rate: float

@@ -54,13 +54,26 @@ def class_weights(examples: Sequence[Example]) -> tuple[float, float]:
 def epoch_batches(
     examples: Sequence[Example], config: TrainerConfig, random: np.random.Generator
 ) -> list[list[Example]]:
-    """Every page once, long ones cropped at random, in batches of similar length in random order."""
+    """Every page once, long ones cropped at random, in batches in random order."""
     crops = [_random_crop(each, config.crop_blocks, random) for each in examples]
-    about_length = [len(each) * random.uniform(0.8, 1.25) for each in crops]
-    order = np.argsort(about_length)
+    if config.by_length:
+        order = np.argsort([len(each) * random.uniform(0.8, 1.25) for each in crops])
+    else:
+        order = random.permutation(len(crops))
     size = config.batch_pages
     batches = [[crops[i] for i in order[first : first + size]] for first in range(0, len(order), size)]
     return [batches[i] for i in random.permutation(len(batches))]
+
+
+def parts(batch: Sequence[Example]) -> list[list[Example]]:
+    """The batch in parts whose shortest page has at least half the blocks of the longest: little is padding."""
+    made: list[list[Example]] = []
+    for page in sorted(batch, key=len, reverse=True):
+        if made and 2 * len(page) >= len(made[-1][0]):
+            made[-1].append(page)
+        else:
+            made.append([page])
+    return made
 
 
 def _random_crop(page: Example, length: int, random: np.random.Generator) -> Example:

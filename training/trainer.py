@@ -14,7 +14,7 @@ from schemas.errors import ConfigurationError
 from training.block_scores import mean_f1, score_blocks
 from training.checkpoint import Best, Run, load, new_run, save
 from training.config import Config, TrainerConfig
-from training.examples import Example, class_weights, epoch_batches, example
+from training.examples import Example, class_weights, epoch_batches, example, parts
 from training.pages import LabeledPage, held_out_pages, training_pages
 from training.publish import network_predict
 from training.vocabulary import most_frequent
@@ -86,20 +86,24 @@ def _step(run: Run, batch: Sequence[Example], weights: tuple[float, float], rate
     """One update of the weights; the loss before it."""
     for group in run.optimizer.param_groups:
         group["lr"] = rate
-    content = torch.cat([each.content for each in batch])
-    loss = _loss(run.network([each.blocks for each in batch]), content, weights)
+    blocks = sum(map(len, batch))
+    total = 0.0
     run.optimizer.zero_grad()
-    loss.backward()
+    for part in parts(batch):
+        content = torch.cat([each.content for each in part])
+        loss = _loss(run.network([each.blocks for each in part]), content, weights) / blocks
+        loss.backward()
+        total += float(loss.detach())
     nn.utils.clip_grad_norm_(run.network.parameters(), run.config.trainer.gradient_norm)
     run.optimizer.step()
-    return float(loss.detach())
+    return total
 
 
 def _loss(logits: Tensor, content: Tensor, weights: tuple[float, float]) -> Tensor:
-    """Weighted binary cross entropy."""
+    """Weighted binary cross entropy, summed over the blocks."""
     boilerplate_weight, content_weight = weights
     weight = torch.where(content > 0, content_weight, boilerplate_weight)
-    return nn.functional.binary_cross_entropy_with_logits(logits, content, weight=weight)
+    return nn.functional.binary_cross_entropy_with_logits(logits, content, weight=weight, reduction="sum")
 
 
 def _learning_rate(settings: TrainerConfig, step: int, steps: int) -> float:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from training.config import DEFAULT_CONFIG, read_config
-from training.examples import Example, class_weights, epoch_batches, example
+from training.examples import Example, class_weights, epoch_batches, example, parts
 from training.network import Blocks
 from training.pages import GoldPage, label
 from training.vocabulary import most_frequent
@@ -67,3 +67,21 @@ def test_an_epoch_has_every_page_once_long_ones_cropped_in_batches_of_similar_le
         [page.blocks.rows.tolist() for batch in each for page in batch] for each in (batches, again, other)
     ]
     assert rows[0] == rows[1] != rows[2]
+
+
+def test_batches_of_any_length_hold_every_page_once_mixed_anew_in_each_epoch():
+    settings = replace(TRAINER, by_length=False, crop_blocks=1000)
+    pages = [numbered(blocks) for blocks in range(1, 41)]
+    epochs = [epoch_batches(pages, settings, np.random.default_rng(epoch)) for epoch in (1, 1, 2)]
+    lengths = [[[len(page) for page in batch] for batch in batches] for batches in epochs]
+    assert sorted(length for batch in lengths[0] for length in batch) == list(range(1, 41))
+    assert sorted(map(len, lengths[0])) == [1, *[3] * 13]
+    assert max(max(batch) - min(batch) for batch in lengths[0]) > 10
+    assert lengths[0] == lengths[1] != lengths[2]
+
+
+def test_the_parts_of_a_batch_are_little_padded():
+    lengths = [
+        [len(page) for page in part] for part in parts([numbered(each) for each in (7, 40, 10, 5, 20, 4)])
+    ]
+    assert lengths == [[40, 20], [10, 7, 5], [4]]

@@ -117,6 +117,18 @@ def test_epochs_are_compared_by_the_held_out_blocks_also_when_resumed(config, pa
     assert train(pages, choosing, tmp_path / "checkpoint.pt").best.score == run.best.score
 
 
+def test_a_batch_counts_as_a_whole_however_it_is_parted(config, pages, tmp_path, monkeypatch):
+    short = replace(config, trainer=replace(config.trainer, epochs=1, by_length=False))
+    short = replace(short, network=replace(short.network, dropout=0.0))
+    parted = weights(train(pages, short, tmp_path / "parted.pt"))
+    monkeypatch.setattr(trainer, "parts", lambda batch: [batch])
+    whole = weights(train(pages, short, tmp_path / "whole.pt"))
+    assert all(torch.allclose(whole[name], parted[name], atol=1e-4) for name in whole)
+    monkeypatch.setattr(trainer, "parts", lambda batch: [batch[:1]])
+    less = weights(train(pages, short, tmp_path / "less.pt"))
+    assert not torch.allclose(whole["output.weight"], less["output.weight"], atol=1e-4)
+
+
 @pytest.mark.parametrize(("decay", "rates"), [(True, [0.5, 0.75, 0.5, 0.25]), (False, [0.5, 1.0, 1.0, 1.0])])
 def test_the_learning_rate_rises_and_then_falls_or_stays(config, decay, rates):
     settings = replace(config.trainer, learning_rate=1.0, warmup_steps=2, decay=decay)
