@@ -1,8 +1,9 @@
 """The steps from data to a published version of the default model, as `python -m training` runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 
 import click
 
@@ -12,12 +13,13 @@ from inference.repository import DEFAULT_REPOSITORY
 from schemas.pages import EncodedPage, ModelVersion
 from training.dehusk.config import DehuskConfig
 from training.dehusk.crossvalidation import cross_validated
-from training.dehusk.evaluation import Floats, page_scores, table
+from training.dehusk.evaluation import Floats, PageScores, groups, page_score, table
 from training.dehusk.export import build_dehusk
 from training.dehusk.pages import prepare_pages, prepared_pages
 from training.dehusk.trainer import INPUT_GROUPS, Epoch, train_dehusk
 from training.prepare import sources, write_sources
 from training.publish import labeler_predict, publish
+from training.score import word_f1
 
 _CHECKPOINT = "dehusk.pt"
 _SCORES = "dehusk-scores.md"
@@ -33,8 +35,8 @@ def prepare(files: Sequence[Path], directory: Path, config: DehuskConfig, proces
     repaired = sum(page.repaired for page in pages)
     learned = sum(page.reliable for page in pages)
     click.echo(f"{len(pages)} pages, {repaired} with repaired labels, {learned} to train on.")
-    oracle = {page.id: page.content.astype(float) for page in pages}
-    click.echo(table(pages, {"oracle": [page_scores(pages, oracle, repaired=False)]}))
+    oracle = {page.id: word_f1(page.labeled_words, page.gold) for page in pages if not page.repaired}
+    click.echo(table(groups(pages), {"oracle of the aligned labels": [oracle]}))
 
 
 def train(directory: Path, config: DehuskConfig) -> Epoch:
@@ -49,31 +51,45 @@ def train(directory: Path, config: DehuskConfig) -> Epoch:
 def cross_validate(directory: Path, config: DehuskConfig, seeds: Sequence[int], *, ablate: bool) -> None:
     """Score models on sites that they never saw; with `ablate` also models that miss a group of inputs."""
     pages = list(prepared_pages(directory))
-    groups = [None, *dict.fromkeys(INPUT_GROUPS)] if ablate else [None]
-    scores: dict[str, list[dict[str, float]]] = {}
-    for group in groups:
+    columns: dict[str, list[PageScores]] = {}
+    scripts: dict[str, list[PageScores]] = {}
+    for group in (None, *dict.fromkeys(INPUT_GROUPS)) if ablate else (None,):
         for seed in seeds:
-            probabilities = cross_validated(pages, config, seed, without=group, progress=_say)
-            for gold, repaired in (("published gold", False), ("repaired gold", True)):
-                if group is None or repaired:
-                    column = gold if group is None else f"without {group}"
-                    scores.setdefault(column, []).append(page_scores(pages, probabilities, repaired=repaired))
-    written = table(pages, scores)
+            scores = cross_validated(pages, config, seed, without=group, progress=_say)
+            if group is None:
+                columns.setdefault("published gold", []).append(scores.published)
+                for script, of_script in scores.scripts.items():
+                    scripts.setdefault(script, []).append(of_script)
+                    same = {page: scores.repaired[page] for page in of_script}
+                    scripts.setdefault(f"the same pages as they are, beside {script}", []).append(same)
+            columns.setdefault("repaired gold" if group is None else f"without {group}", []).append(
+                scores.repaired
+            )
+    written = table(groups(pages), columns) + "\n\n" + _script_table(scripts)
     if not ablate:
         (directory / _SCORES).write_text(written, encoding="utf-8")
     click.echo(written)
+
+
+def _script_table(scripts: Mapping[str, Sequence[PageScores]]) -> str:
+    """A row for each script; the pages differ a little, as not all keep their blocks in each."""
+    lines = ["| script | pages | F1 |", "|---|--:|--:|"]
+    for name, seeds in scripts.items():
+        f1 = fmean(score for of_seed in seeds for score in of_seed.values())
+        lines.append(f"| {name} | {len(seeds[0])} | {f1:.3f} |")
+    return "\n".join(lines)
 
 
 def evaluate(directory: Path, model: str, version: str, repository: Path) -> None:
     """Score a published version on the pages of a directory."""
     pages = list(prepared_pages(directory))
     predict = labeler_predict(OnnxLabeler(model, version, repository))
-    probabilities: dict[str, Floats] = {page.id: predict(page.encoded) for page in pages}
-    columns = {
-        gold: [page_scores(pages, probabilities, repaired=repaired)]
-        for gold, repaired in (("published gold", False), ("repaired gold", True))
-    }
-    click.echo(table(pages, columns))
+    scores: dict[str, dict[str, float]] = {"published gold": {}, "repaired gold": {}}
+    for page in pages:
+        probabilities = predict(page.encoded)
+        scores["published gold"][page.id] = page_score(page, page.encoded, probabilities, page.gold)
+        scores["repaired gold"][page.id] = page_score(page, page.encoded, probabilities, page.best_gold)
+    click.echo(table(groups(pages), {name: [each] for name, each in scores.items()}))
 
 
 def export(

@@ -7,34 +7,27 @@ import numpy as np
 import numpy.typing as npt
 
 from inference.selection import select
+from schemas.pages import EncodedPage
 from training.dehusk.pages import DehuskPage
 from training.score import word_f1
 
 Floats = npt.NDArray[np.floating]
-Scores = Mapping[str, float]
+PageScores = Mapping[str, float]
 """Word-level F1 by page id."""
 
 
-def page_scores(
-    pages: Iterable[DehuskPage], probabilities: Mapping[str, Floats], *, repaired: bool
-) -> dict[str, float]:
-    """The F1 of each page's text; against repaired gold where there is some, or the published gold of all."""
-    scores: dict[str, float] = {}
-    for page in pages:
-        gold = page.labeled_words if repaired and page.repaired else page.gold
-        if repaired and page.repaired and not page.reliable:
-            continue
-        content = select(probabilities[page.id], page.encoded.words, page.encoded.repeat)
-        kept = [word for words, keep in zip(page.words, content, strict=True) if keep for word in words]
-        scores[page.id] = word_f1(kept, gold)
-    return scores
+def page_score(page: DehuskPage, encoded: EncodedPage, probabilities: Floats, gold: Iterable[str]) -> float:
+    """The F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script."""
+    content = select(probabilities, encoded.words, encoded.repeat)
+    kept = [word for words, keep in zip(page.words, content, strict=True) if keep for word in words]
+    return word_f1(kept, gold)
 
 
 def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     """The ids of the pages in each group that is reported."""
     tests: dict[str, Callable[[DehuskPage], bool]] = {
         "all pages": lambda _: True,
-        "never repaired": lambda page: not page.repaired,
+        "labels never repaired": lambda page: not page.repaired,
         "as crawled": lambda page: not page.stripped,
         "stripped": lambda page: page.stripped,
     }
@@ -44,16 +37,16 @@ def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     return found
 
 
-def table(pages: Sequence[DehuskPage], columns: Mapping[str, Sequence[Scores]]) -> str:
-    """Mean F1 by group as a Markdown table; each column has the scores of one seed or of several."""
+def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[PageScores]]) -> str:
+    """Mean F1 of groups of pages as a Markdown table; a column has the scores of one seed or of several."""
     lines = ["| pages | number | " + " | ".join(columns) + " |", "|---|--:|" + "--:|" * len(columns)]
-    for name, ids in groups(pages).items():
+    for name, ids in rows.items():
         cells = [_cell([_mean(scores, ids) for scores in seeds]) for seeds in columns.values()]
         lines.append(f"| {name} | {len(ids)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _mean(scores: Scores, ids: Iterable[str]) -> float:
+def _mean(scores: PageScores, ids: Iterable[str]) -> float:
     return fmean([scores[each] for each in ids if each in scores] or [0.0])
 
 

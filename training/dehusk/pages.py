@@ -1,7 +1,8 @@
 """Pages with their gold labels, encoded as a worker encodes them."""
 
 import pickle
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -17,11 +18,14 @@ from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, StructureTensors
 from training.alignment import content_blocks
 from training.dehusk.examples import Example, with_repeats
+from training.dehusk.scripts import SCRIPTS, transliterated
 from training.labels import DROPPED, Labels, read_labels
 from training.pages import GoldPage, read_gold
 from training.score import score_words, word_f1
 
 _PAGES = "pages.pickle"
+_SCRIPTS_EVERY = 4
+"""One page in so many is looked at in other scripts, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +46,8 @@ class DehuskPage:
     content: npt.NDArray[np.bool_]
     reliable: bool
     """Whether the page can be learned from."""
+    scripts: Mapping[str, EncodedPage]
+    """The page in other scripts, by their names; of a part of the pages only."""
 
     @property
     def example(self) -> Example:
@@ -55,6 +61,11 @@ class DehuskPage:
         if self.encoded.structure is None:
             raise ValueError(f"page {self.id} was encoded without its elements")
         return self.encoded.structure
+
+    @property
+    def best_gold(self) -> Sequence[str]:
+        """The words of the gold text, or of the repaired labels."""
+        return self.labeled_words if self.repaired else self.gold
 
     @property
     def labeled_words(self) -> list[str]:
@@ -118,4 +129,14 @@ def _label(
         encoded=encode(segmented),
         content=content,
         reliable=reliable,
+        scripts=_in_scripts(page, len(words)) if zlib.crc32(page.id.encode()) % _SCRIPTS_EVERY == 0 else {},
     )
+
+
+def _in_scripts(page: GoldPage, blocks: int) -> dict[str, EncodedPage]:
+    """The page in other scripts, where it keeps its blocks."""
+    pages = {
+        name: segment(transliterated(page.html, script).encode("utf-8", "replace"))
+        for name, script in SCRIPTS.items()
+    }
+    return {name: encode(each) for name, each in pages.items() if len(each) == blocks}
