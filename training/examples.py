@@ -66,7 +66,7 @@ def epoch_batches(
 
 
 def parts(batch: Sequence[Example]) -> list[list[Example]]:
-    """The batch in parts whose shortest page has at least half the blocks of the longest: little is padding."""
+    """The batch in parts whose shortest page has at least half the blocks of the longest: less is padded."""
     made: list[list[Example]] = []
     for page in sorted(batch, key=len, reverse=True):
         if made and 2 * len(page) >= len(made[-1][0]):
