@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from inference.encoding import encode
-from inference.extraction import CONTENT_THRESHOLD
+from training.blocks import CONTENT_PROBABILITY
 from training.evaluation import Predict
 from training.pages import LabeledPage
 
@@ -35,7 +35,7 @@ def score_blocks(pages: Iterable[LabeledPage], predict: Predict) -> tuple[BlockS
     """The scores of boilerplate (class 0) and content (class 1) over the blocks of all pages."""
     scored = [page for page in pages if page.content]
     truth = np.concatenate([np.array(page.content) for page in scored])
-    found = np.concatenate([predict(encode(page.segmented)) >= CONTENT_THRESHOLD for page in scored])
+    found = np.concatenate([predict(encode(page.segmented)) >= CONTENT_PROBABILITY for page in scored])
     return _score("boilerplate (0)", ~truth, ~found), _score("content (1)", truth, found)
 
 

@@ -14,6 +14,9 @@ from training.pages import LabeledPage
 Block = Mapping[str, Any]
 """Its `path`, the tags from the root to the text, its `text`, and 1 as its `label` where it is content."""
 
+CONTENT_PROBABILITY = 0.5
+"""The probability from which a block is labeled as content."""
+
 
 def has_text(block: Block) -> bool:
     """Whether a block holds more than white space; BoilerNet knows no others."""

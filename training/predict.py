@@ -16,7 +16,6 @@ import numpy.typing as npt
 import orjson
 
 from inference.encoding import encode
-from inference.extraction import CONTENT_THRESHOLD
 from inference.labeler import Labeler
 from schemas.errors import PageError
 from schemas.outcomes import Broken
@@ -29,7 +28,7 @@ from streams.settings import PageLimits
 from streams.sources.encoding import encode_text
 from streams.sources.fields import Fields, has_keys, parse_object
 from streams.worker.pool import PreparationPool
-from training.blocks import Block, has_text, segmented
+from training.blocks import CONTENT_PROBABILITY, Block, has_text, segmented
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +93,7 @@ def _prediction(page: BlockPage, answer: Labels | Broken) -> Prediction:
     if isinstance(answer, Broken):
         problem = f"{answer.reason}: {answer.detail}"
     else:
-        labels[page.labeled] = answer.probabilities >= CONTENT_THRESHOLD
+        labels[page.labeled] = answer.probabilities >= CONTENT_PROBABILITY
     return _line({"id": page.id, "labels": labels.tolist()}, problem)
 
 
