@@ -3,8 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-LEAST_WORDS = 8.0
-"""A page on which fewer words are expected to be content has none."""
+LEAST_WORDS = 15.0
+"""A page of which fewer words are expected to be content, and no block is likely to be, has none."""
+LIKELY = 0.5
 _BETTER_COPY = 0.25
 """The probability from which the first copy of a repeated run is kept, however likely a later one is."""
 
@@ -26,7 +27,7 @@ def select(
     lengths = words.astype(np.float64)
     content = np.zeros(len(likely), np.bool_)
     expected = float(likely @ lengths)
-    if expected >= LEAST_WORDS:
+    if expected >= LEAST_WORDS or bool((likely >= LIKELY).any()):
         order = np.argsort(-likely, kind="stable")
         right = np.cumsum((likely * lengths)[order])
         best = int(np.argmax(2 * right / (np.cumsum(lengths[order]) + expected)))

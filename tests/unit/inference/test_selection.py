@@ -47,9 +47,17 @@ def test_no_other_choice_has_a_better_expected_f1(blocks):
             assert expected_f1(probabilities, words, content) <= ours + 1e-9
 
 
-def test_a_page_on_which_hardly_a_word_is_expected_has_no_content():
-    assert chosen([0.6, 0.1], [4, 30]) == [False, False]
-    assert chosen([], []) == []
+@pytest.mark.parametrize(
+    ("probabilities", "words", "content"),
+    [
+        ([0.4, 0.1], [4, 30], [False, False]),
+        ([0.6, 0.1], [4, 30], [True, False]),
+        ([0.4, 0.0], [90, 30], [True, False]),
+        ([], [], []),
+    ],
+)
+def test_a_page_of_little_unlikely_content_has_none(probabilities, words, content):
+    assert chosen(probabilities, words) == content
 
 
 @pytest.mark.parametrize(
