@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from inference.encoding import encode
+from inference.segmentation import segment
+from training.dehusk.pages import DehuskPage
+from training.score import score_words
+
+SENTENCES = (
+    "the mill grinds slowly but it grinds fine",
+    "a river turns the wheel at night",
+    "nobody counts the sacks",
+)
+
+
+def site_html(number: int) -> str:
+    """A page with a menu, an article under headings, and a footer; different from site to site."""
+    menu = "".join(f"<li><a href=/{k}>Menu {k} of {number}</a></li>" for k in range(5))
+    body = "".join(
+        f"<h2>Part {k} {number}</h2><p>{SENTENCES[(k + number) % 3]}, said number {number * k}.</p>"
+        for k in range(2 + number % 3)
+    )
+    return (
+        f"<html><head><title>Mill {number}</title></head><body>"
+        f"<div class='main-nav n{number}'><ul>{menu}</ul></div>"
+        f"<div id=content class='article-body'>{body}</div>"
+        f"<div class=footer>Imprint {number} Contact</div></body>"
+    )
+
+
+@pytest.fixture(scope="session")
+def pages():
+    return [page(number) for number in range(24)]
+
+
+def page(number: int) -> DehuskPage:
+    segmented = segment(site_html(number).encode())
+    content = np.array(["h2" in path or path.endswith("/p") for path in segmented.paths])
+    words = tuple(tuple(score_words(text)) for text in segmented.texts)
+    return DehuskPage(
+        id=str(number),
+        site=f"mill{number}.example",
+        page_type=("article", "forum")[number % 2],
+        stripped=bool(number % 2),
+        words=words,
+        gold=tuple(word for block, kept in zip(words, content, strict=True) if kept for word in block),
+        repaired=False,
+        encoded=encode(segmented),
+        content=content,
+        reliable=True,
+        scripts={},
+    )

@@ -1,0 +1,68 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
+from training.dehusk.trainer import INPUT_GROUPS, fold_of, train_dehusk
+
+pytestmark = pytest.mark.training
+
+
+@pytest.fixture(scope="module")
+def config():
+    config = read_dehusk_config(DEFAULT_CONFIG)
+    trainer = replace(
+        config.trainer,
+        epochs=4,
+        folds=2,
+        batch_pages=4,
+        warmup_steps=2,
+        least_sites=2,
+        threads=1,
+        crop_blocks=12,
+    )
+    return replace(config, trainer=trainer, network=replace(config.network, dense=16, hidden=8))
+
+
+def trained(pages, config, **options):
+    *_, last = train_dehusk([page.example for page in pages], config, 1, **options)
+    return last
+
+
+def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config):
+    last = trained(pages[:18], config)
+    assert last.number == 4
+    for page in pages[18:]:
+        probabilities = last.model(page.structure)
+        assert probabilities[page.content].min() > probabilities[~page.content].max()
+
+
+def test_an_interrupted_run_goes_on_to_the_same_model(pages, config, tmp_path):
+    whole = trained(pages[:12], config)
+    examples = [page.example for page in pages[:12]]
+    started = train_dehusk(examples, config, 1, checkpoint=tmp_path / "run.pt")
+    assert [next(started).number, next(started).number] == [1, 2]
+    started.close()
+    resumed = list(train_dehusk(examples, config, 1, checkpoint=tmp_path / "run.pt"))
+    assert [epoch.number for epoch in resumed] == [2, 3, 4]
+    ours, theirs = (each.model(pages[20].structure) for each in (resumed[-1], whole))
+    assert np.abs(ours - theirs).max() < 1e-6
+
+
+@pytest.mark.parametrize("group", dict.fromkeys(INPUT_GROUPS))
+def test_a_group_that_is_left_out_changes_nothing(pages, config, group):
+    short = replace(config, trainer=replace(config.trainer, epochs=1))
+    model = trained(pages[:8], short, without=group).model
+    structure = pages[20].structure
+    columns = [place for place, name in enumerate(INPUT_GROUPS) if name == group]
+    of_block = [place for place in columns if place < structure.features.shape[1]]
+    changed = structure.features.copy()
+    changed[:, of_block] ^= 255
+    assert (model(structure) == model(replace(structure, features=changed))).all()
+
+
+def test_a_site_has_one_fold():
+    folds = [fold_of(f"site{number}.example", 4) for number in range(200)]
+    assert set(folds) == {0, 1, 2, 3}
+    assert folds == [fold_of(f"site{number}.example", 4) for number in range(200)]
