@@ -35,7 +35,7 @@ def classify(page: EncodedPage) -> npt.NDArray[np.bool_]:
     after_links = (words > 40) | (next_words > 17)
     content: npt.NDArray[np.bool_] = np.where(previous_density <= 0.555556, after_text, after_links)
     content &= density <= 0.333333
-    if page.hidden is not None and words[page.hidden].sum() <= words[~page.hidden].sum():
+    if words[page.hidden].sum() <= words[~page.hidden].sum():
         content &= ~page.hidden
     return content
 

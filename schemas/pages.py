@@ -182,7 +182,7 @@ class StructureTensors:
     """What the default model reads of a page of T blocks in E elements."""
 
     word_ids: npt.NDArray[np.uint32]
-    """Shape [W]: the hashed words of each block; of more than 24 the first 18 and the last 6; 0 where it has none."""
+    """Shape [W]: the hashed words of each block, of more than 24 the first 18 and the last 6, of none a 0."""
     word_lengths: npt.NDArray[np.uint8]
     """Shape [T]: how many of `word_ids` belong to each block, at least 1."""
     heading: npt.NDArray[np.int32]
@@ -215,8 +215,12 @@ class EncodedPage:
     """Shape [T]: words per block inside links, at most `words`."""
     fingerprints: npt.NDArray[np.uint64]
     """Shape [T]: the 64-bit hash of each block's normalised text, the key of its frequency."""
-    hidden: npt.NDArray[np.bool_] | None = None
-    """Shape [T]: `SegmentedPage.hidden`; None where no block is."""
+    hidden: npt.NDArray[np.bool_]
+    """Shape [T]: `SegmentedPage.hidden`."""
+    repeat: npt.NDArray[np.int32]
+    """Shape [T]: the earlier block that each repeats, in a run of blocks with 12 words at least; else -1."""
+    structure: StructureTensors | None = None
+    """None where only the texts and paths of the page are known."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)

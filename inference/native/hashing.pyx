@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Blocks as hashes: of their tags and words, one by one, and of their text as a whole."""
 
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
-from inference.native.buffer cimport Buffer, free, more
+from inference.native.buffer cimport Buffer, append, free, more
 from inference.native.tokens cimport Text, crc32, crc32_of, next_word, text_of
 
 cdef extern from "Python.h":
@@ -16,26 +17,51 @@ cdef extern from "Python.h":
 MAX_BLOCK_TOKENS = 4096
 """A block's tokens beyond this many are dropped; its words are counted all the same."""
 
+cdef enum:
+    FIRST_WORDS = 18
+    LAST_WORDS = 6
+
 cdef Py_ssize_t _MOST = MAX_BLOCK_TOKENS
 cdef uint32_t _TAG = crc32(0, b"t:", 2)
 cdef uint32_t _WORD = crc32(0, b"w:", 2)
 
 
-def hash_tokens(tuple texts not None, tuple paths not None) -> tuple:
-    """The tokens of all blocks (ancestors' tags, then words), how many each block has, and its words."""
-    cdef Py_ssize_t count = len(texts), block
-    cdef Buffer ids = Buffer(NULL, 0, 0)
-    lengths, words = np.empty(count, np.uint16), np.empty(count, np.uint32)
-    cdef uint16_t[::1] length_column = lengths
-    cdef uint32_t[::1] word_column = words
+def hash_words(tuple texts not None) -> tuple:
+    """The words of all blocks, hashed, and how many each block has."""
+    cdef Py_ssize_t count = len(texts), block, start, end
+    cdef Buffer words = Buffer(NULL, 0, 0)
+    cdef Text text
     cdef size_t before
+    counts = np.empty(count, np.uint32)
+    cdef uint32_t[::1] column = counts
     try:
         for block in range(count):
+            text, end, before = text_of(texts[block]), 0, words.used
+            while next_word(&text, &start, &end):
+                (<uint32_t *> more(&words, sizeof(uint32_t)))[0] = crc32_of(_WORD, &text, start, end, True)
+            column[block] = (words.used - before) // sizeof(uint32_t)
+        return _array(&words), counts
+    finally:
+        free(&words)
+
+
+def join_tags(tuple paths not None, const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
+    """The tokens of all blocks, ancestors' tags and then words, and how many each block has."""
+    cdef Py_ssize_t block, taken
+    cdef Buffer ids = Buffer(NULL, 0, 0)
+    cdef size_t before, word = 0
+    lengths = np.empty(len(paths), np.uint16)
+    cdef uint16_t[::1] column = lengths
+    try:
+        for block in range(len(paths)):
             before = ids.used
             _add_tags(&ids, paths[block])
-            word_column[block] = _add_words(&ids, texts[block], before + _MOST * sizeof(uint32_t))
-            length_column[block] = (ids.used - before) // sizeof(uint32_t)
-        return np.frombuffer(ids.data[: ids.used], np.uint32).copy(), lengths, words
+            taken = min(<Py_ssize_t> counts[block], _MOST - <Py_ssize_t> ((ids.used - before) // sizeof(uint32_t)))
+            if taken > 0:
+                append(&ids, &words[word], taken * sizeof(uint32_t))
+            word += counts[block]
+            column[block] = (ids.used - before) // sizeof(uint32_t)
+        return _array(&ids), lengths
     finally:
         free(&ids)
 
@@ -50,15 +76,35 @@ cdef int _add_tags(Buffer *ids, str path) except -1:
     return 0
 
 
-cdef Py_ssize_t _add_words(Buffer *ids, str block, size_t most) except -1:
-    """Add the words up to so many bytes of tokens; how many words there are."""
-    cdef Text text = text_of(block)
-    cdef Py_ssize_t start, end = 0, count = 0
-    while next_word(&text, &start, &end):
-        if ids.used < most:
-            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_WORD, &text, start, end, True)
-        count += 1
-    return count
+def ends_of_blocks(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
+    """The first and last words of each block, all of a short one, 0 where there is none, and how many these are."""
+    cdef Buffer kept = Buffer(NULL, 0, 0)
+    cdef size_t word = 0
+    cdef Py_ssize_t block
+    lengths = np.empty(len(counts), np.uint8)
+    cdef uint8_t[::1] column = lengths
+    try:
+        for block in range(len(counts)):
+            column[block] = max(min(counts[block], <uint32_t> (FIRST_WORDS + LAST_WORDS)), <uint32_t> 1)
+            if counts[block] > FIRST_WORDS + LAST_WORDS:
+                append(&kept, &words[word], FIRST_WORDS * sizeof(uint32_t))
+                append(&kept, &words[word + counts[block] - LAST_WORDS], LAST_WORDS * sizeof(uint32_t))
+            elif counts[block]:
+                append(&kept, &words[word], counts[block] * sizeof(uint32_t))
+            else:
+                (<uint32_t *> more(&kept, sizeof(uint32_t)))[0] = 0
+            word += counts[block]
+        return _array(&kept), lengths
+    finally:
+        free(&kept)
+
+
+cdef object _array(Buffer *numbers):
+    array = np.empty(numbers.used // sizeof(uint32_t), np.uint32)
+    cdef uint32_t[::1] column = array
+    if numbers.used:
+        memcpy(&column[0], numbers.data, numbers.used)
+    return array
 
 
 def fingerprints(tuple texts not None) -> object:

@@ -29,7 +29,15 @@ def page(blocks, seed=0):
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 30, blocks).astype(np.uint16)
     counts = np.zeros(blocks, np.uint32)
-    return EncodedPage(random.choice(KNOWN, lengths.sum()), lengths, counts, counts, counts.astype(np.uint64))
+    return EncodedPage(
+        random.choice(KNOWN, lengths.sum()),
+        lengths,
+        counts,
+        counts,
+        counts.astype(np.uint64),
+        counts > 0,
+        np.full(len(counts), -1, np.int32),
+    )
 
 
 def inferences(stack):

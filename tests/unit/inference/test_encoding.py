@@ -1,11 +1,29 @@
+import zlib
+from math import log1p
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.encoding import MAX_BLOCK_TOKENS, encode
+from inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from inference.segmentation import segment
 from inference.tokens import tag_id, word_id, words
-from schemas.pages import SegmentedPage
+from schemas.pages import SegmentedPage, StructureTensors
+
+DATA = "<script type=application/ld+json>%s</script>"
+DTYPES = {
+    "word_ids": np.uint32,
+    "word_lengths": np.uint8,
+    "heading": np.int32,
+    "element": np.int32,
+    "parent": np.int32,
+    "element_tokens": np.uint32,
+    "element_token_lengths": np.uint8,
+    "features": np.uint8,
+    "page_features": np.uint8,
+}
 
 
 def page(*blocks: tuple[str, str, int]) -> SegmentedPage:
@@ -94,3 +112,96 @@ def test_columns_fit_together(blocks: list[tuple[str, str, int]]) -> None:
     assert encoded.words.tolist() == [len(words(text)) for text, _, _ in blocks]
     assert (encoded.linked_words <= encoded.words).all()
     assert len(encoded.fingerprints) == len(encoded) == len(blocks)
+
+
+def structure(html: str) -> StructureTensors:
+    found = encode(segment(html.encode())).structure
+    assert found is not None
+    return found
+
+
+def test_a_page_of_texts_and_paths_has_no_structure() -> None:
+    assert encode(page(("text", "html/body", 0))).structure is None
+
+
+def test_the_first_and_last_words_of_a_long_block_are_told() -> None:
+    names = [f"w{number}" for number in range(30)]
+    tensors = structure(f"<p>{' '.join(names)}<p>…<p>{' '.join(names[:24])}")
+    assert tensors.word_lengths.tolist() == [24, 1, 24]
+    told = [*names[:18], *names[-6:]]
+    assert tensors.word_ids.tolist() == [*map(word_id, told), 0, *map(word_id, names[:24])]
+
+
+def test_elements_are_numbered_from_one_with_their_tokens() -> None:
+    tensors = structure("<div class=card>one<p>two</div>")
+    assert tensors.element.tolist() == [3, 4]
+    assert tensors.parent.tolist() == [0, 1, 2, 3]
+    names = ["t:html", "t:body", "t:div", "c:card", "t:p"]
+    assert tensors.element_tokens.tolist() == [zlib.crc32(name.encode()) for name in names]
+    assert tensors.element_token_lengths.tolist() == [1, 1, 2, 1]
+
+
+def test_every_column_has_its_type_and_length() -> None:
+    for html in ("", "<p>one", "<p>one<p>…<table><td>two"):
+        encoded = encode(segment(html.encode()))
+        tensors = encoded.structure
+        assert tensors is not None
+        assert tensors.features.shape == (len(encoded), len(BLOCK_FEATURES))
+        assert tensors.page_features.shape == (len(PAGE_FEATURES),)
+        assert tensors.word_lengths.sum() == len(tensors.word_ids)
+        assert tensors.element_token_lengths.sum() == len(tensors.element_tokens)
+        assert len(tensors.heading) == len(tensors.element) == len(encoded) == len(encoded.repeat)
+        for name, dtype in DTYPES.items():
+            column = getattr(tensors, name)
+            assert column.dtype == dtype
+            assert column.flags.c_contiguous
+
+
+def test_a_block_repeats_an_earlier_one_where_the_run_is_long_enough() -> None:
+    run = (("one two three four five six", "p", 0), ("seven eight nine ten eleven", "p", 0))
+    assert encode(page(*run, *run)).repeat.tolist() == [-1, -1, -1, -1]
+    longer = (*run, ("twelve", "p", 0))
+    encoded = encode(page(*longer, *longer))
+    assert encoded.repeat.tolist() == [-1, -1, -1, 0, 1, 2]
+    assert encoded.repeat.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>a b<p>c", {"log_blocks": log1p(2), "log_words": log1p(3), "longest_block_share": 2 / 3}),
+        ("<a href=x>a</a> b", {"link_density": 1 / 3, "has_h1": 0, "any_article": 0, "any_main": 0}),
+        (
+            "<article><h1>a</h1><p>b</article><article>",
+            {"any_article": 1, "log_articles": log1p(2), "has_h1": 1},
+        ),
+        ("<article><p>a b</article><article>c", {"log_longest_article_words": log1p(2)}),
+        ("<div role=main>x", {"any_main": 1}),
+        ("<p>" + "word " * 15 + "<p>x", {"paragraph_share": 1 / 2}),
+        ("<form><input><button>x</button></form>", {"log_forms": log1p(1), "log_controls": log1p(2)}),
+        ("<pre>x</pre><p><code>y</code>", {"log_code": log1p(2)}),
+        (
+            "<ul><li>a<li>b</ul><table><td>x</table><img>",
+            {"log_list_items": log1p(2), "log_tables": log1p(1)},
+        ),
+        ("<p>x<img><img>", {"log_images": log1p(2)}),
+        ("<p>x<p hidden>y", {"hidden_share": 1 / 2}),
+        ("x<noscript>three more words</noscript>", {"log_noscript_words": log1p(3)}),
+        ("<p>" + "a b c d e f g h i j k l<p>" * 2 + "x", {"repeated_words_share": 12 / 25}),
+        ("<p>a<p>b<div>c", {"signatures_share": 2 / 3}),
+        ("<meta property=og:type content=article>x", {"og_article": 1, "og_product": 0}),
+        ("<meta property=og:type content=product.item>x", {"og_article": 0, "og_product": 1}),
+        (
+            DATA % '{"@type": "NewsArticle"}',
+            {"json_ld_article": 1, "json_ld_product": 0, "log_json_ld_words": log1p(2)},
+        ),
+        (DATA % '{"@type": "Product"}', {"json_ld_article": 0, "json_ld_product": 1}),
+        (DATA % '{"@type": "QAPage"}', {"json_ld_forum": 1, "json_ld_list": 0}),
+        (DATA % '{"@type": "ItemList"}', {"json_ld_forum": 0, "json_ld_list": 1}),
+    ],
+)
+def test_a_page_is_described(html: str, expected: dict[str, float]) -> None:
+    lowest, highest = np.array([feature.range for feature in PAGE_FEATURES]).T
+    values = structure(html).page_features / 255 * (highest - lowest) + lowest
+    columns = {feature.name: value for feature, value in zip(PAGE_FEATURES, values.tolist(), strict=True)}
+    assert {name: columns[name] for name in expected} == pytest.approx(expected, abs=0.03)

@@ -25,7 +25,15 @@ def page(blocks, seed=0, known=GOLDEN[0].page.ids):
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 30, blocks).astype(np.uint16)
     counts = np.zeros(blocks, np.uint32)
-    return EncodedPage(random.choice(known, lengths.sum()), lengths, counts, counts, counts.astype(np.uint64))
+    return EncodedPage(
+        random.choice(known, lengths.sum()),
+        lengths,
+        counts,
+        counts,
+        counts.astype(np.uint64),
+        counts > 0,
+        np.full(len(counts), -1, np.int32),
+    )
 
 
 async def probabilities(labeler, *pages):
@@ -65,7 +73,7 @@ async def test_a_page_without_blocks_gets_empty_labels(labeler):
 async def test_a_page_of_very_many_blocks_is_labelled_in_windows(labeler):
     whole = page(WINDOW_BLOCKS + 50)
     ids = int(whole.block_lengths[:WINDOW_BLOCKS].sum())
-    columns = (whole.block_lengths, whole.words, whole.linked_words, whole.fingerprints)
+    columns = [getattr(whole, name) for name in EncodedPage.__slots__[1:-1]]
     rest = EncodedPage(whole.ids[ids:], *(column[WINDOW_BLOCKS:] for column in columns))
     long, short = await probabilities(labeler, whole, rest)
     assert len(long) == len(whole)

@@ -82,7 +82,15 @@ async def labeler(server):
 def page(blocks):
     counts = np.zeros(blocks, np.uint32)
     lengths = np.ones(blocks, np.uint16)
-    return EncodedPage(counts, lengths, counts, counts, counts.astype(np.uint64))
+    return EncodedPage(
+        counts,
+        lengths,
+        counts,
+        counts,
+        counts.astype(np.uint64),
+        counts > 0,
+        np.full(len(counts), -1, np.int32),
+    )
 
 
 async def test_each_page_gets_its_probabilities_and_the_version_that_gave_them(labeler):

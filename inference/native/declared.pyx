@@ -1,0 +1,135 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""How much of what a page declares stands in each block: the group `declared` of `inference.features`."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from inference.native.buffer cimport Buffer, free, more
+from inference.native.scale cimport share
+from inference.native.table cimport ABSENT, Table, at, make
+
+cdef enum:
+    TITLE
+    OG_TITLE
+    OG_DESCRIPTION
+    DESCRIPTION
+    JSON_LD
+    DECLARED
+
+cdef enum:
+    COLUMN = 46  # the group's first
+    IN_DESCRIPTION = 1  # of a pair
+    IN_JSON_LD = 2
+
+
+cdef struct Word:
+    bint[2] declared  # in the title, in og:title
+    int32_t block  # the last one that has it
+
+
+cdef class Lookup:
+    """The words of a page and its titles, and the pairs of words of its descriptions and JSON-LD."""
+
+    cdef Table _numbers, _pairs
+    cdef Buffer _words
+    cdef int[2] _title_sizes
+
+    def __dealloc__(self):
+        free(&self._numbers.memory)
+        free(&self._pairs.memory)
+        free(&self._words)
+
+    cdef int add(self, const uint32_t *words, const uint32_t[::1] counts, size_t most) except -1:
+        """Take the words that are declared; at most so many others will be looked up."""
+        cdef size_t word = 0, end = 0, pairs = 0
+        cdef int text
+        make(&self._numbers, most + counts[TITLE] + counts[OG_TITLE])
+        make(&self._pairs, counts[OG_DESCRIPTION] + counts[DESCRIPTION] + counts[JSON_LD])
+        for text in range(DECLARED):
+            end += counts[text]
+            for word in range(word, end):
+                if text <= OG_TITLE:
+                    self._add_title_word(text, words[word])
+                elif word + 1 < end:
+                    self._add_pair(_pair(&words[word]), IN_JSON_LD if text == JSON_LD else IN_DESCRIPTION)
+            word = end
+        return 0
+
+    cdef int _add_title_word(self, int title, uint32_t hashed) except -1:
+        cdef Word *word = self._word(hashed)
+        self._title_sizes[title] += not word.declared[title]
+        word.declared[title] = True
+        return 0
+
+    cdef void _add_pair(self, uint64_t pair, int32_t where) noexcept:
+        cdef int32_t *found = at(&self._pairs, pair)
+        found[0] = where if found[0] == ABSENT else found[0] | where
+
+    cdef Word *_word(self, uint32_t hashed) except NULL:
+        cdef int32_t *number = at(&self._numbers, hashed)
+        cdef Word *word
+        if number[0] == ABSENT:
+            number[0] = self._words.used // sizeof(Word)
+            word = <Word *> more(&self._words, sizeof(Word))
+            word.declared[TITLE] = word.declared[OG_TITLE] = False
+            word.block = ABSENT
+        return <Word *> self._words.data + number[0]
+
+    cdef int describe_titles(
+        self, int32_t block, const uint32_t *words, uint32_t count, uint8_t *column
+    ) except -1:
+        """Write what share of a block's different words the title has, and how much they overlap with both titles."""
+        cdef double different = 0
+        cdef double[2] common
+        cdef Word *word
+        cdef uint32_t place
+        common[TITLE] = common[OG_TITLE] = 0
+        for place in range(count):
+            word = self._word(words[place])
+            if word.block != block:
+                word.block = block
+                different += 1
+                common[TITLE] += word.declared[TITLE]
+                common[OG_TITLE] += word.declared[OG_TITLE]
+        column[0] = share(common[TITLE] / max(different, 1))
+        column[1] = share(common[TITLE] / max(different + self._title_sizes[TITLE] - common[TITLE], 1))
+        column[2] = share(common[OG_TITLE] / max(different + self._title_sizes[OG_TITLE] - common[OG_TITLE], 1))
+        return 0
+
+    cdef void describe_pairs(self, const uint32_t *words, uint32_t count, uint8_t *column) noexcept:
+        """Write what shares of a block's pairs of words the descriptions and JSON-LD have."""
+        cdef double described = 0, structured = 0, pairs = max(<int64_t> count - 1, 1)
+        cdef uint32_t place
+        cdef int32_t found
+        for place in range(1, count):
+            found = at(&self._pairs, _pair(&words[place - 1]))[0]
+            if found != ABSENT:
+                described += found & IN_DESCRIPTION
+                structured += (found & IN_JSON_LD) != 0
+        column[3], column[4] = share(described / pairs), share(structured / pairs)
+
+
+def describe_declared(
+    const uint32_t[::1] words,
+    const uint32_t[::1] counts,
+    const uint32_t[::1] declared_words,
+    const uint32_t[::1] declared_counts,
+    uint8_t[:, ::1] columns,
+) -> None:
+    """Write the columns; declared are the title, og:title, the two descriptions and JSON-LD, in this order."""
+    cdef Lookup lookup = Lookup()
+    cdef bint titles = declared_counts[TITLE] + declared_counts[OG_TITLE] > 0
+    cdef size_t word = 0
+    cdef Py_ssize_t block
+    if not len(declared_words) or not len(words):
+        return
+    lookup.add(&declared_words[0], declared_counts, len(words) if titles else 0)
+    for block in range(len(counts)):
+        if counts[block]:
+            if titles:
+                lookup.describe_titles(block, &words[word], counts[block], &columns[block, COLUMN])
+            lookup.describe_pairs(&words[word], counts[block], &columns[block, COLUMN])
+        word += counts[block]
+
+
+cdef inline uint64_t _pair(const uint32_t *words) noexcept nogil:
+    return <uint64_t> words[0] << 32 | words[1]

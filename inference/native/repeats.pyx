@@ -1,0 +1,108 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Runs of blocks that a page repeats: menus for small screens, slides shown twice, quoted answers."""
+
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+import numpy as np
+
+from inference.native.buffer cimport Buffer, free
+from inference.native.table cimport ABSENT, Table, at, make
+
+cdef enum:
+    CHOICES = 6  # of the blocks with the same words, so many of the last may begin or continue a run
+
+
+cdef struct Run:
+    int32_t earlier  # the block that its last block repeats
+    int32_t length
+    uint32_t words
+
+
+cdef struct Runs:
+    Run[CHOICES] runs
+    int count
+
+
+def find_repeats(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
+    """Which blocks a page repeats, as four columns.
+
+    How many blocks of the page have the same words; of the largest run of blocks that repeat earlier ones, the
+    block that this one repeats (or -1) and the words of the run; the words of the largest run that repeats this.
+    """
+    cdef Py_ssize_t count = len(counts), block
+    copies, sources = np.empty(count, np.int32), np.full(count, ABSENT, np.int32)
+    repeating, repeated = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
+    cdef int32_t[::1] previous = _previous(words, counts, copies), source_column = sources
+    cdef uint32_t[::1] repeating_column = repeating, repeated_column = repeated
+    cdef Runs running, going_on
+    running.count = 0
+    for block in range(count):
+        going_on = _go_on(&running, block, previous, counts[block])
+        _end(&running, block, source_column, repeating_column, repeated_column)
+        running = going_on
+    _end(&running, count, source_column, repeating_column, repeated_column)
+    return copies, sources, repeating, repeated
+
+
+cdef Runs _go_on(Runs *running, int32_t block, int32_t[::1] previous, uint32_t words) noexcept:
+    """The runs that a block continues, which are marked as such, and those that it begins."""
+    cdef Runs going_on
+    cdef int32_t earlier = previous[block]
+    cdef Run *run
+    cdef int place
+    going_on.count = 0
+    while earlier != ABSENT and words and going_on.count < CHOICES:
+        run = &going_on.runs[going_on.count]
+        run.earlier, run.length, run.words = earlier, 1, words
+        for place in range(running.count):
+            if running.runs[place].length and running.runs[place].earlier == earlier - 1:
+                run.length += running.runs[place].length
+                run.words += running.runs[place].words
+                running.runs[place].length = 0
+        going_on.count += 1
+        earlier = previous[earlier]
+    return going_on
+
+
+cdef void _end(
+    Runs *running, int32_t block, int32_t[::1] sources, uint32_t[::1] repeating, uint32_t[::1] repeated
+) noexcept:
+    """Take note of the runs that end before a block, the one that repeats the earliest blocks first."""
+    cdef Run *run
+    cdef int32_t place, back, here
+    for place in range(running.count - 1, -1, -1):
+        run = &running.runs[place]
+        for back in range(run.length):
+            here = block - 1 - back
+            if repeating[here] < run.words:
+                repeating[here], sources[here] = run.words, run.earlier - back
+            repeated[run.earlier - back] = max(repeated[run.earlier - back], run.words)
+
+
+cdef int32_t[::1] _previous(const uint32_t[::1] words, const uint32_t[::1] counts, int32_t[::1] copies):
+    """Of each block, the last one before it with the same words, or ABSENT; how many have them goes into `copies`."""
+    cdef Py_ssize_t block
+    cdef size_t word = 0, end = 0
+    cdef uint64_t key
+    cdef Table last = Table(Buffer(NULL, 0, 0), 0)
+    cdef int32_t *found
+    cdef int32_t[::1] previous = np.empty(len(counts), np.int32)
+    try:
+        make(&last, len(counts))
+        for block in range(len(counts)):
+            key = 0
+            end += counts[block]
+            for word in range(word, end):
+                key = (key ^ words[word]) * <uint64_t> 0x9E3779B97F4A7C15
+                key ^= key >> 29
+            word = end
+            found = at(&last, key)
+            previous[block] = found[0]
+            copies[block] = 1 if found[0] == ABSENT else copies[found[0]] + 1
+            found[0] = block
+        for block in range(len(counts) - 1, -1, -1):
+            if previous[block] != ABSENT:
+                copies[previous[block]] = copies[block]
+        return previous
+    finally:
+        free(&last.memory)

@@ -1,0 +1,46 @@
+"""A hash table of numbers under 64-bit keys, whose slots nobody can foresee: hostile pages gain no collisions."""
+
+from libc.stdint cimport int32_t, uint64_t
+from libc.string cimport memset
+
+from inference.native.buffer cimport Buffer, more
+from inference.native.scale cimport SEED
+
+cdef enum:
+    ABSENT = -1
+
+
+cdef struct Slot:
+    uint64_t key
+    int32_t value
+
+
+cdef struct Table:  # memory is freed by who made it
+    Buffer memory
+    uint64_t mask
+
+
+cdef inline int make(Table *table, size_t most) except -1:
+    """Empty a table that can hold so many keys."""
+    cdef size_t slots = 8
+    while slots < 2 * most:
+        slots *= 2
+    table.memory.used = 0
+    memset(more(&table.memory, slots * sizeof(Slot)), 0xFF, slots * sizeof(Slot))
+    table.mask = slots - 1
+    return 0
+
+
+cdef inline int32_t *at(Table *table, uint64_t key) noexcept nogil:
+    """The value of a key: ABSENT where it is new, to be set then."""
+    cdef uint64_t place = (key ^ SEED[0]) * (SEED[1] | 1)
+    cdef Slot *slot
+    place = (place ^ place >> 32) * <uint64_t> 0x9E3779B97F4A7C15 >> 20 & table.mask
+    while True:
+        slot = <Slot *> table.memory.data + place
+        if slot.value == ABSENT:
+            slot.key = key
+            return &slot.value
+        if slot.key == key:
+            return &slot.value
+        place = place + 1 & table.mask

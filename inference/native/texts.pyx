@@ -1,0 +1,196 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""What the characters of each block say of it: the group `text` of `inference.features`."""
+
+from libc.math cimport rint
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memset
+
+import numpy as np
+
+from inference.native.scale cimport between, logarithm, share
+from inference.native.tokens cimport Text, text_of
+
+from inference import features
+
+cdef extern from "Python.h":
+    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t place) noexcept nogil
+    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISDECIMAL(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISDIGIT(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISLOWER(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISUPPER(uint32_t character) noexcept nogil
+
+cdef enum:
+    OTHER
+    SPACE
+    LOWER
+    UPPER
+    DECIMAL
+    DIGIT
+    ALNUM
+    COMMA
+    SENTENCE_END
+    QUESTION
+    COLON
+    CURRENCY
+    AT_SIGN
+    SEPARATOR
+    KINDS
+
+cdef enum:
+    ASCII = 128
+    MOST_SIGNS = 32  # that are not ASCII
+    LONGEST_PRICE = 60  # characters
+    PARAGRAPH_WORDS = 15
+    LEAVES = 20  # the column from which on other things than the characters count
+
+cdef double HIGHEST_RATIO = features.RATIO[1]
+
+cdef dict _signs = {
+    ord(sign): kind
+    for signs, kind in (
+        (".!。！؟।…", SENTENCE_END),
+        ("?？", QUESTION),
+        (",、，;；", COMMA),
+        (":：", COLON),
+        ("$€£¥₹₽₩₺฿", CURRENCY),
+        ("|»›•·/", SEPARATOR),
+        (" ", SPACE),
+        ("@", AT_SIGN),
+    )
+    for sign in signs
+}
+cdef uint8_t[ASCII] _ascii
+cdef uint32_t[MOST_SIGNS] _other_signs
+cdef uint8_t[MOST_SIGNS] _other_kinds
+cdef int _other_count = 0
+for _sign, _kind_of_sign in _signs.items():
+    if _sign >= ASCII:
+        _other_signs[_other_count], _other_kinds[_other_count] = _sign, _kind_of_sign
+        _other_count += 1
+for _sign in range(ASCII):
+    _ascii[_sign] = _signs.get(_sign, _kind_of_letter(_sign))
+
+
+cdef uint8_t _kind_of_letter(uint32_t character) noexcept:
+    if Py_UNICODE_ISLOWER(character):
+        return LOWER
+    if Py_UNICODE_ISUPPER(character):
+        return UPPER
+    if not Py_UNICODE_ISALNUM(character):
+        return OTHER
+    if not Py_UNICODE_ISDIGIT(character):
+        return ALNUM
+    return DECIMAL if Py_UNICODE_ISDECIMAL(character) else DIGIT
+
+
+cdef inline uint8_t _kind(uint32_t character) noexcept:
+    cdef int place
+    cdef uint8_t kind
+    if character < ASCII:
+        return _ascii[character]
+    kind = _kind_of_letter(character)
+    if kind == OTHER:
+        for place in range(_other_count):
+            if _other_signs[place] == character:
+                return _other_kinds[place]
+    return kind
+
+
+def link_densities(tuple texts not None, tuple linked not None, const uint32_t[::1] words) -> tuple:
+    """The share of each block's characters that are linked, and so many of its words, rounded."""
+    cdef Py_ssize_t block, characters, in_links
+    density, linked_words = np.empty(len(texts), np.float64), np.empty(len(texts), np.uint32)
+    cdef double[::1] density_column = density
+    cdef uint32_t[::1] word_column = linked_words
+    for block in range(len(texts)):
+        characters, in_links = max(len(<str> texts[block]), 1), linked[block]
+        density_column[block] = <double> in_links / characters
+        word_column[block] = <uint32_t> rint(<double> words[block] * in_links / characters)
+    return density, linked_words
+
+
+def describe_texts(
+    tuple texts not None,
+    const uint32_t[::1] words,
+    const double[::1] density,
+    const int32_t[::1] copies,
+    const uint16_t[::1] leaves,
+    uint8_t[:, ::1] columns,
+) -> tuple:
+    """Write the columns of each block; how many blocks are prices, and how many ask."""
+    cdef Py_ssize_t block
+    cdef Text text
+    cdef uint32_t[KINDS] kinds
+    cdef Py_ssize_t prices = 0, questions = 0
+    for block in range(len(texts)):
+        text = text_of(texts[block])
+        _count(&text, kinds)
+        _describe(&text, kinds, words[block], density[block], &columns[block, 0])
+        columns[block, LEAVES] = logarithm(leaves[block])
+        columns[block, LEAVES + 1] = 255 if copies[block] > 1 else 0
+        columns[block, LEAVES + 2] = logarithm(copies[block] - 1)
+        columns[block, LEAVES + 3] = 255 if _has_year(&text, kinds) else 0
+        prices += text.length < LONGEST_PRICE and kinds[CURRENCY] and kinds[DECIMAL] + kinds[DIGIT] > 0
+        questions += kinds[QUESTION] > 0
+    return prices, questions
+
+
+cdef void _count(Text *text, uint32_t *kinds) noexcept:
+    """How many characters of each kind a text has."""
+    cdef Py_ssize_t place
+    memset(kinds, 0, KINDS * sizeof(uint32_t))
+    for place in range(text.length):
+        kinds[_kind(PyUnicode_READ(text.kind, text.data, place))] += 1
+
+
+cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density, uint8_t *column) noexcept:
+    """Write the columns up to the leaves."""
+    cdef double length = max(text.length, 1)
+    cdef uint32_t digits = kinds[DECIMAL] + kinds[DIGIT]
+    cdef uint32_t letters = digits + kinds[LOWER] + kinds[UPPER] + kinds[ALNUM]
+    cdef uint32_t ends = kinds[SENTENCE_END] + kinds[QUESTION]
+    cdef uint8_t first = OTHER, last = OTHER
+    if text.length:
+        first = _kind(PyUnicode_READ(text.kind, text.data, 0))
+        last = _kind(PyUnicode_READ(text.kind, text.data, text.length - 1))
+    column[0] = logarithm(words)
+    column[1] = logarithm(text.length)
+    column[2] = _flag(words >= PARAGRAPH_WORDS)
+    column[3] = _flag(words < 3)
+    column[4] = share(density)
+    column[5] = _flag(density > 0)
+    column[6] = between(length / max(words, <uint32_t> 1) / 10, 0, HIGHEST_RATIO)
+    column[7] = share((text.length - letters - kinds[SPACE]) / length)
+    column[8] = share(digits / length)
+    column[9] = share(kinds[UPPER] / length)
+    column[10] = logarithm(kinds[COMMA])
+    column[11] = logarithm(ends)
+    column[12] = _flag(last == SENTENCE_END or last == QUESTION)
+    column[13] = _flag(last == COLON)
+    column[14] = _flag(first == UPPER)
+    column[15] = _flag(kinds[UPPER] and not kinds[LOWER])
+    column[16] = _flag(first == LOWER)
+    column[17] = _flag(kinds[CURRENCY] and digits)
+    column[18] = _flag(kinds[AT_SIGN])
+    column[19] = _flag(kinds[SEPARATOR])
+
+
+cdef bint _has_year(Text *text, uint32_t *kinds) noexcept:
+    """Whether the first four digits in a row are those of a year from 1900 to 2099."""
+    cdef Py_ssize_t place = 0
+    cdef uint32_t century
+    cdef int row = 0
+    if kinds[DECIMAL] < 4:
+        return False
+    while place < text.length and row < 4:
+        row = row + 1 if _kind(PyUnicode_READ(text.kind, text.data, place)) == DECIMAL else 0
+        place += 1
+    if row < 4:
+        return False
+    century = PyUnicode_READ(text.kind, text.data, place - 4) << 8 | PyUnicode_READ(text.kind, text.data, place - 3)
+    return century == (c"1" << 8 | c"9") or century == (c"2" << 8 | c"0")
+
+
+cdef inline uint8_t _flag(bint is_so) noexcept nogil:
+    return 255 if is_so else 0
