@@ -1,6 +1,11 @@
 import numpy as np
+import pytest
 
-from training.golden import golden_answers, read_golden, write_golden
+from inference.onnx import OnnxLabeler
+from inference.repository import DEFAULT_REPOSITORY
+from training.golden import GOLDEN_FILE, golden_answers, read_golden, write_golden
+
+VERSIONS = sorted(file.parent for file in DEFAULT_REPOSITORY.glob(f"*/*/{GOLDEN_FILE}"))
 
 
 def test_golden_answers_survive_being_written(tmp_path):
@@ -12,3 +17,15 @@ def test_golden_answers_survive_being_written(tmp_path):
     for before, after in zip(answers, back, strict=True):
         assert (before.probabilities == after.probabilities).all()
         assert len(after.page) == len(after.probabilities)
+
+
+def test_there_are_versions():
+    assert VERSIONS
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version.parent.name}-{version.name}")
+async def test_every_version_answers_as_the_training_framework_did(version):
+    golden = read_golden(version / GOLDEN_FILE)
+    answers = await OnnxLabeler(version.parent.name, version.name).label([each.page for each in golden])
+    for expected, answer in zip(golden, answers, strict=True):
+        assert answer.probabilities == pytest.approx(expected.probabilities, abs=1e-5)
