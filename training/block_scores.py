@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from inference.encoding import encode
+from schemas.errors import ConfigurationError
 from training.blocks import CONTENT_PROBABILITY
 from training.evaluation import Predict
 from training.pages import LabeledPage
@@ -32,8 +33,14 @@ class BlockScore:
 
 
 def score_blocks(pages: Iterable[LabeledPage], predict: Predict) -> tuple[BlockScore, BlockScore]:
-    """The scores of boilerplate (class 0) and content (class 1) over the blocks of all pages."""
+    """The scores of boilerplate (class 0) and content (class 1) over the blocks of all pages.
+
+    Raises:
+        ConfigurationError: no page has a block.
+    """
     scored = [page for page in pages if page.content]
+    if not scored:
+        raise ConfigurationError("no pages are held out to score; name a file of them: prepare --validation")
     truth = np.concatenate([np.array(page.content) for page in scored])
     found = np.concatenate([predict(encode(page.segmented)) >= CONTENT_PROBABILITY for page in scored])
     return _score("boilerplate (0)", ~truth, ~found), _score("content (1)", truth, found)

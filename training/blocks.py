@@ -37,7 +37,7 @@ def segmented(blocks: Sequence[Block]) -> SegmentedPage:
     )
 
 
-def labeled(name: str, blocks: Sequence[Block]) -> LabeledPage:
+def labeled_page(name: str, blocks: Sequence[Block]) -> LabeledPage:
     """A page of blocks with labels, without those that hold no text; its gold text is its content."""
     blocks = [block for block in blocks if has_text(block)]
     return LabeledPage(
@@ -58,4 +58,4 @@ def read_labeled_blocks(files: Iterable[Path]) -> Iterator[LabeledPage]:
         with lzma.open(file, "rb") as lines:
             for line in lines:
                 fields = orjson.loads(line)
-                yield labeled(fields["id"], fields["blocks"])
+                yield labeled_page(fields["id"], fields["blocks"])

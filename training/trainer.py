@@ -24,7 +24,7 @@ def train(pages: Sequence[LabeledPage], config: Config, file: Path) -> Run:
     """The run after all its epochs; goes on from the checkpoint in `file` where there is one.
 
     Raises:
-        ConfigurationError: the checkpoint is of another configuration.
+        ConfigurationError: the checkpoint is of another configuration, or nothing is held out to choose by.
     """
     torch.set_num_threads(config.trainer.threads)
     kept = training_pages(pages, config.data)

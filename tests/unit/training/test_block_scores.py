@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from training.block_scores import BlockScore, block_table, mean_f1, score_blocks
-from training.blocks import labeled
+from training.blocks import labeled_page
 
 
 def page(*labels):
-    return labeled("1", [{"path": ["p"], "text": "the mill", "label": label} for label in labels])
+    return labeled_page("1", [{"path": ["p"], "text": "the mill", "label": label} for label in labels])
 
 
 def test_blocks_of_all_pages_count_together_for_each_class():

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from schemas.pages import ModelVersion
-from training.blocks import labeled
+from training.blocks import labeled_page
 from training.card import card
 from training.checkpoint import Best, new_run
 from training.config import DEFAULT_CONFIG, read_config
@@ -29,7 +29,7 @@ def test_a_card_says_what_a_version_was_made_of_and_what_it_scores():
 
 
 def test_a_card_of_labeled_blocks_says_which_epoch_was_chosen():
-    page = labeled("1", [{"path": ["p"], "text": "the mill", "label": 1}])
+    page = labeled_page("1", [{"path": ["p"], "text": "the mill", "label": 1}])
     pages = [page, replace(page, validation=True)]
     config = read_config(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml"))
     run = replace(new_run(config, Vocabulary(("p",), ("mill",))), epochs=50, best=Best(7, 0.8, {}))

@@ -8,7 +8,6 @@ from training import trainer
 from training.block_scores import mean_f1, score_blocks
 from training.checkpoint import load, load_trained
 from training.config import DEFAULT_CONFIG, NetworkConfig, read_config
-from training.evaluation import evaluate
 from training.pages import GoldPage, held_out_pages, label
 from training.publish import network_predict
 from training.trainer import train
@@ -53,8 +52,8 @@ def weights(run):
 
 def test_a_network_learns_what_tells_content_from_boilerplate(config, pages, tmp_path):
     run = train(pages, config, tmp_path / "checkpoint.pt")
-    scores = evaluate(held_out_pages(pages, config.data), network_predict(run), config.data)
-    assert scores[0].f1 > 0.99 > scores[0].everything
+    scores = score_blocks(held_out_pages(pages, config.data), network_predict(run))
+    assert min(score.f1 for score in scores) > 0.99
     assert run.epochs == 6
 
 
@@ -105,6 +104,14 @@ def test_the_epoch_that_scores_best_is_kept_the_first_of_equals(config, pages, t
     assert (run.best.epochs, run.best.score) == (best + 1, max(scores))
     kept = weights(load_trained(tmp_path / "checkpoint.pt"))
     assert all(torch.equal(seen[best][name], kept[name]) for name in kept)
+
+
+def test_no_epoch_is_chosen_without_held_out_pages(config, pages, tmp_path):
+    settings = replace(config.trainer, best_epoch=True)
+    alone = replace(config, data=replace(config.data, held_out=0.0), trainer=settings)
+    with pytest.raises(ConfigurationError, match="validation"):
+        train(pages, alone, tmp_path / "checkpoint.pt")
+    assert not (tmp_path / "checkpoint.pt").exists()
 
 
 def test_epochs_are_compared_by_the_held_out_blocks_also_when_resumed(config, pages, tmp_path):
