@@ -96,7 +96,7 @@ def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> l
 
 
 def training_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> list[LabeledPage]:
-    """All other pages with blocks, but those whose gold text is missing or not reproduced from their blocks."""
+    """All other pages with blocks, but those whose gold text is missing or cannot be reproduced from them."""
     kept = (page for page in pages if not _is_held_out(page, config))
     return [page for page in kept if page.content and (config is None or reliable(page, config))]
 
