@@ -17,9 +17,9 @@ from schemas.pages import Declarations, EncodedPage, SegmentedPage, Structure, S
 
 __all__ = ["MAX_BLOCK_TOKENS", "encode"]
 
-_REPEATED_WORDS = 12
-"""A run of fewer repeated words may be chance."""
-_LOWEST, _HIGHEST = np.array([feature.range for feature in PAGE_FEATURES]).T
+_PAGE_COLUMNS = [feature.name for feature in PAGE_FEATURES]
+_LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
+_STEPS = 255 / np.array([feature.range[1] - feature.range[0] for feature in PAGE_FEATURES])
 _ARTICLE = tag_id("article")
 
 Counts = npt.NDArray[np.uint32]
@@ -36,91 +36,81 @@ class _Blocks(NamedTuple):
     """Shape [T]: the share of each block's characters that are linked."""
     copies: npt.NDArray[np.int32]
     """Shape [T]: how many blocks have the same words."""
+    repeat: npt.NDArray[np.int32]
+    """Shape [T]: `EncodedPage.repeat`."""
     repeating: Counts
     """Shape [T]: the words of the run of blocks with which each repeats earlier ones."""
     repeated: Counts
     """Shape [T]: the words of the run of blocks with which each is repeated."""
+    hidden: npt.NDArray[np.bool_]
 
 
 def encode(page: SegmentedPage) -> EncodedPage:
     """The tensors of a page; of one without structure, those that texts and paths suffice for."""
     words, counts = hash_words(page.texts)
     ids, block_lengths = join_tags(page.paths, words, counts)
-    copies, earlier, repeating, repeated = find_repeats(words, counts)
     density, linked_words = link_densities(page.texts, page.linked, counts)
-    blocks = _Blocks(words, counts, density, copies, repeating, repeated)
+    hidden = np.frombuffer(bytearray(page.hidden), np.bool_)
+    blocks = _Blocks(words, counts, density, *find_repeats(words, counts), hidden)
     return EncodedPage(
         ids=ids,
         block_lengths=block_lengths,
         words=counts,
         linked_words=linked_words,
         fingerprints=fingerprints(page.texts),
-        hidden=np.array(page.hidden, np.bool_),
-        repeat=np.where(repeating >= _REPEATED_WORDS, earlier, np.int32(-1)),
+        hidden=hidden,
+        repeat=blocks.repeat,
         structure=None if page.structure is None else _tensors(page, page.structure, blocks),
     )
 
 
 def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> StructureTensors:
     word_ids, word_lengths = ends_of_blocks(blocks.words, blocks.counts)
-    declared = structure.declared
-    declared_words, declared_counts = hash_words(
-        (
-            page.title,
-            declared.og_title,
-            declared.og_description,
-            declared.description,
-            declared.json_ld.replace("\\n", " "),
-        )
-    )
     features = np.zeros((len(page), len(BLOCK_FEATURES)), np.uint8)
     prices, questions = describe_texts(
         page.texts, blocks.counts, blocks.density, blocks.copies, structure.leaves, features
     )
-    describe_declared(blocks.words, blocks.counts, declared_words, declared_counts, features)
+    json_ld_words = _describe_declared(page.title, structure.declared, blocks, features)
     places = Places(blocks.counts, blocks.density, structure)
-    hidden = np.array(page.hidden, np.uint8)
-    used = structure.tokens != 0
+    hidden = blocks.hidden.view(np.uint8)
     return StructureTensors(
         word_ids=word_ids,
         word_lengths=word_lengths,
-        heading=places.describe(hidden, blocks.repeating, blocks.repeated, features),
+        heading=places.describe(hidden, blocks.repeating, blocks.repeated, blocks.repeat, features),
         element=structure.elements + 1,
         parent=structure.parents + 1,
-        element_tokens=structure.tokens[used],
-        element_token_lengths=used.sum(axis=1, dtype=np.uint8),
+        element_tokens=structure.tokens,
+        element_token_lengths=structure.token_counts,
         features=features,
-        page_features=_page_features(
-            structure,
-            blocks,
-            places,
-            hidden=hidden,
-            prices=prices,
-            questions=questions,
-            json_ld_words=int(declared_counts[-1]),
-        ),
+        page_features=_page_features(structure, places, prices, questions, json_ld_words),
     )
 
 
+def _describe_declared(
+    title: str, declared: Declarations, blocks: _Blocks, features: npt.NDArray[np.uint8]
+) -> int:
+    """Write how much of what is declared each block has; the words of JSON-LD."""
+    json_ld = declared.json_ld.replace("\\n", " ")
+    words, counts = hash_words(
+        (title, declared.og_title, declared.og_description, declared.description, json_ld)
+    )
+    describe_declared(blocks.words, blocks.counts, words, counts, features)
+    return int(counts[-1])
+
+
 def _page_features(
-    structure: Structure,
-    blocks: _Blocks,
-    places: Places,
-    *,
-    hidden: npt.NDArray[np.uint8],
-    prices: int,
-    questions: int,
-    json_ld_words: int,
+    structure: Structure, places: Places, prices: int, questions: int, json_ld_words: int
 ) -> npt.NDArray[np.uint8]:
     """The columns of `PAGE_FEATURES`."""
-    count = max(len(blocks.counts), 1)
-    tags = dict(zip(TagCount, structure.counts.tolist(), strict=True))
-    repeated = int(blocks.counts[blocks.repeating >= _REPEATED_WORDS].sum())
+    blocks = len(structure.elements)
+    shares = max(blocks, 1)
+    tags = structure.counts.tolist()
+    article = places.longest_of(_ARTICLE, structure.tokens, structure.token_counts)
     values = {
-        "log_blocks": log1p(len(blocks.counts)),
+        "log_blocks": log1p(blocks),
         "log_words": log1p(places.total),
         "link_density": places.linked / places.total,
-        "paragraph_share": places.paragraphs / count,
+        "paragraph_share": places.paragraphs / shares,
         "any_article": tags[TagCount.ARTICLES] > 0,
         "log_articles": log1p(tags[TagCount.ARTICLES]),
         "any_main": tags[TagCount.MAINS] > 0,
@@ -128,23 +118,23 @@ def _page_features(
         "log_forms": log1p(tags[TagCount.FORMS]),
         "log_code": log1p(tags[TagCount.CODES]),
         "log_prices": log1p(prices),
-        "question_share": questions / count,
-        "log_longest_article_words": log1p(places.longest(structure.tokens, _ARTICLE)),
-        "longest_block_share": int(blocks.counts.max(initial=0)) / places.total,
+        "question_share": questions / shares,
+        "log_longest_article_words": log1p(article),
+        "longest_block_share": places.longest / places.total,
         "log_json_ld_words": log1p(json_ld_words),
         "log_noscript_words": log1p(structure.declared.noscript_words),
         "log_images": log1p(tags[TagCount.IMAGES]),
         "log_list_items": log1p(tags[TagCount.ITEMS]),
         "log_tables": log1p(tags[TagCount.TABLES]),
-        "repeated_words_share": repeated / places.total,
-        "hidden_share": int(hidden.sum()) / count,
+        "repeated_words_share": places.repeated / places.total,
+        "hidden_share": places.hidden / shares,
         "log_controls": log1p(tags[TagCount.CONTROLS]),
-        "signatures_share": places.groups / count,
+        "signatures_share": places.groups / shares,
         **_kinds(structure.declared),
     }
-    scaled = (np.array([values[feature.name] for feature in PAGE_FEATURES]) - _LOWEST) / (_HIGHEST - _LOWEST)
-    quantised: npt.NDArray[np.uint8] = np.rint(np.clip(scaled, 0, 1) * 255).astype(np.uint8)
-    return quantised
+    scaled = (np.array([values[name] for name in _PAGE_COLUMNS], np.float64) - _LOWEST) * _STEPS
+    columns: npt.NDArray[np.uint8] = np.rint(scaled).clip(0, 255).astype(np.uint8)
+    return columns
 
 
 def _kinds(declared: Declarations) -> dict[str, bool]:

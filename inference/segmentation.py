@@ -60,7 +60,7 @@ def _structure(walk: Walk, noscript_words: int) -> Structure:
         json_ld=" ".join(walk.json_ld),
         noscript_words=noscript_words,
     )
-    return Structure(declared=declared, **walk.structure())
+    return Structure(declared=declared, **walk.structure)
 
 
 def _shown_words(walk: Walk) -> int:

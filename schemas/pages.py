@@ -131,7 +131,9 @@ class Structure:
     parents: npt.NDArray[np.int32]
     """Shape [E]: the element that holds each; -1 for the root."""
     tokens: npt.NDArray[np.uint32]
-    """Shape [E, 8]: the crc32 of `t:<tag>`, and of `c:<part>` for parts of its class, id and role; else 0."""
+    """Shape [K]: the crc32 of each element's `t:<tag>` and of `c:<part>` for parts of its class, id, role."""
+    token_counts: npt.NDArray[np.uint8]
+    """Shape [E]: how many of `tokens` belong to each element: 1 to 8."""
     signs: npt.NDArray[np.uint32]
     """Shape [E]: the hash of tag and class, each number in it the same: equal for elements that repeat."""
     flags: npt.NDArray[np.uint16]

@@ -1,5 +1,6 @@
 """Memory that grows as it is filled; whoever holds a Buffer frees it."""
 
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memcpy
 
@@ -27,6 +28,10 @@ cdef inline void *more(Buffer *buffer, size_t size) except NULL:
 cdef inline int append(Buffer *buffer, const void *data, size_t size) except -1:
     memcpy(more(buffer, size), data, size)
     return 0
+
+
+cdef inline bytearray content(Buffer *buffer):
+    return PyByteArray_FromStringAndSize(buffer.data, buffer.used)
 
 
 cdef inline void free(Buffer *buffer) noexcept:

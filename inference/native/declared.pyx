@@ -118,6 +118,7 @@ def describe_declared(
     """Write the columns; declared are the title, og:title, the two descriptions and JSON-LD, in this order."""
     cdef Lookup lookup = Lookup()
     cdef bint titles = declared_counts[TITLE] + declared_counts[OG_TITLE] > 0
+    cdef bint pairs = declared_counts[OG_DESCRIPTION] + declared_counts[DESCRIPTION] + declared_counts[JSON_LD] > 1
     cdef size_t word = 0
     cdef Py_ssize_t block
     if not len(declared_words) or not len(words):
@@ -127,7 +128,8 @@ def describe_declared(
         if counts[block]:
             if titles:
                 lookup.describe_titles(block, &words[word], counts[block], &columns[block, COLUMN])
-            lookup.describe_pairs(&words[word], counts[block], &columns[block, COLUMN])
+            if pairs:
+                lookup.describe_pairs(&words[word], counts[block], &columns[block, COLUMN])
         word += counts[block]
 
 

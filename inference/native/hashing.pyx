@@ -6,8 +6,8 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from inference.native.buffer cimport Buffer, append, free, more
-from inference.native.tokens cimport Text, crc32, crc32_of, next_word, text_of
+from inference.native.buffer cimport Buffer, append, content, free, more
+from inference.native.tokens cimport Text, add_words, crc32, crc32_of, text_of
 
 cdef extern from "Python.h":
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t place) noexcept nogil
@@ -18,17 +18,22 @@ MAX_BLOCK_TOKENS = 4096
 """A block's tokens beyond this many are dropped; its words are counted all the same."""
 
 cdef enum:
+    ASCII = 128
     FIRST_WORDS = 18
     LAST_WORDS = 6
 
 cdef Py_ssize_t _MOST = MAX_BLOCK_TOKENS
+cdef uint8_t[ASCII] _ascii
+for _character in range(ASCII):
+    _text = "" if chr(_character).isdigit() else chr(_character).lower()
+    _ascii[_character] = ord(" ") if _text.isspace() else ord(_text or "\0")
 cdef uint32_t _TAG = crc32(0, b"t:", 2)
 cdef uint32_t _WORD = crc32(0, b"w:", 2)
 
 
 def hash_words(tuple texts not None) -> tuple:
     """The words of all blocks, hashed, and how many each block has."""
-    cdef Py_ssize_t count = len(texts), block, start, end
+    cdef Py_ssize_t count = len(texts), block
     cdef Buffer words = Buffer(NULL, 0, 0)
     cdef Text text
     cdef size_t before
@@ -36,11 +41,10 @@ def hash_words(tuple texts not None) -> tuple:
     cdef uint32_t[::1] column = counts
     try:
         for block in range(count):
-            text, end, before = text_of(texts[block]), 0, words.used
-            while next_word(&text, &start, &end):
-                (<uint32_t *> more(&words, sizeof(uint32_t)))[0] = crc32_of(_WORD, &text, start, end, True)
+            text, before = text_of(texts[block]), words.used
+            add_words(&words, _WORD, &text)
             column[block] = (words.used - before) // sizeof(uint32_t)
-        return _array(&words), counts
+        return np.frombuffer(content(&words), np.uint32), counts
     finally:
         free(&words)
 
@@ -48,6 +52,7 @@ def hash_words(tuple texts not None) -> tuple:
 def join_tags(tuple paths not None, const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
     """The tokens of all blocks, ancestors' tags and then words, and how many each block has."""
     cdef Py_ssize_t block, taken
+    cdef dict known = {}
     cdef Buffer ids = Buffer(NULL, 0, 0)
     cdef size_t before, word = 0
     lengths = np.empty(len(paths), np.uint16)
@@ -55,24 +60,33 @@ def join_tags(tuple paths not None, const uint32_t[::1] words, const uint32_t[::
     try:
         for block in range(len(paths)):
             before = ids.used
-            _add_tags(&ids, paths[block])
+            _add_tags(&ids, paths[block], known)
             taken = min(<Py_ssize_t> counts[block], _MOST - <Py_ssize_t> ((ids.used - before) // sizeof(uint32_t)))
             if taken > 0:
                 append(&ids, &words[word], taken * sizeof(uint32_t))
             word += counts[block]
             column[block] = (ids.used - before) // sizeof(uint32_t)
-        return _array(&ids), lengths
+        return np.frombuffer(content(&ids), np.uint32), lengths
     finally:
         free(&ids)
 
 
-cdef int _add_tags(Buffer *ids, str path) except -1:
-    cdef Text text = text_of(path)
+cdef int _add_tags(Buffer *ids, str path, dict known) except -1:
+    """Add the tokens of a path; `known` says where those of the paths before it begin and end."""
+    cdef Text text
     cdef Py_ssize_t start = 0, place
+    cdef size_t before = ids.used, first, end
+    if path in known:
+        first, end = known[path]
+        more(ids, end - first)
+        memcpy(ids.data + before, ids.data + first, end - first)
+        return 0
+    text = text_of(path)
     for place in range(text.length + 1):
         if place == text.length or PyUnicode_READ(text.kind, text.data, place) == c"/":
-            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, place, False)
+            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, place)
             start = place + 1
+    known[path] = before, ids.used
     return 0
 
 
@@ -94,17 +108,9 @@ def ends_of_blocks(const uint32_t[::1] words, const uint32_t[::1] counts) -> tup
             else:
                 (<uint32_t *> more(&kept, sizeof(uint32_t)))[0] = 0
             word += counts[block]
-        return _array(&kept), lengths
+        return np.frombuffer(content(&kept), np.uint32), lengths
     finally:
         free(&kept)
-
-
-cdef object _array(Buffer *numbers):
-    array = np.empty(numbers.used // sizeof(uint32_t), np.uint32)
-    cdef uint32_t[::1] column = array
-    if numbers.used:
-        memcpy(&column[0], numbers.data, numbers.used)
-    return array
 
 
 def fingerprints(tuple texts not None) -> object:
@@ -121,18 +127,20 @@ cdef uint64_t _fingerprint(str block) except? 0:
     """FNV-1a over the characters, and MurmurHash3's finalizer, so that every bit depends on all of them."""
     cdef Text text = text_of(block)
     cdef uint64_t state = 0xCBF29CE484222325
-    cdef uint32_t character
-    cdef bint spaced = False
+    cdef uint32_t character, last = 0
     cdef Py_ssize_t place
     for place in range(text.length):
-        character = PyUnicode_READ(text.kind, text.data, place)
-        if Py_UNICODE_ISSPACE(character):
-            if spaced:
-                continue
-            character = c" "
-        spaced = character == c" "
-        if not c"0" <= character <= c"9":
-            state = (state ^ Py_UNICODE_TOLOWER(character)) * <uint64_t> 0x100000001B3
+        character = _normalised(PyUnicode_READ(text.kind, text.data, place))
+        if character and not (character == c" " and last == c" "):
+            state = (state ^ character) * <uint64_t> 0x100000001B3
+        last = character
     state = (state ^ state >> 33) * <uint64_t> 0xFF51AFD7ED558CCD
     state = (state ^ state >> 33) * <uint64_t> 0xC4CEB9FE1A85EC53
     return state ^ state >> 33
+
+
+cdef inline uint32_t _normalised(uint32_t character) noexcept nogil:
+    """A letter in lower case, white space as a space, a digit as 0."""
+    if character < ASCII:
+        return _ascii[character]
+    return c" " if Py_UNICODE_ISSPACE(character) else Py_UNICODE_TOLOWER(character)

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uintptr_t
 
-from inference.native.lexbor cimport Element, String
+from inference.native.lexbor cimport Attribute, Element, String
 
 cdef enum:
     ELEMENT_TOKENS = 8
@@ -31,7 +31,9 @@ cdef struct Described:  # what the tag and class of an element gave
 
 cdef Tag *tag_of(uintptr_t name) except NULL
 cdef String tag_name(uintptr_t name) noexcept
-cdef uint16_t own_flags(Element *element, Tag *tag) noexcept
-cdef uint32_t describe(Element *element, Described *described, uint32_t *tokens) noexcept
+cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role) noexcept
+cdef int describe(
+    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *sign
+) noexcept
 cdef bint is_json_ld(Element *element) noexcept
 cdef dict declaration(Element *element)

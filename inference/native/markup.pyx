@@ -105,8 +105,8 @@ cdef String _spelled(Tag *tag) noexcept:
     return lexbor.String(<const unsigned char *> &tag.letters[0], tag.length)
 
 
-cdef uint16_t own_flags(Element *element, Tag *tag) noexcept:
-    """The flags that an element has of itself."""
+cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role) noexcept:
+    """The flags that an element has of itself; its role, if it has one, is pointed to."""
     cdef uint16_t flags = tag.flag
     cdef bint hidden = False, open_ = False, findable = False
     cdef Attribute *attribute = element.first_attribute
@@ -123,6 +123,7 @@ cdef uint16_t own_flags(Element *element, Tag *tag) noexcept:
                 hidden = hidden or _hides(value)
             elif name == ROLE:
                 flags |= _role(value)
+                role[0] = attribute
             elif name == OPEN:
                 open_ = True
         attribute = attribute.next
@@ -173,29 +174,26 @@ cdef bint _declares(String style, size_t place, bytes name, bytes value) noexcep
     return _starts(style, _skip_space(style, place + 1), value)
 
 
-cdef uint32_t describe(Element *element, Described *described, uint32_t *tokens) noexcept:
+cdef int describe(
+    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *sign
+) noexcept:
     """Write an element's tag, then the parts of its class, id and role: at most ELEMENT_TOKENS in all.
 
-    Returns the hash of its tag and class, each number in it the same. Elements repeat: what the last ones of
-    many tags and classes gave is kept in `described`.
+    Returns how many they are; `sign` becomes the hash of tag and class, each number in it the same. Elements
+    repeat: what the last ones of many tags and classes gave is kept in `described`.
     """
     cdef String classes = lexbor.value_of(element.classes)
     cdef Described *known = &described[_slot(element.node.name, classes)]
-    cdef Attribute *attribute = element.first_attribute
-    cdef int found
     if known.name != element.node.name or not _same(known.classes, classes):
         known.name, known.classes = element.node.name, classes
         known.sign = _sign(tag_name(element.node.name), classes)
         known.tokens[0] = _token(b"t:", tag_name(element.node.name))
         known.found = _add_parts(classes, CLASS_BYTES, known.tokens, 1)
-    found = known.found
-    memcpy(tokens, known.tokens, found * sizeof(uint32_t))
-    found = _add_parts(lexbor.value_of(element.id), ID_BYTES, tokens, found)
-    while attribute != NULL and found < ELEMENT_TOKENS:
-        if _name(attribute) == ROLE:
-            found = _add_parts(lexbor.value_of(attribute), ID_BYTES, tokens, found)
-        attribute = attribute.next
-    return known.sign
+    sign[0] = known.sign
+    memcpy(tokens, known.tokens, known.found * sizeof(uint32_t))
+    return _add_parts(
+        lexbor.value_of(role), ID_BYTES, tokens, _add_parts(lexbor.value_of(element.id), ID_BYTES, tokens, known.found)
+    )
 
 
 cdef size_t _slot(uintptr_t name, String classes) noexcept:

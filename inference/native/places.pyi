@@ -9,14 +9,20 @@ class Places:
     paragraphs: int
     groups: int
     first_heading: int
+    hidden: int
+    longest: float
+    repeated: float
     def __init__(
         self, words: npt.NDArray[np.uint32], density: npt.NDArray[np.float64], structure: Structure
     ) -> None: ...
-    def longest(self, tokens: npt.NDArray[np.uint32], tag: int) -> float: ...
+    def longest_of(
+        self, tag: int, tokens: npt.NDArray[np.uint32], token_counts: npt.NDArray[np.uint8]
+    ) -> float: ...
     def describe(
         self,
         hidden: npt.NDArray[np.uint8],
         repeating: npt.NDArray[np.uint32],
         repeated: npt.NDArray[np.uint32],
+        repeats: npt.NDArray[np.int32],
         columns: npt.NDArray[np.uint8],
     ) -> npt.NDArray[np.int32]: ...

@@ -84,7 +84,9 @@ cdef class Places:
     cdef Py_ssize_t blocks
     cdef readonly double total, linked
     """The words of the page, at least 1, and how many of them are linked."""
-    cdef readonly int paragraphs, groups, first_heading
+    cdef readonly int paragraphs, groups, first_heading, hidden
+    cdef readonly double longest, repeated
+    """The words of the longest block, and of those in runs that repeat earlier ones."""
     cdef Buffer _sums, _parts, _groups, _group_of
     cdef Table _table
 
@@ -232,13 +234,14 @@ cdef class Places:
             level += 1
         return signature
 
-    def longest(self, const uint32_t[:, ::1] tokens, uint32_t tag) -> float:
-        """The words of the longest element of a tag, given by its token; 0 if there is none."""
-        cdef Py_ssize_t element
+    def longest_of(self, uint32_t tag, const uint32_t[::1] tokens, const uint8_t[::1] token_counts) -> float:
+        """The words of the longest element of a tag, which is the first of its tokens; 0 if there is none."""
+        cdef Py_ssize_t element, token = 0
         cdef double words = 0
         for element in range(len(self.parents)):
-            if tokens[element, 0] == tag:
+            if tokens[token] == tag:
                 words = max(words, self._part(element).words)
+            token += token_counts[element]
         return words
 
     def describe(
@@ -246,6 +249,7 @@ cdef class Places:
         const uint8_t[::1] hidden,
         const uint32_t[::1] repeating,
         const uint32_t[::1] repeated,
+        const int32_t[::1] repeats,
         uint8_t[:, ::1] columns,
     ) -> object:
         """Write the columns of each block; of each block, 1 + the last heading up to it, or 0."""
@@ -264,6 +268,9 @@ cdef class Places:
             columns[block, CONTEXT + 4] = logarithm(repeating[block])
             columns[block, CONTEXT + 5] = logarithm(repeated[block])
             heading_column[block] = context.heading + 1
+            self.hidden += hidden[block]
+            self.longest = max(self.longest, <double> self.words[block])
+            self.repeated += self.words[block] if repeats[block] != ABSENT else 0
         return headings
 
     cdef void _describe_place(self, int32_t block, uint8_t *column) noexcept:

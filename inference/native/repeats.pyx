@@ -9,6 +9,7 @@ from inference.native.buffer cimport Buffer, free
 from inference.native.table cimport ABSENT, Table, at, make
 
 cdef enum:
+    RUN_WORDS = 12  # fewer may be chance
     CHOICES = 6  # of the blocks with the same words, so many of the last may begin or continue a run
 
 
@@ -27,7 +28,8 @@ def find_repeats(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple
     """Which blocks a page repeats, as four columns.
 
     How many blocks of the page have the same words; of the largest run of blocks that repeat earlier ones, the
-    block that this one repeats (or -1) and the words of the run; the words of the largest run that repeats this.
+    block that this one repeats, or -1 where the run is short, and the words of the run; the words of the largest
+    run that repeats this block.
     """
     cdef Py_ssize_t count = len(counts), block
     copies, sources = np.empty(count, np.int32), np.full(count, ABSENT, np.int32)
@@ -41,6 +43,9 @@ def find_repeats(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple
         _end(&running, block, source_column, repeating_column, repeated_column)
         running = going_on
     _end(&running, count, source_column, repeating_column, repeated_column)
+    for block in range(count):
+        if repeating_column[block] < RUN_WORDS:
+            source_column[block] = ABSENT
     return copies, sources, repeating, repeated
 
 

@@ -140,6 +140,10 @@ cdef void _count(Text *text, uint32_t *kinds) noexcept:
     """How many characters of each kind a text has."""
     cdef Py_ssize_t place
     memset(kinds, 0, KINDS * sizeof(uint32_t))
+    if text.ascii:
+        for place in range(text.length):
+            kinds[_ascii[(<const uint8_t *> text.data)[place]]] += 1
+        return
     for place in range(text.length):
         kinds[_kind(PyUnicode_READ(text.kind, text.data, place))] += 1
 

@@ -1,13 +1,17 @@
 from libc.stdint cimport uint32_t
 
+from inference.native.buffer cimport Buffer
+
 
 cdef struct Text:  # a str being read, which must outlive it
     int kind
     void *data
     Py_ssize_t length
+    bint ascii
 
 
 cdef Text text_of(str text)
+cdef int add_words(Buffer *hashes, uint32_t seed, Text *text) except -1
 cdef bint next_word(Text *text, Py_ssize_t *start, Py_ssize_t *end) noexcept
 cdef uint32_t crc32(uint32_t crc, const unsigned char *data, size_t size) noexcept nogil
-cdef uint32_t crc32_of(uint32_t crc, Text *text, Py_ssize_t start, Py_ssize_t end, bint lower) noexcept
+cdef uint32_t crc32_of(uint32_t crc, Text *text, Py_ssize_t start, Py_ssize_t end) noexcept

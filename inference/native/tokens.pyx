@@ -3,10 +3,13 @@
 
 from libc.stdint cimport uint32_t
 
+from inference.native.buffer cimport Buffer, more
+
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    bint PyUnicode_IS_ASCII(object text)
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t place) noexcept nogil
     bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
     uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
@@ -53,7 +56,7 @@ def words(str text not None) -> list:
 
 
 cdef str _lower(str text, Py_ssize_t start, Py_ssize_t end):
-    """A part of a text in lower case, each letter on its own: as `crc32_of` hashes it."""
+    """A part of a text in lower case, each letter on its own: as `add_words` hashes it."""
     part = text[start:end]
     return part.lower() if part.isascii() else "".join([chr(Py_UNICODE_TOLOWER(ord(letter))) for letter in part])
 
@@ -100,7 +103,33 @@ cdef Py_ssize_t _after_tag(Text *text, Py_ssize_t start) noexcept:
 cdef Text text_of(str text):
     cdef Text read
     read.kind, read.data, read.length = PyUnicode_KIND(text), PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
+    read.ascii = PyUnicode_IS_ASCII(text)
     return read
+
+
+cdef int add_words(Buffer *hashes, uint32_t seed, Text *text) except -1:
+    """Add the crc32 of each word of a text, lower case, continued from that of the bytes before it."""
+    cdef Py_ssize_t place, start = 0
+    cdef uint32_t character, crc = 0
+    cdef int script, word = SEPARATOR
+    for place in range(text.length):
+        character = PyUnicode_READ(text.kind, text.data, place)
+        script = _script(character)
+        if word != SEPARATOR and not _goes_on(word, script, place - start):
+            (<uint32_t *> more(hashes, sizeof(uint32_t)))[0] = ~crc
+            word = SEPARATOR
+        if script != SEPARATOR:
+            if word == SEPARATOR:
+                word, start, crc = script, place, ~seed
+            crc = _add_character(crc, lowered(character))
+    if word != SEPARATOR:
+        (<uint32_t *> more(hashes, sizeof(uint32_t)))[0] = ~crc
+    return 0
+
+
+cdef inline bint _goes_on(int word, int script, Py_ssize_t length) noexcept nogil:
+    """Whether a word of so many characters goes on with one of a script."""
+    return script == word and (script == LETTER or script == UNSPACED and length < LONGEST_UNSPACED)
 
 
 cdef bint next_word(Text *text, Py_ssize_t *start, Py_ssize_t *end) noexcept:
@@ -116,12 +145,9 @@ cdef bint next_word(Text *text, Py_ssize_t *start, Py_ssize_t *end) noexcept:
         return False
     start[0] = place
     place += 1
-    cdef Py_ssize_t longest = text.length
-    if script == IDEOGRAPH:
-        longest = place
-    elif script == UNSPACED:
-        longest = min(longest, start[0] + LONGEST_UNSPACED)
-    while place < longest and _script(PyUnicode_READ(text.kind, text.data, place)) == script:
+    while place < text.length and _goes_on(
+        script, _script(PyUnicode_READ(text.kind, text.data, place)), place - start[0]
+    ):
         place += 1
     end[0] = place
     return True
@@ -154,26 +180,33 @@ cdef uint32_t crc32(uint32_t crc, const unsigned char *data, size_t size) noexce
     return ~crc
 
 
-cdef uint32_t crc32_of(uint32_t crc, Text *text, Py_ssize_t start, Py_ssize_t end, bint lower) noexcept:
-    """The crc32 of a part of a text in UTF-8, in lower case or as it is, continued from that of the bytes before it."""
-    cdef uint32_t character
+cdef uint32_t crc32_of(uint32_t crc, Text *text, Py_ssize_t start, Py_ssize_t end) noexcept:
+    """The crc32 of a part of a text in UTF-8, continued from that of the bytes before it."""
     cdef Py_ssize_t place
     crc = ~crc
     for place in range(start, end):
-        character = PyUnicode_READ(text.kind, text.data, place)
-        if lower:
-            character = Py_UNICODE_TOLOWER(character)
-        if character < 0x80:
-            crc = _add(crc, character)
-        elif character < 0x800:
-            crc = _add(_add(crc, 0xC0 | character >> 6), _continued(character))
-        elif character < 0x10000:
-            crc = _add(_add(crc, 0xE0 | character >> 12), _continued(character >> 6))
-            crc = _add(crc, _continued(character))
-        else:
-            crc = _add(_add(crc, 0xF0 | character >> 18), _continued(character >> 12))
-            crc = _add(_add(crc, _continued(character >> 6)), _continued(character))
+        crc = _add_character(crc, PyUnicode_READ(text.kind, text.data, place))
     return ~crc
+
+
+cdef inline uint32_t _add_character(uint32_t crc, uint32_t character) noexcept nogil:
+    if character < 0x80:
+        return _add(crc, character)
+    if character < 0x800:
+        return _add(_add(crc, 0xC0 | character >> 6), _continued(character))
+    if character < 0x10000:
+        crc = _add(_add(crc, 0xE0 | character >> 12), _continued(character >> 6))
+    else:
+        crc = _add(_add(crc, 0xF0 | character >> 18), _continued(character >> 12))
+        crc = _add(crc, _continued(character >> 6))
+    return _add(crc, _continued(character))
+
+
+cdef inline uint32_t lowered(uint32_t character) noexcept nogil:
+    """A letter in lower case, which is one letter here."""
+    if character < 0x80:
+        return character | 0x20 if c"A" <= character <= c"Z" else character
+    return Py_UNICODE_TOLOWER(character)
 
 
 cdef inline uint32_t _continued(uint32_t bits) noexcept nogil:

@@ -1,7 +1,7 @@
 """Characters of UTF-8 that may be malformed: never read beyond its end."""
 
 from libc.stdint cimport uint32_t
-from libc.string cimport memcpy
+from libc.string cimport memmove
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -50,6 +50,8 @@ cdef inline size_t leading_space(const unsigned char *data, size_t size) noexcep
     """How many bytes of white space come first."""
     cdef size_t place = 0, length
     cdef uint32_t character
+    while place < size and data[place] < 0x80 and Py_UNICODE_ISSPACE(data[place]):
+        place += 1
     while place < size:
         length = read(data + place, size - place, &character)
         if not Py_UNICODE_ISSPACE(character):
@@ -80,21 +82,25 @@ cdef inline size_t first(const unsigned char *data, size_t size, size_t count) n
     return place
 
 
-cdef inline size_t fold(const unsigned char *data, size_t size, unsigned char *out) noexcept nogil:
-    """Write a text with its white space folded and without soft hyphens; how many bytes that took, at most `size`."""
+cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
+    """Fold a text's white space and take out its soft hyphens, in place; how many bytes are left."""
     cdef size_t place = 0, written = 0, length
     cdef uint32_t character
     cdef bint parted = False
     while place < size:
-        length = read(data + place, size - place, &character)
+        character, length = data[place], 1
+        if character >= 0x80:
+            length = read(data + place, size - place, &character)
         if Py_UNICODE_ISSPACE(character):
             parted = written > 0
         elif character != SOFT_HYPHEN:
             if parted:
-                out[written] = b" "
+                data[written] = c" "
                 written += 1
                 parted = False
-            memcpy(out + written, data + place, length)
+            data[written] = data[place]
+            if length > 1:
+                memmove(data + written + 1, data + place + 1, length - 1)
             written += length
         place += length
     return written

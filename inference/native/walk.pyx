@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
 from inference.native cimport lexbor, markup, utf8
-from inference.native.buffer cimport Buffer, append, free, more
-from inference.native.lexbor cimport Element, Node, String
+from inference.native.buffer cimport Buffer, append, content, free, more
+from inference.native.lexbor cimport Attribute, Element, Node, String
 from inference.native.markup cimport Tag
 
 import numpy as np
@@ -30,18 +30,21 @@ cdef str BLANK = " \u200b\u2060\ufeff"
 cdef enum:
     LONGEST_TAG = 32  # characters
     LONGEST_DECLARATION = 200_000  # characters
+    LOOK_BACK = 8  # ways
     NONE = -1
 
 
 cdef struct Row:  # an element that was entered
     Element *element
+    Attribute *role
     Tag *tag
     int parent
     int depth
     int place  # among the rows that hold blocks
-    int way  # the first row seen with the same path, or another with it
-    int last_child  # the last of its way
-    int path  # its place among the paths, where it is a way and that was spelled
+    int way  # an earlier row that shares its path with it, or itself; for these are:
+    int last_child  # the last way that is in it
+    int sibling  # the way before it in the same
+    int path  # its place among the paths that were spelled
     int images
     uint16_t flags
     uint8_t heading
@@ -57,11 +60,11 @@ cdef class Walk:
     """The blocks of an element, as columns, and what else a page says; `<noscript>` is walked or collected."""
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, json_ld, counts
-    cdef readonly dict declared
+    cdef readonly dict declared, structure
     cdef str _title
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
-    cdef Buffer _rows, _blocks, _leaves, _folded
+    cdef Buffer _rows, _blocks, _leaves, _spelling, _tokens
     cdef markup.Described[markup.DESCRIBED] _described
     cdef list _paths
     cdef dict _known_paths
@@ -80,12 +83,14 @@ cdef class Walk:
         self._paths, self._known_paths = [], {}
         if address:
             self._walk(<Node *> address)
+        self.structure = self._structure()
 
     def __dealloc__(self):
         free(&self._rows)
         free(&self._blocks)
         free(&self._leaves)
-        free(&self._folded)
+        free(&self._spelling)
+        free(&self._tokens)
 
     cdef int _walk(self, Node *top) except -1:
         """All nodes in order; calls do not nest however deep they stand."""
@@ -113,10 +118,11 @@ cdef class Walk:
         """The row of an element, or NONE where nothing in it is read."""
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
+        cdef Attribute *role = NULL
         if tag.kind == SKIPPED:
             self._look_into(&element.node)
             return NONE
-        flags = markup.own_flags(element, tag)
+        flags = markup.own_flags(element, tag, &role)
         if flags & MAIN:
             self.counts[MAINS] += 1
         if tag.counted != NONE:
@@ -131,15 +137,18 @@ cdef class Walk:
             self._row(parent).images += 1
             self._parted = True
             return NONE
-        return self._add_row(element, tag, parent, flags)
+        return self._add_row(element, role, tag, parent, flags)
 
-    cdef int _add_row(self, Element *element, Tag *tag, int parent, uint16_t flags) except -2:
+    cdef int _add_row(
+        self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags
+    ) except -2:
         cdef int place = self._rows.used // sizeof(Row)
         cdef Row *row = <Row *> more(&self._rows, sizeof(Row))
         cdef Row *above
-        row.element, row.tag, row.parent, row.flags = element, tag, parent, flags
+        row.element, row.role, row.tag, row.parent, row.flags = element, role, tag, parent, flags
         row.heading, row.preformatted, row.depth = tag.heading, tag.preformatted, 1
-        row.images, row.place, row.way, row.last_child, row.path = 0, NONE, place, NONE, NONE
+        row.images, row.place, row.way, row.path = 0, NONE, place, NONE
+        row.last_child = row.sibling = NONE
         if parent != NONE:
             self._find_way(row, place)
             above = self._row(parent)
@@ -157,12 +166,17 @@ cdef class Walk:
         return place
 
     cdef void _find_way(self, Row *row, int place) noexcept:
-        """Let a row share the path of the last child of its parent, or of a row like its parent, if it is of one name."""
+        """Let a row share the path of one with the same name among the last in rows like its parent."""
         cdef Row *above = self._row(self._row(row.parent).way)
-        if above.last_child != NONE and self._row(above.last_child).element.node.name == row.element.node.name:
-            row.way = above.last_child
-        else:
-            above.last_child = place
+        cdef int other = above.last_child, seen = 0
+        while other != NONE and seen < LOOK_BACK:
+            if self._row(other).element.node.name == row.element.node.name:
+                row.way = other
+                return
+            other = self._row(other).sibling
+            seen += 1
+        row.sibling = above.last_child
+        above.last_child = place
 
     cdef int _break(self, bint preformatted) except -1:
         if preformatted:
@@ -247,11 +261,8 @@ cdef class Walk:
     cdef str _line(self):
         """The text of the open block, white space folded."""
         cdef String text
-        self._folded.used = 0
-        text.data = <unsigned char *> more(&self._folded, self._leaves.used)
-        text.length = utf8.fold(
-            <unsigned char *> self._leaves.data, self._leaves.used, <unsigned char *> text.data
-        )
+        text.data = <unsigned char *> self._leaves.data
+        text.length = utf8.fold(<unsigned char *> self._leaves.data, self._leaves.used)
         line = _decoded(text)
         # Blanks that folding leaves at the ends are not ASCII.
         if text.length and (text.data[0] >= 0x80 or text.data[text.length - 1] >= 0x80):
@@ -282,8 +293,8 @@ cdef class Walk:
             size += name.length + 1
             above = self._row(above).parent
             tags += 1
-        self._folded.used = 0
-        cdef char *end = <char *> more(&self._folded, size) + size
+        self._spelling.used = 0
+        cdef char *end = <char *> more(&self._spelling, size) + size
         while tags:
             name = self._name(place)
             end -= name.length + 1
@@ -291,12 +302,13 @@ cdef class Walk:
             end[name.length] = c"/"
             place = self._row(place).parent
             tags -= 1
-        return _decoded(String(<unsigned char *> self._folded.data, size - 1))
+        return _decoded(String(<unsigned char *> self._spelling.data, size - 1))
 
     cdef String _name(self, int place) noexcept:
         """The tag of a row, the first characters of a long one."""
         cdef String name = markup.tag_name(self._row(place).element.node.name)
-        name.length = utf8.first(name.data, name.length, LONGEST_TAG)
+        if name.length > LONGEST_TAG:
+            name.length = utf8.first(name.data, name.length, LONGEST_TAG)
         return name
 
     cdef inline Row *_row(self, int place) noexcept:
@@ -331,7 +343,7 @@ cdef class Walk:
         """The text of the first `<title>`, empty if there is none."""
         return self._title or ""
 
-    def structure(self) -> dict[str, object]:
+    cdef dict _structure(self):
         """The elements that hold blocks, as the columns of a `Structure`."""
         cdef Block *blocks = <Block *> self._blocks.data
         cdef Py_ssize_t count = len(self.texts), block
@@ -377,13 +389,13 @@ cdef class Walk:
 
     cdef dict _columns(self, int held):
         parents, depths, images = (np.empty(held, np.int32) for _ in range(3))
-        tokens, signs = np.zeros((held, markup.ELEMENT_TOKENS), np.uint32), np.empty(held, np.uint32)
-        flags, headings = np.empty(held, np.uint16), np.empty(held, np.uint8)
+        signs, flags = np.empty(held, np.uint32), np.empty(held, np.uint16)
+        headings, token_counts = np.empty(held, np.uint8), np.empty(held, np.uint8)
         cdef int32_t[::1] parent_column = parents, depth_column = depths, image_column = images
-        cdef uint32_t[:, ::1] token_column = tokens
         cdef uint32_t[::1] sign_column = signs
         cdef uint16_t[::1] flag_column = flags
-        cdef uint8_t[::1] heading_column = headings
+        cdef uint8_t[::1] heading_column = headings, count_column = token_counts
+        cdef Buffer *tokens = &self._tokens
         cdef Row *row
         cdef int place
         for place in range(<int> (self._rows.used // sizeof(Row))):
@@ -393,12 +405,19 @@ cdef class Walk:
             parent_column[row.place] = self._row(row.parent).place if row.parent != NONE else NONE
             depth_column[row.place], image_column[row.place] = row.depth, row.images
             flag_column[row.place], heading_column[row.place] = row.flags, row.heading
-            sign_column[row.place] = markup.describe(
-                row.element, self._described, &token_column[row.place, 0]
+            more(tokens, markup.ELEMENT_TOKENS * sizeof(uint32_t))
+            tokens.used -= markup.ELEMENT_TOKENS * sizeof(uint32_t)
+            count_column[row.place] = markup.describe(
+                row.element,
+                row.role,
+                self._described,
+                <uint32_t *> (tokens.data + tokens.used),
+                &sign_column[row.place],
             )
+            tokens.used += count_column[row.place] * sizeof(uint32_t)
         return {
-            "parents": parents, "depths": depths, "images": images, "tokens": tokens,
-            "signs": signs, "flags": flags, "headings": headings,
+            "parents": parents, "depths": depths, "images": images, "signs": signs, "flags": flags,
+            "headings": headings, "tokens": np.frombuffer(content(tokens), np.uint32), "token_counts": token_counts,
         }
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import chardetng_py  # type: ignore[import-untyped]
 import webencodings
 
+from inference.native.validation import is_utf8
 from streams.sources.prescan import prescan
 
 _FALLBACK = "windows-1252"
@@ -68,7 +69,7 @@ def encoding_of(label: str | None) -> str | None:
 def _decode(body: bytes, name: str) -> DecodedText:
     if name not in _NOT_ASCII_COMPATIBLE and body.isascii():
         return DecodedText(body, name)
-    if name == "utf-8" and _is_utf8(body):
+    if name == "utf-8" and is_utf8(body):
         return DecodedText(body, name)
     if name == "replacement":
         return DecodedText("\ufffd".encode(), name)
@@ -77,14 +78,6 @@ def _decode(body: bytes, name: str) -> DecodedText:
     else:
         text, _ = webencodings.decode(body, name, "replace")
     return DecodedText(encode_text(text), name)
-
-
-def _is_utf8(body: bytes) -> bool:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _detect(body: bytes) -> str:

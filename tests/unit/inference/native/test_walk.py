@@ -1,5 +1,6 @@
 import zlib
 
+import numpy as np
 import pytest
 
 from inference.segmentation import segment
@@ -15,7 +16,16 @@ def structure(html: str) -> Structure:
 def tokens(html: str) -> list[int]:
     """The tokens of the element of the last block."""
     found = structure(html)
-    return [int(token) for token in found.tokens[found.elements[-1]] if token]
+    ends = np.cumsum(found.token_counts)
+    last = found.elements[-1]
+    tokens: list[int] = found.tokens[ends[last] - found.token_counts[last] : ends[last]].tolist()
+    return tokens
+
+
+def tags(found: Structure) -> list[int]:
+    """The first token of each element."""
+    first: list[int] = found.tokens[np.cumsum(found.token_counts) - found.token_counts].tolist()
+    return first
 
 
 def crcs(*names: str) -> list[int]:
@@ -25,14 +35,14 @@ def crcs(*names: str) -> list[int]:
 def test_elements_that_hold_blocks_are_rows_parents_first() -> None:
     found = structure("<div><p>a</p><p></p><p>b</div><div><img></div><ul><li><b>c</b></ul>")
     assert found.parents.tolist() == [-1, 0, 1, 2, 2, 1, 5]
-    assert found.tokens[:, 0].tolist() == crcs("t:html", "t:body", "t:div", "t:p", "t:p", "t:ul", "t:li")
+    assert tags(found) == crcs("t:html", "t:body", "t:div", "t:p", "t:p", "t:ul", "t:li")
     assert found.elements.tolist() == [3, 4, 6]
     assert found.depths.tolist() == [1, 2, 3, 4, 4, 3, 4]
 
 
 def test_an_inline_element_is_a_row_only_where_it_holds_blocks() -> None:
     found = structure("<a href=x>one</a><a href=x><div>two</div></a>")
-    assert found.tokens[:, 0].tolist() == crcs("t:html", "t:body", "t:a", "t:div")
+    assert tags(found) == crcs("t:html", "t:body", "t:a", "t:div")
     assert found.elements.tolist() == [1, 3]
 
 

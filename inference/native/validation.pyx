@@ -1,0 +1,58 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Whether bytes are UTF-8, without making text of them."""
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
+
+
+def is_utf8(bytes data not None) -> bool:
+    """Whether bytes are UTF-8 as RFC 3629 has it: no surrogates, nothing beyond U+10FFFF, nothing overlong."""
+    cdef const unsigned char *text = data
+    cdef size_t size = len(data), place = 0, length
+    while place < size:
+        if text[place] < 0x80:
+            place += _ascii(text + place, size - place)
+        else:
+            length = _character(text + place, size - place)
+            if not length:
+                return False
+            place += length
+    return True
+
+
+cdef inline size_t _ascii(const unsigned char *text, size_t size) noexcept nogil:
+    """How many bytes of ASCII come first: eight at a time."""
+    cdef size_t place = 0
+    cdef uint64_t word
+    while place + sizeof(word) <= size:
+        memcpy(&word, text + place, sizeof(word))
+        if word & <uint64_t> 0x8080808080808080:
+            break
+        place += sizeof(word)
+    while place < size and text[place] < 0x80:
+        place += 1
+    return place
+
+
+cdef inline size_t _character(const unsigned char *text, size_t size) noexcept nogil:
+    """How many bytes the first character takes, which is not ASCII; 0 if there is none."""
+    cdef unsigned char first = text[0], lowest = 0x80, highest = 0xBF
+    cdef size_t length, place
+    if 0xC2 <= first <= 0xDF:
+        length = 2
+    elif 0xE0 <= first <= 0xEF:
+        length = 3
+        lowest = 0xA0 if first == 0xE0 else lowest
+        highest = 0x9F if first == 0xED else highest
+    elif 0xF0 <= first <= 0xF4:
+        length = 4
+        lowest = 0x90 if first == 0xF0 else lowest
+        highest = 0x8F if first == 0xF4 else highest
+    else:
+        return 0
+    if size < length or not lowest <= text[1] <= highest:
+        return 0
+    for place in range(2, length):
+        if text[place] & 0xC0 != 0x80:
+            return 0
+    return length
