@@ -66,7 +66,10 @@ def _token_windows(page: EncodedPage) -> list[Window]:
     while block < len(page):
         last = min(block + WINDOW_BLOCKS, int(np.searchsorted(ends, taken + WINDOW_IDS, side="right")))
         upto = int(ends[last - 1]) if last < len(page) else len(page.ids)
-        tensors = {IDS.name: page.ids[taken:upto], BLOCK_LENGTHS.name: page.block_lengths[block:last]}
+        tensors: dict[str, npt.NDArray[Any]] = {
+            IDS.name: page.ids[taken:upto],
+            BLOCK_LENGTHS.name: page.block_lengths[block:last],
+        }
         cut.append(Window(tensors, last - block))
         block, taken = last, upto
     return cut
@@ -91,7 +94,7 @@ def _structure_window(page: StructureTensors, first: int, last: int, ends: npt.N
     number = np.zeros(len(page.parent) + 1, np.int32)
     number[1:][elements] = np.arange(1, np.count_nonzero(elements) + 1)
     words = slice(int(ends[first - 1]) if first else 0, int(ends[last - 1]))
-    tensors = {
+    tensors: dict[str, npt.NDArray[Any]] = {
         WORDS.name: page.word_ids[words],
         WORD_LENGTHS.name: page.word_lengths[first:last],
         HEADING.name: np.maximum(page.heading[first:last] - first, 0),

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inference.cleaning import PreparedPage
+from inference.selection import select
 from schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
-from schemas.pages import BlockFrequencies, Boundary, Labels, PageIdentity, SegmentedPage
-
-CONTENT_THRESHOLD = 0.5
-"""The probability from which a block is content."""
+from schemas.pages import BlockFrequencies, Boundary, Labels, SegmentedPage
 
 # Plain integers: operators of an IntFlag cost more than the rest of the loop.
 _CELL, _ROW = Boundary.CELL.value, Boundary.ROW.value
@@ -19,29 +18,28 @@ _DIGITS = 4
 
 
 def extract(
-    page: PageIdentity,
-    segmented: SegmentedPage,
+    page: PreparedPage,
     labels: Labels,
     frequencies: BlockFrequencies | None,
     *,
     origin: Origin | None = None,
     degraded: tuple[str, ...] = (),
     with_blocks: bool = False,
-    threshold: float = CONTENT_THRESHOLD,
 ) -> CleanedDocument:
-    """The document of a page: its blocks whose probability is at least the threshold."""
-    probabilities = np.round(labels.probabilities.astype(np.float64), _DIGITS)
-    content = (probabilities >= threshold).tolist()
+    """The document of a page: the blocks that are selected as its content."""
+    identity, segmented = page.identity, page.segmented
+    probabilities = labels.probabilities.astype(np.float64).round(_DIGITS)
+    content = select(probabilities, page.encoded.words, page.encoded.repeat).tolist()
     text = plain_text(segmented, content)
     return CleanedDocument(
-        id=page.id,
-        url=page.url,
-        site=page.site,
-        fetched_at=page.fetched_at,
+        id=identity.id,
+        url=identity.url,
+        site=identity.site,
+        fetched_at=identity.fetched_at,
         title=segmented.title,
         text=text,
-        language=segmented.language or page.language,
-        raw_length=page.raw_length,
+        language=segmented.language or identity.language,
+        raw_length=identity.raw_length,
         text_length=len(text),
         model=labels.model,
         labeler=labels.labeler,

@@ -11,9 +11,9 @@ _BETTER_COPY = 0.25
 
 
 def select(
-    probabilities: npt.NDArray[np.floating],
-    words: npt.NDArray[np.integer],
-    repeat: npt.NDArray[np.integer],
+    probabilities: npt.NDArray[np.float32] | npt.NDArray[np.float64],
+    words: npt.NDArray[np.uint32],
+    repeat: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.bool_]:
     """Which blocks are content, shape [T].
 
@@ -36,7 +36,7 @@ def select(
 
 
 def _without_repeats(
-    probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.integer]
+    probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.float64]:
     """The probabilities, 0 for all but one copy of each repeated block."""
     kept = probabilities.copy()

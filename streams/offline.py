@@ -117,7 +117,7 @@ def _only(outcomes: Outcomes) -> PreparedPage | Broken:
 def _labelled(page: PreparedPage, labels: Labels | Broken) -> CleanedDocument | Broken:
     if isinstance(labels, Broken):
         return labels
-    return extract(page.identity, page.segmented, labels, None, with_blocks=True)
+    return extract(page, labels, None, with_blocks=True)
 
 
 def _line(page: Input, outcome: CleanedDocument | Skipped | Broken, *, with_blocks: bool) -> bytes:

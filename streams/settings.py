@@ -68,7 +68,7 @@ class TritonSettings:
 
     address: str = "localhost:8001"
     """gRPC `host:port`."""
-    model: str = "boilernet"
+    model: str = "dehusk"
     version: str = ""
     """A pinned version; empty for the one that Triton's version policy serves."""
     timeout: float = 20.0

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from inference.encoding import encode
-from inference.extraction import CONTENT_THRESHOLD
+from inference.selection import select
 from schemas.pages import EncodedPage
 from training.config import DataConfig
 from training.pages import LabeledPage, reliable
@@ -56,7 +56,8 @@ def evaluate(pages: Iterable[LabeledPage], predict: Predict, config: DataConfig)
 def _score(page: LabeledPage, predict: Predict) -> _PageScore:
     words = [score_words(text) for text in page.segmented.texts]
     gold = score_words(page.text)
-    kept = predict(encode(page.segmented)) >= CONTENT_THRESHOLD if words else ()
+    encoded = encode(page.segmented)
+    kept = select(predict(encoded), encoded.words, encoded.repeat) if words else ()
     chosen = [word for block, keep in zip(words, kept, strict=True) if keep for word in block]
     return _PageScore(page, word_f1(chosen, gold), word_f1([word for block in words for word in block], gold))
 

@@ -118,8 +118,7 @@ class Assembler:
 
     def _document(self, message: Message, page: PreparedPage, labels: Labels, answer: Answer) -> Document:
         document = extract(
-            page.identity,
-            page.segmented,
+            page,
             labels,
             answer.frequencies,
             origin=Origin(message.topic, message.partition, message.offset),

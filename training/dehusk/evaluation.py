@@ -11,7 +11,7 @@ from schemas.pages import EncodedPage
 from training.dehusk.pages import DehuskPage
 from training.score import word_f1
 
-Floats = npt.NDArray[np.floating]
+Floats = npt.NDArray[np.float32]
 PageScores = Mapping[str, float]
 """Word-level F1 by page id."""
 

@@ -29,7 +29,8 @@ class Example:
     def weights(self) -> Floats:
         """Shape [T]: what each block counts in the loss, the root of its words; sums to 1."""
         roots = np.sqrt(self.words + 1)
-        return (roots / roots.sum()).astype(np.float32)
+        weights: Floats = (roots / roots.sum()).astype(np.float32)
+        return weights
 
 
 def with_repeats(content: npt.NDArray[np.bool_], repeat: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:

@@ -8,7 +8,7 @@ was, and so do its labels.
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _MARKUP = re.compile(
     r"(<(script|style|noscript|textarea)\b.*?</\2\s*>|<!--.*?-->|<[^>]*>|&#?\w+;)|([^<&]+)",
@@ -26,7 +26,7 @@ class Script:
     length: Callable[[int], int]
     """How many letters a word has for one of so many Latin ones."""
     spaces: bool = True
-    punctuation: Mapping[str, str] | None = None
+    punctuation: Mapping[str, str | int | None] = field(default_factory=dict)
 
 
 def _letters(*ranges: tuple[int, int]) -> str:
@@ -56,7 +56,7 @@ def _text(text: str, script: Script) -> str:
     text = _WORD.sub(lambda word: _word(word[0], script), text)
     if not script.spaces:
         text = _BETWEEN_WORDS.sub("", text)
-    return text.translate(str.maketrans(dict(script.punctuation or {})))
+    return text.translate(str.maketrans(dict(script.punctuation)))
 
 
 def _word(word: str, script: Script) -> str:

@@ -113,7 +113,8 @@ def element_entries(page: StructureTensors) -> Entries:
 def _runs(starts: Integers, lengths: Integers) -> Integers:
     """The positions of runs of these lengths from these starts, run after run."""
     before = np.cumsum(lengths) - lengths
-    return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    positions: Integers = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    return positions
 
 
 def _matrix(entries: Sequence[Entries], heights: Sequence[int], width: int) -> csr_array:
@@ -156,6 +157,6 @@ def _sites_of_buckets(pages: Sequence[Example], entries: Sequence[Entries], buck
     for page, (_, columns) in zip(pages, entries, strict=True):
         met.setdefault(page.site, []).append(np.unique(columns % buckets))
     counts = np.zeros(buckets, np.int64)
-    for columns in met.values():
-        counts[np.unique(np.concatenate(columns))] += 1
+    for of_pages in met.values():
+        counts[np.unique(np.concatenate(of_pages))] += 1
     return counts

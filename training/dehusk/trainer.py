@@ -39,6 +39,8 @@ class DehuskModel:
 
     def __call__(self, page: StructureTensors) -> Floats:
         """The probability of each block, shape [T]."""
+        if not len(page.element):
+            return np.empty(0, np.float32)
         inputs = self.standard(block_inputs(page, self.token_scores.of(page)))
         self.network.eval()
         with torch.no_grad():
@@ -181,7 +183,7 @@ def _epoch(
             group["lr"] = _learning_rate(settings, step, steps)
         loss = _loss(model, batch, settings, random)
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call] -- untyped in the framework
+        loss.backward()
         nn.utils.clip_grad_norm_(model.network.parameters(), settings.gradient_norm)
         optimizer.step()
         losses.append(float(loss.detach()))

@@ -12,7 +12,7 @@ from inference.batching import (
     join,
     windows,
 )
-from inference.signature import STRUCTURE, TOKENS
+from inference.signature import TOKENS
 from schemas.outcomes import BrokenReason
 from schemas.pages import EncodedPage, ModelVersion
 
@@ -22,7 +22,15 @@ MODEL = ModelVersion("boilernet", "1")
 def page(lengths):
     counts = np.zeros(len(lengths), np.uint32)
     ids = np.arange(int(np.sum(lengths)), dtype=np.uint32)
-    return EncodedPage(ids, np.array(lengths, np.uint16), counts, counts, counts.astype(np.uint64))
+    return EncodedPage(
+        ids,
+        np.array(lengths, np.uint16),
+        counts,
+        counts,
+        counts.astype(np.uint64),
+        counts > 0,
+        np.full(len(counts), -1, np.int32),
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,8 +48,13 @@ def test_a_page_is_cut_into_consecutive_windows(lengths, blocks_per_window):
     whole = page(lengths)
     cut = windows(whole, TOKENS)
     assert [len(window) for window in cut] == blocks_per_window
-    assert all(len(window.tensors["ids"]) == window.tensors["block_len"].sum() <= WINDOW_IDS for window in cut)
-    assert np.concatenate([whole.ids[:0], *(window.tensors["ids"] for window in cut)]).tolist() == whole.ids.tolist()
+    assert all(
+        len(window.tensors["ids"]) == window.tensors["block_len"].sum() <= WINDOW_IDS for window in cut
+    )
+    assert (
+        np.concatenate([whole.ids[:0], *(window.tensors["ids"] for window in cut)]).tolist()
+        == whole.ids.tolist()
+    )
 
 
 @given(st.lists(st.integers(1, 3000), max_size=40))

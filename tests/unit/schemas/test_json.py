@@ -37,8 +37,7 @@ def document(*, frequencies: bool, **others: object) -> CleanedDocument:
     page = prepare(RawPage("https://www.example.org/a", HTML, fetched_at=datetime(2026, 1, 2, tzinfo=UTC)))
     counts = np.full(len(page.encoded), 3, np.uint32)
     return extract(
-        page.identity,
-        page.segmented,
+        page,
         asyncio.run(RulesLabeler().label([page.encoded]))[0],
         BlockFrequencies(7, counts) if frequencies else None,
         **others,

@@ -20,7 +20,7 @@ def pages():
 
 def test_scores_are_means_over_pages_for_each_kind_and_type():
     scores = {
-        each.group: each for each in evaluate(pages(), lambda page: np.array([0.5, 0.49], np.float32), DATA)
+        each.group: each for each in evaluate(pages(), lambda page: np.array([0.9, 0.1], np.float32), DATA)
     }
     assert {name: each.pages for name, each in scores.items()} == {
         "all pages": 3, "reliable gold": 2, "as crawled": 1, "stripped": 2, "article": 1, "forum": 2,
@@ -31,7 +31,7 @@ def test_scores_are_means_over_pages_for_each_kind_and_type():
     assert scores["article"].everything == pytest.approx(2 * 4 / (4 + 7))
 
 
-def test_blocks_below_the_threshold_are_not_scored():
+def test_blocks_that_are_not_selected_are_not_scored():
     scores = evaluate(pages()[:1], lambda page: np.array([0.1, 0.9], np.float32), DATA)
     assert scores[0].f1 == 0.0
 

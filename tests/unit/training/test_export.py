@@ -42,7 +42,9 @@ def page(blocks, seed=0, ids=None):
     known = np.append(VOCABULARY.ids(), np.array([0, 7, 2**32 - 1], np.uint32))
     counts = np.zeros(blocks, np.uint32)
     ids = random.choice(known, lengths.sum()) if ids is None else ids
-    return EncodedPage(ids, lengths, counts, counts, counts.astype(np.uint64))
+    return EncodedPage(
+        ids, lengths, counts, counts, counts.astype(np.uint64), counts > 0, np.full(len(counts), -1, np.int32)
+    )
 
 
 def answer(network, page, vocabulary=VOCABULARY):
@@ -113,7 +115,8 @@ def test_the_published_model_answers_as_the_training_framework_does():
     answers = asyncio.run(OnnxLabeler("boilernet").label([each.page for each in golden]))
     for each, labels in zip(golden, answers, strict=True):
         page_blocks = Blocks(
-            torch.from_numpy(published_rows(each.page.ids)), torch.from_numpy(each.page.block_lengths.astype(np.int64))
+            torch.from_numpy(published_rows(each.page.ids)),
+            torch.from_numpy(each.page.block_lengths.astype(np.int64)),
         )
         with torch.inference_mode():
             probabilities = torch.sigmoid(network([page_blocks])).numpy()
