@@ -12,7 +12,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 from inference.batching import WINDOW_BLOCKS
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
-from inference.signature import TOKENS
+from inference.signature import STRUCTURE
 from inference.triton import TritonLabeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
@@ -20,8 +20,11 @@ from schemas.pages import EncodedPage, Labels, ModelVersion
 from streams.local.stack import LocalStack
 from training.golden import GOLDEN_FILE, read_golden
 
-GOLDEN = read_golden(DEFAULT_REPOSITORY / "boilernet" / "1" / GOLDEN_FILE)
-KNOWN = np.concatenate([golden.ids for golden in GOLDEN])
+GOLDEN = {
+    model: read_golden(DEFAULT_REPOSITORY / model / "1" / GOLDEN_FILE) for model in ("boilernet", "dehusk")
+}
+PAGES = [golden.page for golden in GOLDEN["dehusk"]]
+KNOWN = np.concatenate([each.ids for each in PAGES])
 
 
 def page(blocks, seed=0):
@@ -57,11 +60,14 @@ async def labeler(stack):
     await labeler.close()
 
 
-@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)
-async def test_triton_answers_as_the_training_framework_did(labeler, golden):
-    (answer,) = await labeler.label([golden.page])
-    assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
-    assert (answer.model, answer.labeler) == (ModelVersion("boilernet", "1"), "triton")
+@pytest.mark.parametrize("model", GOLDEN)
+async def test_triton_answers_as_the_training_framework_did(stack, model):
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model)
+    answers = await labeler.label([golden.page for golden in GOLDEN[model]])
+    for answer, golden in zip(answers, GOLDEN[model], strict=True):
+        assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
+        assert (answer.model, answer.labeler) == (ModelVersion(model, "1"), "triton")
+    await labeler.close()
 
 
 async def test_pages_of_several_workers_are_merged_and_each_gets_its_own_answer(stack):
@@ -150,16 +156,32 @@ async def test_a_new_version_takes_over_without_a_failed_page(own):
     await labeler.close()
 
 
+async def test_a_version_that_reads_another_encoding_takes_over_without_a_failed_page(own):
+    stack, model = own
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
+    before = await labeler.label(PAGES)
+    served = (DEFAULT_REPOSITORY / "dehusk" / "config.pbtxt").read_text()
+    shutil.copytree(DEFAULT_REPOSITORY / "dehusk" / "1", model / "3")
+    (model / "config.pbtxt").write_text(served.replace('name: "dehusk"', f'name: "{model.name}"', 1))
+    await load(stack, model)
+    after = await labeler.label(PAGES)
+    assert {answer.model.version for answer in before} == {"2"}
+    assert {answer.model.version for answer in after} == {"3"}
+    for answer, golden in zip(after, GOLDEN["dehusk"], strict=True):
+        assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
+    await labeler.close()
+
+
 async def test_a_swap_to_a_model_of_another_signature_stops_the_labeler(own):
     stack, model = own
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
-    await labeler.label([page(3)])
+    await labeler.label(PAGES[:1])
     served = (model / "config.pbtxt").read_text()
-    (model / "config.pbtxt").write_text(served.replace(TOKENS.declared, "tokens of tomorrow"))
-    shutil.copytree(model / "1", model / "3")
+    (model / "config.pbtxt").write_text(served.replace(STRUCTURE.declared, "tokens of tomorrow"))
+    shutil.copytree(model / "3", model / "4")
     await load(stack, model)
     with pytest.raises(ConfigurationError, match="declares the signature 'tokens of tomorrow'"):
-        await labeler.label([page(3)])
+        await labeler.label(PAGES[:1])
     await labeler.close()
     (model / "config.pbtxt").write_text(served)
     await load(stack, model)
@@ -168,31 +190,31 @@ async def test_a_swap_to_a_model_of_another_signature_stops_the_labeler(own):
 async def test_a_triton_that_is_away_is_unavailable_and_found_again(own):
     stack, model = own
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
-    await labeler.label([page(3)])
+    await labeler.label(PAGES[:1])
     await asyncio.to_thread(stack.parts["triton"].stop)
     with pytest.raises(UnavailableError, match=stack.addresses.triton_grpc):
-        await labeler.label([page(3), page(4)])
+        await labeler.label(PAGES[:2])
     await asyncio.to_thread(stack.parts["triton"].start)
     async with asyncio.timeout(20):
         while True:
             try:
-                (labels,) = await labeler.label([page(3)])
+                (labels,) = await labeler.label(PAGES[:1])
                 break
             except UnavailableError:
                 await asyncio.sleep(0.1)
-    assert len(labels.probabilities) == 3
+    assert len(labels.probabilities) == len(PAGES[0])
     await labeler.close()
 
 
 async def test_a_triton_that_does_not_answer_in_time_is_unavailable(own):
     stack, model = own
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
-    await labeler.label([page(3)])
+    await labeler.label(PAGES[:1])
     stack.parts["triton"].pause()
     hasty = TritonLabeler(stack.addresses.triton_grpc, model.name, timeout=0.5)
     try:
         with pytest.raises(UnavailableError):
-            await hasty.label([page(3)])
+            await hasty.label(PAGES[:1])
     finally:
         stack.parts["triton"].resume()
     await hasty.close()
