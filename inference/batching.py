@@ -80,38 +80,49 @@ def _structure_windows(page: EncodedPage) -> list[Window]:
         raise ConfigurationError(
             "a page of which only texts and paths are known cannot be labelled by its structure"
         )
+    if 0 < len(page) <= WINDOW_BLOCKS:
+        return [_whole(page.structure)]
     starts = range(0, len(page), WINDOW_BLOCKS)
-    ends = np.cumsum(page.structure.word_lengths, dtype=np.int64)
-    return [
-        _structure_window(page.structure, first, min(first + WINDOW_BLOCKS, len(page)), ends)
-        for first in starts
-    ]
+    return [_part(page.structure, first, min(first + WINDOW_BLOCKS, len(page))) for first in starts]
 
 
-def _structure_window(page: StructureTensors, first: int, last: int, ends: npt.NDArray[np.int64]) -> Window:
+def _whole(page: StructureTensors) -> Window:
+    tensors: dict[str, npt.NDArray[Any]] = {
+        WORDS.name: page.word_ids,
+        WORD_LENGTHS.name: page.word_lengths,
+        HEADING.name: page.heading,
+        ELEMENT.name: page.element,
+        FEATURES.name: page.features.ravel(),
+        PARENT.name: page.parent,
+        ELEMENT_TOKENS.name: page.element_tokens,
+        ELEMENT_TOKEN_LENGTHS.name: page.element_token_lengths,
+        PAGE_FEATURES.name: page.page_features,
+    }
+    return Window(tensors, len(page.element))
+
+
+def _part(page: StructureTensors, first: int, last: int) -> Window:
     """The blocks from `first` up to `last`, with the elements above them, numbered anew."""
     elements = _elements_above(page, first, last)
     number = np.zeros(len(page.parent) + 1, np.int32)
     number[1:][elements] = np.arange(1, np.count_nonzero(elements) + 1)
-    words = slice(int(ends[first - 1]) if first else 0, int(ends[last - 1]))
-    tensors: dict[str, npt.NDArray[Any]] = {
-        WORDS.name: page.word_ids[words],
-        WORD_LENGTHS.name: page.word_lengths[first:last],
-        HEADING.name: np.maximum(page.heading[first:last] - first, 0),
-        ELEMENT.name: number[page.element[first:last]],
-        FEATURES.name: page.features[first:last].ravel(),
-        PARENT.name: number[page.parent[elements]],
-        ELEMENT_TOKENS.name: page.element_tokens[np.repeat(elements, page.element_token_lengths)],
-        ELEMENT_TOKEN_LENGTHS.name: page.element_token_lengths[elements],
-        PAGE_FEATURES.name: page.page_features,
-    }
-    return Window(tensors, last - first)
+    ends = np.concatenate([[0], np.cumsum(page.word_lengths, dtype=np.int64)])
+    part = StructureTensors(
+        word_ids=page.word_ids[ends[first] : ends[last]],
+        word_lengths=page.word_lengths[first:last],
+        heading=np.maximum(page.heading[first:last] - first, 0),
+        element=number[page.element[first:last]],
+        parent=number[page.parent[elements]],
+        element_tokens=page.element_tokens[np.repeat(elements, page.element_token_lengths)],
+        element_token_lengths=page.element_token_lengths[elements],
+        features=page.features[first:last],
+        page_features=page.page_features,
+    )
+    return _whole(part)
 
 
 def _elements_above(page: StructureTensors, first: int, last: int) -> npt.NDArray[np.bool_]:
     """Which elements are among the ANCESTORS innermost that hold one of the blocks, shape [E]."""
-    if first == 0 and last == len(page.element):
-        return np.ones(len(page.parent), np.bool_)
     parent = np.concatenate([[0], page.parent])
     above = np.zeros(len(parent), np.bool_)
     element = page.element[first:last]

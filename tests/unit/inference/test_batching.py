@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.batching import (
+    ANCESTORS,
     GROUP_PADDING,
     GROUP_SIZE,
     WINDOW_BLOCKS,
@@ -12,7 +13,10 @@ from inference.batching import (
     join,
     windows,
 )
-from inference.signature import TOKENS
+from inference.encoding import encode
+from inference.segmentation import segment
+from inference.signature import STRUCTURE, TOKENS
+from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason
 from schemas.pages import EncodedPage, ModelVersion
 
@@ -88,3 +92,67 @@ def test_an_answer_that_is_not_a_probability_per_block_is_rejected(answer):
     broken = join(page([1, 1]), [np.array(answer, np.float32)], MODEL, "triton")
     assert broken.reason is BrokenReason.REJECTED_BY_MODEL
     assert "boilernet version 1" in broken.detail
+
+
+@pytest.fixture(scope="module")
+def long_page():
+    items = "".join(f"<li class=item{j}>item {j}" for j in range(9))
+    parts = "".join(f"<section class=part{k}><h2>Part {k}</h2><ul>{items}</ul></section>" for k in range(500))
+    return encode(segment(f"<body><main>{parts}</main>".encode()))
+
+
+def ancestors(tensors, block):
+    """The tokens of the innermost elements that hold a block."""
+    ends = np.cumsum(tensors["token_len"], dtype=np.int64)
+    chain, element = [], int(tensors["element"][block])
+    while element and len(chain) < ANCESTORS:
+        end = int(ends[element - 1])
+        chain.append(tensors["tokens"][end - int(tensors["token_len"][element - 1]) : end].tolist())
+        element = int(tensors["parent"][element - 1])
+    return chain
+
+
+def words_of(tensors, block):
+    ends = np.concatenate([[0], np.cumsum(tensors["word_len"], dtype=np.int64)])
+    return tensors["words"][ends[block] : ends[block + 1]].tolist()
+
+
+def test_a_page_of_few_blocks_is_one_window_as_it_was_encoded():
+    short = encode(segment(b"<h1>Mill</h1><p class=lead>It grinds</p><p>slowly"))
+    (window,) = windows(short, STRUCTURE)
+    assert window.blocks == len(short) == 3
+    assert {tensor.name for tensor in STRUCTURE.request} == set(window.tensors)
+    assert window.tensors["features"].shape == (3 * short.structure.features.shape[1],)
+    assert window.tensors["heading"].tolist() == [1, 1, 1]
+
+
+def test_the_windows_of_a_long_page_know_the_elements_and_headings_of_their_blocks(long_page):
+    cut = windows(long_page, STRUCTURE)
+    assert [window.blocks for window in cut] == [WINDOW_BLOCKS, WINDOW_BLOCKS, 5000 - 2 * WINDOW_BLOCKS]
+    structure = long_page.structure
+    whole = {
+        "tokens": structure.element_tokens,
+        "token_len": structure.element_token_lengths,
+        "parent": structure.parent,
+        "element": structure.element,
+        "words": structure.word_ids,
+        "word_len": structure.word_lengths,
+    }
+    first = 0
+    for window in cut:
+        assert len(window.tensors["parent"]) < len(structure.parent)
+        for block in range(0, window.blocks, 7):
+            assert ancestors(window.tensors, block) == ancestors(whole, first + block)
+            assert words_of(window.tensors, block) == words_of(whole, first + block)
+        headings = window.tensors["heading"]
+        outside = structure.heading[first : first + window.blocks] <= first
+        assert (headings[outside] == 0).all()
+        assert (
+            headings[~outside] + first == structure.heading[first : first + window.blocks][~outside]
+        ).all()
+        first += window.blocks
+
+
+def test_a_page_of_which_only_texts_are_known_has_no_structure():
+    with pytest.raises(ConfigurationError, match="only texts and paths"):
+        windows(page([1, 2]), STRUCTURE)
