@@ -1,12 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """What tags and attributes say: tables filled at import, for Lexbor numbers names as it likes."""
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 from libc.string cimport memcmp, memcpy
 
 from inference.native cimport lexbor
 from inference.native.lexbor cimport Attribute, Element, String
-from inference.native.tokens cimport crc32
 
 from inference import elements
 from schemas.errors import ConfigurationError
@@ -29,8 +28,6 @@ cdef enum:  # one more than the place in ATTRIBUTES
 cdef enum:
     LONGEST_ATTRIBUTE = 8
     MOST_UNNUMBERED = 16
-    CLASS_BYTES = 160
-    ID_BYTES = 40
 
 cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
 cdef uint8_t NEVER = elements.NEVER
@@ -88,7 +85,7 @@ cdef Tag *tag_of(uintptr_t name) except NULL:
     cdef int place
     if name >= lexbor.NUMBERED:
         for place in range(_unnumbered_count):
-            if _same(lexbor.name_of(name), _spelled(&_unnumbered[place])):
+            if same(lexbor.name_of(name), _spelled(&_unnumbered[place])):
                 return &_unnumbered[place]
         return &_unknown
     if not _tags[name].length:
@@ -149,7 +146,7 @@ cdef int _name(Attribute *attribute) noexcept:
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
         for place in range(CONTENT):
-            if _same(name, _attributes[place]):
+            if same(name, _attributes[place]):
                 return place + 1
     return OTHER
 
@@ -172,81 +169,6 @@ cdef bint _declares(String style, size_t place, bytes name, bytes value) noexcep
     if place == style.length or style.data[place] != c":":
         return False
     return _starts(style, _skip_space(style, place + 1), value)
-
-
-cdef int describe(
-    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *sign
-) noexcept:
-    """Write an element's tag, then the parts of its class, id and role: at most ELEMENT_TOKENS in all.
-
-    Returns how many they are; `sign` becomes the hash of tag and class, each number in it the same. Elements
-    repeat: what the last ones of many tags and classes gave is kept in `described`.
-    """
-    cdef String classes = lexbor.value_of(element.classes)
-    cdef Described *known = &described[_slot(element.node.name, classes)]
-    if known.name != element.node.name or not _same(known.classes, classes):
-        known.name, known.classes = element.node.name, classes
-        known.sign = _sign(tag_name(element.node.name), classes)
-        known.tokens[0] = _token(b"t:", tag_name(element.node.name))
-        known.found = _add_parts(classes, CLASS_BYTES, known.tokens, 1)
-    sign[0] = known.sign
-    memcpy(tokens, known.tokens, known.found * sizeof(uint32_t))
-    return _add_parts(
-        lexbor.value_of(role), ID_BYTES, tokens, _add_parts(lexbor.value_of(element.id), ID_BYTES, tokens, known.found)
-    )
-
-
-cdef size_t _slot(uintptr_t name, String classes) noexcept:
-    """Where in `described` an element may be found."""
-    cdef uint64_t mixed = name * 31 + classes.length, ends = 0
-    if classes.length >= sizeof(ends):
-        memcpy(&ends, classes.data, sizeof(ends))
-        mixed ^= ends
-        memcpy(&ends, classes.data + classes.length - sizeof(ends), sizeof(ends))
-    return (mixed * 31 + ends) * <uint64_t> 0x9E3779B97F4A7C15 >> 56
-
-
-cdef int _add_parts(String value, size_t longest, uint32_t *tokens, int found) noexcept:
-    """Add the parts of a value, split like `fooBar-baz2`, that are longer than a letter and new."""
-    cdef unsigned char[CLASS_BYTES] part
-    cdef size_t place = 0, length
-    cdef uint32_t token
-    cdef int other
-    longest = min(longest, value.length)
-    while place < longest and found < ELEMENT_TOKENS:
-        length = 0
-        while place < longest and _is_letter(value.data[place]):
-            if length and _is_upper(value.data[place]) and not _is_upper(value.data[place - 1]):
-                break
-            part[length] = value.data[place] | 0x20
-            length += 1
-            place += 1
-        if not length:
-            place += 1
-        if length > 1:
-            token = _token(b"c:", lexbor.String(&part[0], length))
-            for other in range(1, found):
-                if tokens[other] == token:
-                    break
-            else:
-                tokens[found] = token
-                found += 1
-    return found
-
-
-cdef uint32_t _sign(String name, String classes) noexcept:
-    cdef uint32_t sign = crc32(crc32(0, name.data, name.length), b".", 1)
-    cdef size_t place = 0, start
-    while place < classes.length:
-        start = place
-        while place < classes.length and not _is_digit(classes.data[place]):
-            place += 1
-        sign = crc32(sign, classes.data + start, place - start)
-        if place < classes.length:
-            sign = crc32(sign, b"0", 1)
-        while place < classes.length and _is_digit(classes.data[place]):
-            place += 1
-    return sign
 
 
 cdef bint is_json_ld(Element *element) noexcept:
@@ -273,15 +195,11 @@ cdef String _value(Element *element, int name) noexcept:
     return lexbor.value_of(attribute)
 
 
-cdef uint32_t _token(bytes kind, String name) noexcept:
-    return crc32(crc32(0, kind, len(kind)), name.data, name.length)
-
-
 cdef bint _is(String value, bytes wanted) noexcept:
-    return _same(value, lexbor.String(wanted, len(wanted)))
+    return same(value, lexbor.String(wanted, len(wanted)))
 
 
-cdef bint _same(String one, String other) noexcept:
+cdef bint same(String one, String other) noexcept:
     return one.length == other.length and not memcmp(one.data, other.data, one.length)
 
 
@@ -313,14 +231,6 @@ cdef inline unsigned char _lower(unsigned char letter) noexcept nogil:
 
 cdef inline bint _is_upper(unsigned char letter) noexcept nogil:
     return c"A" <= letter <= c"Z"
-
-
-cdef inline bint _is_letter(unsigned char letter) noexcept nogil:
-    return c"a" <= (letter | 0x20) <= c"z"
-
-
-cdef inline bint _is_digit(unsigned char letter) noexcept nogil:
-    return c"0" <= letter <= c"9"
 
 
 cdef inline bint _is_space(unsigned char letter) noexcept nogil:

@@ -1,0 +1,20 @@
+from libc.stdint cimport uint32_t, uintptr_t
+
+from inference.native.lexbor cimport Attribute, Element, String
+
+cdef enum:
+    ELEMENT_TOKENS = 8
+    DESCRIBED = 256  # slots of an array that is zero at first
+
+
+cdef struct Described:  # what the tag and class of an element gave
+    uintptr_t name
+    String classes
+    uint32_t sign
+    int found
+    uint32_t[ELEMENT_TOKENS] tokens
+
+
+cdef int describe(
+    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *sign
+) noexcept

@@ -1,0 +1,53 @@
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+from inference.native.buffer cimport Buffer
+from inference.native.classes cimport DESCRIBED, Described
+from inference.native.lexbor cimport Attribute, Element, String
+from inference.native.markup cimport Tag
+
+cdef enum:
+    NONE = -1
+
+
+cdef struct Row:  # an element that was entered
+    Element *element
+    Attribute *role
+    Tag *tag
+    int parent
+    int depth
+    int place  # among the rows that hold blocks
+    int way  # an earlier row that shares its path with it, or itself; for these are:
+    int last_child  # the last way that is in it
+    int sibling  # the way before it in the same
+    int path  # its place among the paths that were spelled
+    int images
+    uint16_t flags
+    uint8_t heading
+    bint preformatted
+
+
+cdef struct Block:
+    int row
+    uint16_t leaves
+
+
+cdef class Rows:
+    cdef Buffer _rows, _blocks, _spelling, _tokens
+    cdef list _paths
+    cdef dict _known_paths
+    cdef Described[DESCRIBED] _described
+
+    cdef inline Row *at(self, int place) noexcept:
+        return <Row *> self._rows.data + place
+
+    cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags) except -2
+    cdef int add_block(self, int place, int leaves) except -1
+    cdef str path_of(self, int place)
+    cdef dict columns(self)
+    cdef void _find_way(self, Row *row, int place) noexcept
+    cdef str _spelled(self, int place)
+    cdef int _above_line(self, int place) noexcept
+    cdef int _hold(self) noexcept
+    cdef dict _block_columns(self)
+    cdef dict _row_columns(self, int held)
+    cdef int _describe(self, Row *row, uint32_t *sign) except -1

@@ -1,0 +1,189 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""The elements that a walk enters: their paths, and the columns of those that hold blocks."""
+
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy
+
+from inference.native cimport lexbor, markup, utf8
+from inference.native.buffer cimport content, free, more
+from inference.native.classes cimport ELEMENT_TOKENS, describe
+from inference.native.lexbor cimport Attribute, Element, String
+from inference.native.markup cimport Tag
+
+import numpy as np
+
+from inference import elements
+
+cdef int BREAK = elements.BREAK
+cdef int MAX_PATH = elements.MAX_PATH
+
+cdef enum:
+    LONGEST_TAG = 32  # characters
+    LOOK_BACK = 8  # ways
+    MOST_LEAVES = 0xFFFF
+
+
+cdef class Rows:
+    """Elements in the order in which they were entered, and the blocks in them."""
+
+    def __cinit__(self):
+        self._paths, self._known_paths = [], {}
+
+    def __dealloc__(self):
+        free(&self._rows)
+        free(&self._blocks)
+        free(&self._spelling)
+        free(&self._tokens)
+
+    cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags) except -2:
+        """The place of a new row."""
+        cdef int place = self._rows.used // sizeof(Row)
+        cdef Row *row = <Row *> more(&self._rows, sizeof(Row))
+        cdef Row *above
+        row.element, row.role, row.tag, row.parent, row.flags = element, role, tag, parent, flags
+        row.heading, row.preformatted, row.depth = tag.heading, tag.preformatted, 1
+        row.images, row.place, row.way, row.path = 0, NONE, place, NONE
+        row.last_child = row.sibling = NONE
+        if parent != NONE:
+            self._find_way(row, place)
+            above = self.at(parent)
+            row.flags |= above.flags
+            row.depth += above.depth
+            row.preformatted = row.preformatted or above.preformatted
+            row.heading = row.heading or above.heading
+        return place
+
+    cdef int add_block(self, int place, int leaves) except -1:
+        """Add a block that a row is the innermost to hold."""
+        cdef Block *block = <Block *> more(&self._blocks, sizeof(Block))
+        block.row, block.leaves = place, min(leaves, MOST_LEAVES)
+        return 0
+
+    cdef void _find_way(self, Row *row, int place) noexcept:
+        """Let a row share the path of one with the same name among the last in rows like its parent."""
+        cdef Row *above = self.at(self.at(row.parent).way)
+        cdef int other = above.last_child, seen = 0
+        while other != NONE and seen < LOOK_BACK:
+            if self.at(other).element.node.name == row.element.node.name:
+                row.way = other
+                return
+            other = self.at(other).sibling
+            seen += 1
+        row.sibling = above.last_child
+        above.last_child = place
+
+    cdef str path_of(self, int place):
+        """The tags down to an element; equal paths are one object."""
+        cdef Row *way = self.at(self.at(place).way)
+        if way.path == NONE:
+            way.path = len(self._paths)
+            path = self._spelled(place)
+            self._paths.append(self._known_paths.setdefault(path, path))
+        return self._paths[way.path]
+
+    cdef str _spelled(self, int place):
+        """The tags from the root to an element, the innermost of many."""
+        cdef String name
+        cdef size_t size = 0
+        cdef int tags = 0, above = place
+        while above != NONE and tags < MAX_PATH:
+            size += _name(self.at(above)).length + 1
+            above = self.at(above).parent
+            tags += 1
+        self._spelling.used = 0
+        cdef char *end = <char *> more(&self._spelling, size) + size
+        while tags:
+            name = _name(self.at(place))
+            end -= name.length + 1
+            memcpy(end, name.data, name.length)
+            end[name.length] = c"/"
+            place = self.at(place).parent
+            tags -= 1
+        return self._spelling.data[: size - 1].decode("utf-8", "replace")
+
+    cdef dict columns(self):
+        """The elements that hold blocks, as the columns of a `Structure`; to be asked for once."""
+        cdef int held = self._hold()
+        return {**self._row_columns(held), **self._block_columns()}
+
+    cdef int _above_line(self, int place) noexcept:
+        """The innermost element around one, itself included, that is not part of a line."""
+        cdef Row *row = self.at(place)
+        while row.parent != NONE and row.tag.kind < BREAK:
+            place = row.parent
+            row = self.at(place)
+        return place
+
+    cdef int _hold(self) noexcept:
+        """Number the rows that hold blocks, and give them the images of those that hold none; how many they are."""
+        cdef Block *blocks = <Block *> self._blocks.data
+        cdef int held = 0, place, rows = self._rows.used // sizeof(Row)
+        cdef size_t block
+        for block in range(self._blocks.used // sizeof(Block)):
+            place = self._above_line(blocks[block].row)
+            while place != NONE and self.at(place).place == NONE:
+                self.at(place).place = 0
+                place = self.at(place).parent
+        for place in range(rows - 1, 0, -1):
+            if self.at(place).place == NONE:
+                self.at(self.at(place).parent).images += self.at(place).images
+        for place in range(rows):
+            if self.at(place).place != NONE:
+                self.at(place).place = held
+                held += 1
+        return held
+
+    cdef dict _block_columns(self):
+        cdef Block *blocks = <Block *> self._blocks.data
+        cdef int count = self._blocks.used // sizeof(Block), block
+        elements, leaves = np.empty(count, np.int32), np.empty(count, np.uint16)
+        cdef int32_t[::1] element_column = elements
+        cdef uint16_t[::1] leaf_column = leaves
+        for block in range(count):
+            element_column[block] = self.at(self._above_line(blocks[block].row)).place
+            leaf_column[block] = blocks[block].leaves
+        return {"elements": elements, "leaves": leaves}
+
+    cdef dict _row_columns(self, int held):
+        parents, depths, images = np.empty(held, np.int32), np.empty(held, np.int32), np.empty(held, np.int32)
+        signs, flags = np.empty(held, np.uint32), np.empty(held, np.uint16)
+        headings, token_counts = np.empty(held, np.uint8), np.empty(held, np.uint8)
+        cdef int32_t[::1] parent_column = parents, depth_column = depths, image_column = images
+        cdef uint32_t[::1] sign_column = signs
+        cdef uint16_t[::1] flag_column = flags
+        cdef uint8_t[::1] heading_column = headings, count_column = token_counts
+        cdef Row *row
+        cdef int place
+        for place in range(<int> (self._rows.used // sizeof(Row))):
+            row = self.at(place)
+            if row.place == NONE:
+                continue
+            parent_column[row.place] = self.at(row.parent).place if row.parent != NONE else NONE
+            depth_column[row.place], image_column[row.place] = row.depth, row.images
+            flag_column[row.place], heading_column[row.place] = row.flags, row.heading
+            count_column[row.place] = self._describe(row, &sign_column[row.place])
+        return {
+            "parents": parents,
+            "depths": depths,
+            "images": images,
+            "signs": signs,
+            "flags": flags,
+            "headings": headings,
+            "tokens": np.frombuffer(content(&self._tokens), np.uint32),
+            "token_counts": token_counts,
+        }
+
+    cdef int _describe(self, Row *row, uint32_t *sign) except -1:
+        """Add the tokens of an element; how many they are."""
+        cdef uint32_t *tokens = <uint32_t *> more(&self._tokens, ELEMENT_TOKENS * sizeof(uint32_t))
+        cdef int count = describe(row.element, row.role, self._described, tokens, sign)
+        self._tokens.used -= (ELEMENT_TOKENS - count) * sizeof(uint32_t)
+        return count
+
+
+cdef String _name(Row *row) noexcept:
+    """The tag of a row, the first characters of a long one."""
+    cdef String name = markup.tag_name(row.element.node.name)
+    if name.length > LONGEST_TAG:
+        name.length = utf8.first(name.data, name.length, LONGEST_TAG)
+    return name
