@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from benchmarks import steps, stream
+from benchmarks import quality, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from streams.worker.settings import LabelerName
 
@@ -33,17 +33,32 @@ _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
     show_default=True,
     help="Measure the stream with these labelers; none of the model's time is in that with rules.",
 )
-@click.option("--only", type=click.Choice(["steps", "stream"]), help="Leave the other benchmark out.")
+@click.option("--only", type=click.Choice(["quality", "steps", "stream"]), help="Leave the others out.")
+@click.option("--model", default="dehusk", show_default=True, help="The model that labels.")
 def main(
-    *, path: Path, every: int, rounds: int, repeat: int, labelers: tuple[LabelerName, ...], only: str | None
+    *,
+    path: Path,
+    every: int,
+    rounds: int,
+    repeat: int,
+    labelers: tuple[LabelerName, ...],
+    only: str | None,
+    model: str,
 ) -> None:
-    """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts."""
+    """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
+
+    Where the file has the content of its pages (main_content, page_type), the text is scored, too; that
+    flatters a model on pages that it was trained on.
+    """
     warnings.simplefilter("ignore")
     crawled = load_pages(path, every)
     for title, pages in (("as crawled", crawled), ("without scripts", [stripped(page) for page in crawled])):
-        times = steps.measure(pages, 1 if only == "stream" else rounds)
-        click.echo(steps.report(title, pages, times) + "\n")
-        if only != "steps":
+        if only in (None, "quality") and all(page.content is not None for page in pages):
+            click.echo(quality.report(title, pages, quality.measure(pages, model)) + "\n")
+        if only != "quality":
+            times = steps.measure(pages, model, 1 if only == "stream" else rounds)
+            click.echo(steps.report(title, pages, times) + "\n")
+        if only in (None, "stream"):
             _measure_stream(pages, times, labelers, repeat)
 
 

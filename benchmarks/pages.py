@@ -1,11 +1,12 @@
-"""The pages that the benchmarks measure on: JSON lines with `html` and `url`."""
+"""The pages that the benchmarks measure on: JSON lines with `html` and `url`, perhaps `main_content`."""
 
 import json
 import lzma
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -18,6 +19,10 @@ class Page:
 
     url: str
     html: bytes
+    kind: str = ""
+    """The type of page, where the file says it."""
+    content: str | None = None
+    """The page's content, where the file has it."""
 
 
 def load_pages(path: Path, every: int = 1) -> list[Page]:
@@ -25,11 +30,16 @@ def load_pages(path: Path, every: int = 1) -> list[Page]:
     open_lines = lzma.open if path.suffix == ".xz" else open
     with open_lines(path, "rt", encoding="utf-8") as lines:
         rows = map(json.loads, islice(lines, 0, None, every))
-        return [Page(row["url"] or "", row["html"].encode("utf-8", "replace")) for row in rows]
+        return [_page(row) for row in rows]
+
+
+def _page(row: dict[str, Any]) -> Page:
+    html = row["html"].encode("utf-8", "replace")
+    return Page(row["url"] or "", html, row.get("page_type", ""), row.get("main_content"))
 
 
 def stripped(page: Page) -> Page:
     """The page without scripts, styles, comments, `<noscript>` and drawings, as many data sets have it."""
     document = LexborHTMLParser(page.html)
     document.strip_tags(["script", "style", "noscript", "svg"], recursive=True)
-    return Page(page.url, _COMMENT.sub("", document.html or "").encode("utf-8", "replace"))
+    return replace(page, html=_COMMENT.sub("", document.html or "").encode("utf-8", "replace"))

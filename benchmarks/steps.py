@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import trafilatura
-from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser
 
+from benchmarks.extractors import with_dehusk, with_resiliparse, with_trafilatura
 from benchmarks.pages import Page
 from inference.encoding import encode
 from inference.segmentation import segment
@@ -44,20 +43,26 @@ def decode(html: bytes) -> bytes:
 
 RESILIPARSE = "resiliparse main content"
 TRAFILATURA = f"trafilatura (every {_SLOW_EVERY}th page)"
-STEPS = (
-    Step("bare parse (selectolax)", LexborHTMLParser),
-    Step("decode + segment", lambda html: segment(decode(html))),
-    Step("decode + segment + encode", lambda html: encode(segment(decode(html)))),
-    Step(RESILIPARSE, lambda html: extract_plain_text(html.decode(), main_content=True)),
-    Step(TRAFILATURA, trafilatura.extract, _SLOW_EVERY),
-)
+PARSE = "bare parse (selectolax)"
 
 
-def measure(pages: Sequence[Page], rounds: int = _ROUNDS) -> dict[str, float]:
+def _steps(model: str) -> tuple[Step, ...]:
+    return (
+        Step(PARSE, LexborHTMLParser),
+        Step("decode + segment", lambda html: segment(decode(html))),
+        Step("decode + segment + encode", lambda html: encode(segment(decode(html)))),
+        Step(f"all, with {model} (onnx)", with_dehusk(model)),
+        Step(RESILIPARSE, with_resiliparse),
+        Step(TRAFILATURA, with_trafilatura, _SLOW_EVERY),
+    )
+
+
+def measure(pages: Sequence[Page], model: str, rounds: int = _ROUNDS) -> dict[str, float]:
     """Milliseconds of CPU time per page of each step: the best of some rounds, taken in turn."""
-    best = {step.name: float("inf") for step in STEPS}
+    steps = _steps(model)
+    best = {step.name: float("inf") for step in steps}
     for _ in range(rounds):
-        for step in STEPS:
+        for step in steps:
             best[step.name] = min(best[step.name], _milliseconds(step, pages[:: step.every]))
     return best
 
@@ -72,7 +77,7 @@ def _milliseconds(step: Step, pages: Sequence[Page]) -> float:
 def report(title: str, pages: Sequence[Page], times: dict[str, float]) -> str:
     """The times as a table, with ratios to the bare parse and to resiliparse."""
     size = sum(len(page.html) for page in pages) / len(pages) / 1000
-    parse, peer = times[STEPS[0].name], times[RESILIPARSE]
+    parse, peer = times[PARSE], times[RESILIPARSE]
     lines = [
         f"{title}: {len(pages)} pages, {size:.0f} KB on average",
         f"{'':32}  ms/page  x parse  x resiliparse",

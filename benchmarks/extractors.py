@@ -1,0 +1,40 @@
+"""What is compared: from the HTML of a page to its text."""
+
+import asyncio
+from collections.abc import Callable
+
+import trafilatura
+from resiliparse.extract.html2text import extract_plain_text
+
+from inference.cleaning import PreparedPage, prepare
+from inference.extraction import extract
+from inference.onnx import OnnxLabeler
+from schemas.outcomes import Broken
+from schemas.pages import RawPage
+
+Extractor = Callable[[bytes], str]
+
+
+def with_resiliparse(html: bytes) -> str:
+    """The text of resiliparse's main content."""
+    text: str = extract_plain_text(html.decode(), main_content=True)
+    return text
+
+
+def with_trafilatura(html: bytes) -> str:
+    """The text of trafilatura, as it is set up by default."""
+    return trafilatura.extract(html) or ""
+
+
+def with_dehusk(model: str) -> Extractor:
+    """The text of dehusk's own steps, the model in this process on one thread."""
+    labeler, loop = OnnxLabeler(model), asyncio.new_event_loop()
+
+    def text(html: bytes) -> str:
+        page = prepare(RawPage("http://example.org/", html))
+        if not isinstance(page, PreparedPage):
+            return ""
+        (labels,) = loop.run_until_complete(labeler.label([page.encoded]))
+        return "" if isinstance(labels, Broken) else extract(page, labels, None).text
+
+    return text
