@@ -5,7 +5,7 @@ It cuts both down, as browsers do. Only pages that could nest or list too much a
 
 import re
 
-import numpy as np
+from inference.native.scanning import count_tags
 
 MAX_DEPTH = 512
 """Elements within elements; deeper ones are left out, but not their text. Browsers stop here too."""
@@ -63,9 +63,7 @@ def flatten(html: bytes) -> bytes:
 
 def _may_nest(html: bytes) -> bool:
     """Whether a page has tags enough to nest them at length."""
-    if len(html) <= _HARMLESS_TAGS * _SHORTEST_TAG:
-        return False
-    return int(np.count_nonzero(np.frombuffer(html, np.uint8) == ord("<"))) > _HARMLESS_TAGS
+    return len(html) > _HARMLESS_TAGS * _SHORTEST_TAG and count_tags(html) > _HARMLESS_TAGS
 
 
 def _may_list(html: bytes) -> bool:

@@ -88,19 +88,31 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
     cdef uint32_t character
     cdef bint parted = False
     while place < size:
-        character, length = data[place], 1
-        if character >= 0x80:
-            length = read(data + place, size - place, &character)
+        length = read(data + place, size - place, &character)
         if Py_UNICODE_ISSPACE(character):
             parted = written > 0
-        elif character != SOFT_HYPHEN:
-            if parted:
-                data[written] = c" "
-                written += 1
-                parted = False
-            data[written] = data[place]
-            if length > 1:
-                memmove(data + written + 1, data + place + 1, length - 1)
+            place += length
+            continue
+        if character == SOFT_HYPHEN:
+            place += length
+            continue
+        if parted:
+            data[written] = c" "
+            written += 1
+            parted = False
+        while True:  # the rest of a word is most often ASCII
+            if length == 1:
+                data[written] = data[place]
+            else:
+                memmove(data + written, data + place, length)
             written += length
-        place += length
+            place += length
+            if place == size or not is_mark(data[place]):
+                break
+            length = 1
     return written
+
+
+cdef inline bint is_mark(unsigned char byte) noexcept nogil:
+    """Whether a byte is a character of ASCII that is printed."""
+    return c" " < byte < 0x7F

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import chardetng_py  # type: ignore[import-untyped]
 import webencodings
 
-from inference.native.validation import is_utf8
+from inference.native.scanning import is_utf8
 from streams.sources.prescan import prescan
 
 _FALLBACK = "windows-1252"

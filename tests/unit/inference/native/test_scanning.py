@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.native.validation import is_utf8
+from inference.native.scanning import count_tags, is_utf8
 
 PIECES = st.sampled_from(
     [
@@ -36,3 +36,8 @@ def test_every_first_byte_is_taken_as_the_standard_has_it(first: int) -> None:
         for rest in (b"", b"\x80", b"\x80\x80", b"\x80a", b"\xbf\xbf" + b"a" * 9):
             data = bytes((first, second)) + rest
             assert is_utf8(data) == is_decodable(data), data
+
+
+@given(st.binary(max_size=300) | st.lists(st.sampled_from([b"<", b"a<", b"x" * 50])).map(b"".join))
+def test_every_opening_bracket_may_be_a_tag(html: bytes) -> None:
+    assert count_tags(html) == html.count(b"<")

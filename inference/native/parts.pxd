@@ -1,0 +1,59 @@
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from inference.native.buffer cimport Buffer
+from inference.native.table cimport Table
+
+cdef enum:
+    SUBTREE = 6  # columns of an element
+
+
+cdef struct Sum:  # over the blocks before one
+    double words
+    double linked
+    int32_t paragraphs
+
+
+cdef struct Part:  # of a page: an element
+    int32_t first  # of its blocks
+    int32_t end
+    double words
+    double linked
+    int32_t paragraphs
+    int32_t images
+    int32_t alike  # siblings with the same tag and class, itself included
+    int32_t wider  # the innermost element around it with more blocks
+    int32_t largest  # the outermost around it that does not have nearly all words
+    int32_t nearest  # the innermost around it, itself included, that is one of many alike
+    int32_t most  # the one around it, itself included, that has the most alike
+    int32_t blocks_below  # met so far in the elements in it
+    uint8_t[SUBTREE] subtree
+
+
+cdef class Parts:
+    cdef const uint32_t[::1] words
+    cdef const double[::1] density
+    cdef const int32_t[::1] parents, elements, depths
+    cdef const uint32_t[::1] signs
+    cdef const uint16_t[::1] flags
+    cdef const uint8_t[::1] headings
+    cdef Py_ssize_t blocks
+    # the words of the page, at least 1, and how many of them are linked
+    cdef readonly double total, linked
+    cdef readonly int paragraphs, first_heading
+    cdef Buffer _sums, _parts
+    cdef Table _table
+
+    cdef inline Part *part(self, int32_t element) noexcept:
+        return <Part *> self._parts.data + element
+
+    cdef inline Sum *before(self, int32_t block) noexcept:
+        return <Sum *> self._sums.data + block
+
+    cdef bint is_paragraph(self, Py_ssize_t block) noexcept
+    cdef int _add_up(self) except -1
+    cdef int _take_parts(self, const int32_t[::1] images) except -1
+    cdef int _count_alike(self) except -1
+    cdef uint64_t _likeness(self, Py_ssize_t element) noexcept
+    cdef void _look_down(self) noexcept
+    cdef void _compare(self, Part *part, Part *above, int32_t parent) noexcept
+    cdef void _describe_subtree(self, Part *part) noexcept
