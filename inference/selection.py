@@ -39,11 +39,17 @@ def _without_repeats(
     probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.float64]:
     """The probabilities, 0 for all but one copy of each repeated block."""
-    kept = probabilities.copy()
-    for block in np.flatnonzero(repeat >= 0):
-        earlier = repeat[block]
-        while repeat[earlier] >= 0 and kept[earlier] == 0:
-            earlier = repeat[earlier]
-        worse = block if kept[earlier] >= min(_BETTER_COPY, kept[block]) else earlier
-        kept[worse] = 0
-    return kept
+    kept = probabilities.tolist()
+    first: dict[int, int] = {}
+    """The first copy of each block that repeats one."""
+    chosen: dict[int, int] = {}
+    """The copy that is kept, by the first one."""
+    repeated = np.flatnonzero(repeat >= 0)
+    for block, earlier in zip(repeated.tolist(), repeat[repeated].tolist(), strict=True):
+        root = first[block] = first.get(earlier, earlier)
+        best = chosen.get(root, root)
+        if kept[best] >= min(_BETTER_COPY, kept[block]):
+            kept[block] = 0.0
+        else:
+            kept[best], chosen[root] = 0.0, block
+    return np.array(kept)

@@ -73,8 +73,15 @@ def test_of_a_repeated_block_one_copy_is_kept_the_first_unless_it_is_unlikely(pr
     assert chosen(probabilities, [40, 40, 40], [NONE, NONE, 0]) == content
 
 
-def test_of_many_copies_one_is_kept():
-    assert sum(chosen([0.9] * 5, [40] * 5, [NONE, 0, 1, 2, 3])) == 1
+@pytest.mark.parametrize("repeat", [[NONE, 0, 1, 2, 3], [NONE, 0, 0, 0, 0], [NONE, 0, 0, 1, 2]])
+def test_of_many_copies_one_is_kept(repeat):
+    assert chosen([0.9] * 5, [40] * 5, repeat) == [True, False, False, False, False]
+    assert chosen([0.1, 0.1, 0.9, 0.9, 0.1], [40] * 5, repeat) == [False, False, True, False, False]
+
+
+def test_very_many_copies_take_linear_time():
+    blocks = 300_000
+    assert sum(chosen([0.0] * (blocks - 1) + [1.0], [40] * blocks, [NONE, *range(blocks - 1)])) == 1
 
 
 def test_zeros_and_ones_of_rules_are_kept_as_they_are():
