@@ -23,7 +23,8 @@ class TrainerConfig:
 
     seed: int
     folds: int
-    """Parts of the sites by which token scores are given out of fold, and the model is cross-validated."""
+    """Parts of the sites by which token scores are given out of fold, and the model is cross-validated; at
+    least 3, as cross-validation leaves one out and the token scores another."""
     epochs: int
     batch_pages: int
     crop_blocks: int
