@@ -7,8 +7,9 @@ from typing import Protocol
 
 from inference.encoding import encode
 from inference.labeler import Labeler
+from inference.segmentation import segment
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels, SegmentedPage
+from schemas.pages import EncodedPage, Labels
 from streams.worker.availability import ABSENCE, Part
 from streams.worker.backoff import back_off
 
@@ -18,7 +19,7 @@ _PAGE_TRIALS = 3
 """Failures of a page alone, on a labeler that answers, until the page is blamed."""
 _PROBE_SECONDS = 2.0
 
-PROBE = encode(SegmentedPage("", None, ("a line of text",), ("html/body/p",), (0,), (0,), (False,)))
+PROBE = encode(segment(b"<p>a line of text"))
 """The smallest page: what it gets says whether the labeler is there."""
 
 
