@@ -40,7 +40,7 @@ cdef class Lookup:
 
     cdef int add(self, const uint32_t *words, const uint32_t[::1] counts, size_t most) except -1:
         """Take the words that are declared; at most so many others will be looked up."""
-        cdef size_t word = 0, end = 0, pairs = 0
+        cdef size_t word = 0, end = 0
         cdef int text
         make(&self._numbers, most + counts[TITLE] + counts[OG_TITLE])
         make(&self._pairs, counts[OG_DESCRIPTION] + counts[DESCRIPTION] + counts[JSON_LD])
@@ -77,7 +77,7 @@ cdef class Lookup:
     cdef int describe_titles(
         self, int32_t block, const uint32_t *words, uint32_t count, uint8_t *column
     ) except -1:
-        """Write what share of a block's different words the title has, and how much they overlap with both titles."""
+        """Write what share of a block's words the title has, and how much they overlap with both titles."""
         cdef double different = 0
         cdef double[2] common
         cdef Word *word
@@ -92,7 +92,8 @@ cdef class Lookup:
                 common[OG_TITLE] += word.declared[OG_TITLE]
         column[0] = share(common[TITLE] / max(different, 1))
         column[1] = share(common[TITLE] / max(different + self._title_sizes[TITLE] - common[TITLE], 1))
-        column[2] = share(common[OG_TITLE] / max(different + self._title_sizes[OG_TITLE] - common[OG_TITLE], 1))
+        different += self._title_sizes[OG_TITLE]
+        column[2] = share(common[OG_TITLE] / max(different - common[OG_TITLE], 1))
         return 0
 
     cdef void describe_pairs(self, const uint32_t *words, uint32_t count, uint8_t *column) noexcept:
@@ -115,10 +116,10 @@ def describe_declared(
     const uint32_t[::1] declared_counts,
     uint8_t[:, ::1] columns,
 ) -> None:
-    """Write the columns; declared are the title, og:title, the two descriptions and JSON-LD, in this order."""
+    """Write the columns; declared are title, og:title, the two descriptions and JSON-LD, in this order."""
     cdef Lookup lookup = Lookup()
     cdef bint titles = declared_counts[TITLE] + declared_counts[OG_TITLE] > 0
-    cdef bint pairs = declared_counts[OG_DESCRIPTION] + declared_counts[DESCRIPTION] + declared_counts[JSON_LD] > 1
+    cdef bint pairs = len(declared_words) > declared_counts[TITLE] + declared_counts[OG_TITLE]
     cdef size_t word = 0
     cdef Py_ssize_t block
     if not len(declared_words) or not len(words):

@@ -61,7 +61,8 @@ def join_tags(tuple paths not None, const uint32_t[::1] words, const uint32_t[::
         for block in range(len(paths)):
             before = ids.used
             _add_tags(&ids, paths[block], known)
-            taken = min(<Py_ssize_t> counts[block], _MOST - <Py_ssize_t> ((ids.used - before) // sizeof(uint32_t)))
+            taken = _MOST - <Py_ssize_t> ((ids.used - before) // sizeof(uint32_t))
+            taken = min(taken, <Py_ssize_t> counts[block])
             if taken > 0:
                 append(&ids, &words[word], taken * sizeof(uint32_t))
             word += counts[block]
@@ -91,7 +92,7 @@ cdef int _add_tags(Buffer *ids, str path, dict known) except -1:
 
 
 def ends_of_blocks(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
-    """The first and last words of each block, all of a short one, 0 where there is none, and how many these are."""
+    """The first and last words of each block, all of a short one, 0 of an empty one; how many these are."""
     cdef Buffer kept = Buffer(NULL, 0, 0)
     cdef size_t word = 0
     cdef Py_ssize_t block

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A tree read in full through the structures of `lexbor.pxd`: a probe of whether they are the installed Lexbor's."""
+"""A tree read through the structures of `lexbor.pxd`: a probe of whether they are the installed Lexbor's."""
 
 from inference.native cimport lexbor, markup
 from inference.native.lexbor cimport Attribute, Element, Node, String

@@ -11,7 +11,7 @@ cdef enum:
     TEXT = 3
 
 cdef enum:
-    # Lexbor numbers the names that it knows, fewer than so many; the id of any other is the address of its Entry.
+    # Lexbor numbers the names that it knows, fewer than so many; the id of another is the address of its Entry.
     NUMBERED = 256
     SHORT_NAME = 16
 

@@ -62,7 +62,7 @@ def number_tags(numbers: dict[str, int]) -> None:
 
 
 def number_attributes(size_t element) -> None:
-    """Take note of the numbers that Lexbor has for attributes: those of an element that has `ATTRIBUTES`, in order."""
+    """Take note of the numbers that Lexbor has for attributes: of an element that has `ATTRIBUTES`, in order."""
     cdef Attribute *attribute = (<Element *> element).first_attribute
     for place in range(len(ATTRIBUTES)):
         if attribute.node.name < lexbor.NUMBERED:
@@ -156,7 +156,9 @@ cdef bint _hides(String style) noexcept:
     cdef size_t place
     for place in range(style.length):
         if place == 0 or style.data[place - 1] == c";" or _is_space(style.data[place - 1]):
-            if _declares(style, place, b"display", b"none") or _declares(style, place, b"visibility", b"hidden"):
+            if _declares(style, place, b"display", b"none"):
+                return True
+            if _declares(style, place, b"visibility", b"hidden"):
                 return True
     return False
 

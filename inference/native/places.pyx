@@ -29,7 +29,8 @@ cdef enum:  # the first column of each group
     CONTEXT = 99
 
 cdef double NONE_BEFORE = 6.0  # the logarithm for a distance to nothing
-cdef double MOST_SIGNED = features.SIGNED[1], MOST_DEPTH = features.DEPTH[1], MOST_LOGARITHM = features.LOGARITHM[1]
+cdef double MOST_SIGNED = features.SIGNED[1], MOST_DEPTH = features.DEPTH[1]
+cdef double MOST_LOGARITHM = features.LOGARITHM[1]
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 
 
@@ -148,7 +149,7 @@ cdef class Places(Parts):
         column[4] = share(group.linked / max(group.words, 1))
 
     cdef void _describe_parts(self, int32_t element, uint8_t *column) noexcept:
-        """Write the columns of the elements around a block: ever wider ones, the largest, and those that repeat."""
+        """Write the columns of the elements around a block: ever wider ones, the largest, those that repeat."""
         cdef Part *part = self.part(element)
         cdef Part *wider = part
         cdef Part *largest = self.part(part.largest)
@@ -179,7 +180,9 @@ cdef class Places(Parts):
             context.heading, context.heading_depth = block, self.depths[element]
         column[0] = logarithm(siblings[0])
         column[1] = _distance(block, context.heading)
-        column[2] = _signed((self.depths[element] - context.heading_depth) / 5.0 if context.heading != ABSENT else 0)
+        column[2] = _signed(0)
+        if context.heading != ABSENT:
+            column[2] = _signed((self.depths[element] - context.heading_depth) / 5.0)
         column[3] = _distance(block, context.paragraph)
         if self.is_paragraph(block):
             context.paragraph = block

@@ -27,9 +27,9 @@ cdef struct Runs:
 def find_repeats(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
     """Which blocks a page repeats, as four columns.
 
-    How many blocks of the page have the same words; of the largest run of blocks that repeat earlier ones, the
-    block that this one repeats, or -1 where the run is short, and the words of the run; the words of the largest
-    run that repeats this block.
+    How many blocks of the page have the same words; of the largest run of blocks that repeat earlier ones,
+    the block that this one repeats, or -1 where the run is short, and the words of the run; the words of the
+    largest run that repeats this block.
     """
     cdef Py_ssize_t count = len(counts), block
     copies, sources = np.empty(count, np.int32), np.full(count, ABSENT, np.int32)
@@ -85,7 +85,7 @@ cdef void _end(
 
 
 cdef int32_t[::1] _previous(const uint32_t[::1] words, const uint32_t[::1] counts, int32_t[::1] copies):
-    """Of each block, the last one before it with the same words, or ABSENT; how many have them goes into `copies`."""
+    """Of each block the last one before it with the same words, or ABSENT; `copies` takes how many have them."""
     cdef Py_ssize_t block
     cdef size_t word = 0, end = 0
     cdef uint64_t key

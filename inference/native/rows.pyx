@@ -115,7 +115,7 @@ cdef class Rows:
         return place
 
     cdef int _hold(self) noexcept:
-        """Number the rows that hold blocks, and give them the images of those that hold none; how many they are."""
+        """Number the rows that hold blocks, and give them the images of the others; how many they are."""
         cdef Block *blocks = <Block *> self._blocks.data
         cdef int held = 0, place, rows = self._rows.used // sizeof(Row)
         cdef size_t block

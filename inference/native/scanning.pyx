@@ -26,7 +26,7 @@ def count_tags(bytes html not None) -> int:
 
 
 def is_utf8(bytes data not None) -> bool:
-    """Whether bytes are UTF-8 as RFC 3629 has it: no surrogates, nothing beyond U+10FFFF, nothing overlong."""
+    """Whether bytes are UTF-8 as RFC 3629 has it: no surrogates, nothing overlong or beyond U+10FFFF."""
     cdef const unsigned char *text = data
     cdef size_t size = len(data), place = 0, length
     while place < size:

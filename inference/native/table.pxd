@@ -1,4 +1,4 @@
-"""A hash table of numbers under 64-bit keys, whose slots nobody can foresee: hostile pages gain no collisions."""
+"""A hash table of numbers under 64-bit keys; nobody can foresee its slots, so no page can make them collide."""
 
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset

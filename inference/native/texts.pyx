@@ -192,7 +192,8 @@ cdef bint _has_year(Text *text, uint32_t *kinds) noexcept:
         place += 1
     if row < 4:
         return False
-    century = PyUnicode_READ(text.kind, text.data, place - 4) << 8 | PyUnicode_READ(text.kind, text.data, place - 3)
+    century = PyUnicode_READ(text.kind, text.data, place - 4) << 8
+    century |= PyUnicode_READ(text.kind, text.data, place - 3)
     return century == (c"1" << 8 | c"9") or century == (c"2" << 8 | c"0")
 
 

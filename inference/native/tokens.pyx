@@ -58,7 +58,9 @@ def words(str text not None) -> list:
 cdef str _lower(str text, Py_ssize_t start, Py_ssize_t end):
     """A part of a text in lower case, each letter on its own: as `add_words` hashes it."""
     part = text[start:end]
-    return part.lower() if part.isascii() else "".join([chr(Py_UNICODE_TOLOWER(ord(letter))) for letter in part])
+    if part.isascii():
+        return part.lower()
+    return "".join([chr(Py_UNICODE_TOLOWER(ord(letter))) for letter in part])
 
 
 def count_words(str text not None) -> int:

@@ -31,7 +31,7 @@ cdef enum:
 
 
 cdef class Walk:
-    """The blocks of an element, as columns, and what else a page says; `<noscript>` is walked or collected."""
+    """The blocks of an element, as columns, and what a page declares; `<noscript>` is walked or collected."""
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, json_ld, counts
     cdef readonly dict declared, structure
@@ -208,7 +208,7 @@ cdef class Walk:
         return line
 
     cdef str _lines(self):
-        """The preformatted text of the open block, without the white space at the ends of lines and empty lines around."""
+        """The preformatted text of the open block, without white space at the ends of lines and empty ones around."""
         text = _decoded(String(<unsigned char *> self._leaves.data, self._leaves.used)).replace("\xad", "")
         return "\n".join([line.rstrip() for line in text.splitlines()]).strip("\n").strip(BLANK)
 
