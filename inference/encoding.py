@@ -21,6 +21,8 @@ _PAGE_COLUMNS = [feature.name for feature in PAGE_FEATURES]
 _LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
 _STEPS = 255 / np.array([feature.range[1] - feature.range[0] for feature in PAGE_FEATURES])
 _ARTICLE = tag_id("article")
+_LEAST_REPEATED_WORDS = 30
+"""A run of fewer that stands on a page twice may be meant: the same parameter of two functions, a refrain."""
 
 Counts = npt.NDArray[np.uint32]
 
@@ -59,7 +61,7 @@ def encode(page: SegmentedPage) -> EncodedPage:
         linked_words=linked_words,
         fingerprints=fingerprints(page.texts),
         hidden=hidden,
-        repeat=blocks.repeat,
+        repeat=np.where(blocks.repeating >= _LEAST_REPEATED_WORDS, blocks.repeat, -1).astype(np.int32),
         structure=None if page.structure is None else _tensors(page, page.structure, blocks),
     )
 

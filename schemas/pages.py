@@ -220,7 +220,7 @@ class EncodedPage:
     hidden: npt.NDArray[np.bool_]
     """Shape [T]: `SegmentedPage.hidden`."""
     repeat: npt.NDArray[np.int32]
-    """Shape [T]: the earlier block that each repeats, in a run of blocks with 12 words at least; else -1."""
+    """Shape [T]: the earlier block that each repeats, in a run of blocks with 30 words at least; else -1."""
     structure: StructureTensors | None = None
     """None where only the texts and paths of the page are known."""
 

@@ -155,6 +155,12 @@ cdef bint next_word(Text *text, Py_ssize_t *start, Py_ssize_t *end) noexcept:
     return True
 
 
+cdef bint writes_no_spaces(uint32_t character) noexcept nogil:
+    """Whether a character is of a script that parts words by no space."""
+    cdef int script = _script(character)
+    return script == IDEOGRAPH or script == UNSPACED
+
+
 cdef inline int _script(uint32_t character) noexcept nogil:
     """How a character makes words."""
     if character < 128:

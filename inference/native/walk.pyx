@@ -8,6 +8,7 @@ from inference.native.buffer cimport Buffer, append, free
 from inference.native.lexbor cimport Attribute, Element, Node, String
 from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
+from inference.native.tokens cimport writes_no_spaces
 
 import numpy as np
 
@@ -174,7 +175,7 @@ cdef class Walk:
         cdef uint32_t last = utf8.last(<unsigned char *> self._leaves.data, self._leaves.used), first
         utf8.read(text.data, text.length, &first)
         if Py_UNICODE_ISALNUM(last):
-            return Py_UNICODE_ISALNUM(first)
+            return Py_UNICODE_ISALNUM(first) and not (writes_no_spaces(last) or writes_no_spaces(first))
         return Py_UNICODE_ISUPPER(first) and (last == c"." or last == c"!" or last == c"?" or last == c":")
 
     cdef int _end_block(self) except -1:

@@ -158,9 +158,9 @@ def test_every_column_has_its_type_and_length() -> None:
 
 
 def test_a_block_repeats_an_earlier_one_where_the_run_is_long_enough() -> None:
-    run = (("one two three four five six", "p", 0), ("seven eight nine ten eleven", "p", 0))
+    run = (("one two three four " * 5, "p", 0), ("seven eight nine " * 3, "p", 0))
     assert encode(page(*run, *run)).repeat.tolist() == [-1, -1, -1, -1]
-    longer = (*run, ("twelve", "p", 0))
+    longer = (*run, ("thirty", "p", 0))
     encoded = encode(page(*longer, *longer))
     assert encoded.repeat.tolist() == [-1, -1, -1, 0, 1, 2]
     assert encoded.repeat.dtype == np.int32
