@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import HTTPError
@@ -16,8 +17,10 @@ import orjson
 import psutil
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
 from prometheus_client.parser import text_string_to_metric_families
 
+from schemas.errors import UnavailableError
 from schemas.pages import Message
 from streams.consuming import read
 from streams.dead_letters import DeadLetter, read_dead_letter
@@ -158,11 +161,13 @@ class Bench:
 
     async def until_done(self, patience: float = PATIENCE) -> None:
         """Wait until the group has committed everything that was produced."""
-        deadline = time.monotonic() + patience
-        while (left := await self.left()) > 0:
+        deadline, left = time.monotonic() + patience, -1
+        while left:
             if time.monotonic() > deadline or not any(worker.is_alive() for worker in self.workers):
                 pytest.fail(f"{left} messages left after {patience} s\n{self.logs()}")
-            await asyncio.sleep(0.5)
+            with suppress(UnavailableError, KafkaError):  # it was started again a moment ago
+                left = await self.left()
+            await asyncio.sleep(0.5 if left else 0)
 
     async def left(self) -> int:
         """Messages of the input topic that the group has not committed."""
