@@ -74,8 +74,8 @@ def command(
             )
             running.enter_context(stack)
             asyncio.run(_create_topics(KafkaSettings(stack.addresses.kafka), nodes))
-        _show(stack, console, as_json=as_json)
         with suppress(KeyboardInterrupt):
+            _show(stack, console, as_json=as_json)
             _watch(stack)
         console.print("Stopping …")
 
