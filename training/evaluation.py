@@ -12,7 +12,7 @@ from inference.selection import select
 from schemas.pages import EncodedPage
 from training.config import DataConfig
 from training.pages import LabeledPage, reliable
-from training.score import score_words, word_f1
+from training.score import kept_words, score_words, word_f1
 
 Predict = Callable[[EncodedPage], npt.NDArray[np.float32]]
 """The probabilities of a page's blocks."""
@@ -58,7 +58,7 @@ def _score(page: LabeledPage, predict: Predict) -> _PageScore:
     gold = score_words(page.text)
     encoded = encode(page.segmented)
     kept = select(predict(encoded), encoded.words, encoded.repeat) if words else ()
-    chosen = [word for block, keep in zip(words, kept, strict=True) if keep for word in block]
+    chosen = kept_words(words, kept)
     return _PageScore(page, word_f1(chosen, gold), word_f1([word for block in words for word in block], gold))
 
 

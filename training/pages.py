@@ -14,7 +14,7 @@ from inference.sites import site_of
 from schemas.pages import SegmentedPage
 from training.alignment import content_blocks
 from training.config import DataConfig
-from training.score import score_words, word_f1
+from training.score import kept_words, score_words, word_f1
 
 _ACTIVE = ("<script", "<style", "<noscript", "<svg", "<!--")
 
@@ -77,7 +77,7 @@ def label(page: GoldPage, share: float) -> LabeledPage:
     words = [score_words(text) for text in segmented.texts]
     gold = score_words(page.text)
     content = content_blocks(words, gold, share)
-    chosen = [word for block, kept in zip(words, content, strict=True) if kept for word in block]
+    chosen = kept_words(words, content)
     return LabeledPage(
         id=page.id,
         site=page.site,

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"\w+")
 
@@ -10,6 +10,11 @@ _WORD = re.compile(r"\w+")
 def score_words(text: str) -> list[str]:
     r"""The words that are scored: every run of `\w`, lower case."""
     return _WORD.findall(text.lower())
+
+
+def kept_words(blocks: Iterable[Sequence[str]], kept: Iterable[object]) -> list[str]:
+    """The words of the blocks that are kept, each block given as its words."""
+    return [word for block, keep in zip(blocks, kept, strict=True) if keep for word in block]
 
 
 def word_f1(predicted: Iterable[str], gold: Iterable[str]) -> float:

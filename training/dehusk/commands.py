@@ -15,8 +15,8 @@ from training.dehusk.config import DehuskConfig
 from training.dehusk.crossvalidation import cross_validated
 from training.dehusk.evaluation import Floats, PageScores, groups, page_score, table
 from training.dehusk.export import build_dehusk
-from training.dehusk.pages import prepare_pages, prepared_pages
-from training.dehusk.trainer import INPUT_GROUPS, Epoch, train_dehusk
+from training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
+from training.dehusk.trainer import INPUT_GROUPS, DehuskModel, train_dehusk
 from training.prepare import sources, write_sources
 from training.publish import labeler_predict, publish
 from training.score import word_f1
@@ -39,13 +39,16 @@ def prepare(files: Sequence[Path], directory: Path, config: DehuskConfig, proces
     click.echo(table(groups(pages), {"oracle of the aligned labels": [oracle]}))
 
 
-def train(directory: Path, config: DehuskConfig) -> Epoch:
+def train(directory: Path, config: DehuskConfig) -> None:
     """Train on all pages; goes on from the last checkpoint where one is."""
-    examples = [page.example for page in prepared_pages(directory) if page.reliable]
-    file = directory / _CHECKPOINT
+    _train(list(prepared_pages(directory)), directory / _CHECKPOINT, config)
+
+
+def _train(pages: Sequence[DehuskPage], file: Path, config: DehuskConfig) -> DehuskModel:
+    examples = [page.example for page in pages if page.reliable]
     for epoch in train_dehusk(examples, config, config.trainer.seed, checkpoint=file):
         click.echo(f"epoch {epoch.number}/{config.trainer.epochs}: loss {epoch.loss:.3f}")
-    return epoch
+    return epoch.model
 
 
 def cross_validate(directory: Path, config: DehuskConfig, seeds: Sequence[int], *, ablate: bool) -> None:
@@ -97,8 +100,8 @@ def export(
     directory: Path, config: DehuskConfig, model: ModelVersion, repository: Path = DEFAULT_REPOSITORY
 ) -> None:
     """Publish the trained model as a new version of the repository, with its card."""
-    trained = train(directory, config).model
     pages = list(prepared_pages(directory))
+    trained = _train(pages, directory / _CHECKPOINT, config)
     facts = asdict(config.network) | asdict(config.trainer) | asdict(model)
     facts |= {
         "content_share": config.content_share,

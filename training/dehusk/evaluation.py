@@ -9,7 +9,7 @@ import numpy.typing as npt
 from inference.selection import select
 from schemas.pages import EncodedPage
 from training.dehusk.pages import DehuskPage
-from training.score import word_f1
+from training.score import kept_words, word_f1
 
 Floats = npt.NDArray[np.float32]
 PageScores = Mapping[str, float]
@@ -19,8 +19,7 @@ PageScores = Mapping[str, float]
 def page_score(page: DehuskPage, encoded: EncodedPage, probabilities: Floats, gold: Iterable[str]) -> float:
     """The F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script."""
     content = select(probabilities, encoded.words, encoded.repeat)
-    kept = [word for words, keep in zip(page.words, content, strict=True) if keep for word in words]
-    return word_f1(kept, gold)
+    return word_f1(kept_words(page.words, content), gold)
 
 
 def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:

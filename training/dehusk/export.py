@@ -23,7 +23,7 @@ from inference.signature import (
     WORD_LENGTHS,
     WORDS,
 )
-from training.dehusk.network import LARGEST_INPUT, SCORE_SCALE
+from training.dehusk.network import BEYOND_STATES, LARGEST_INPUT, SCORE_SCALE
 from training.dehusk.token_scores import HEADING_WORDS, LARGEST_SCORE, LEVELS, Regression
 from training.dehusk.trainer import DehuskModel
 from training.graph import Graph
@@ -41,9 +41,6 @@ from training.ragged import (
     starts,
     weight,
 )
-
-_BEYOND_STATES = 9.0
-"""More than any state of an LSTM: what padding is lowered by before the maximum is taken."""
 
 
 def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
@@ -150,7 +147,7 @@ def _pooled(graph: Graph, blocks: Parts, where: Places, states: str) -> str:
     lowered = graph.add(
         "Mul",
         graph.add("Unsqueeze", outside, graph.constant([2])),
-        graph.constant(_BEYOND_STATES, np.float32),
+        graph.constant(BEYOND_STATES, np.float32),
     )
     largest = graph.add("ReduceMax", graph.add("Sub", states, lowered), graph.constant([0]), keepdims=0)
     count = graph.add("Unsqueeze", _float(graph, blocks.counts), graph.constant([1]))

@@ -18,8 +18,8 @@ LARGEST_INPUT = 5.0
 """Standard deviations from the mean beyond which an input is clipped."""
 SCORE_SCALE = 0.5
 """By which token scores are brought near the other inputs."""
-_HALF_RANGE = 9.0
-"""Larger than any state of an LSTM: keeps padding out of the maximum."""
+BEYOND_STATES = 9.0
+"""More than any state of an LSTM: what padding is lowered by before the maximum is taken."""
 
 
 def block_inputs(page: StructureTensors, token_scores: Floats) -> Floats:
@@ -73,7 +73,7 @@ class PageLabeler(nn.Module):
         states = self.layer(padded, mirror)
         inside = (torch.arange(len(padded))[:, None] < lengths)[:, :, None].float()
         mean = (states * inside).sum(0) / inside.sum(0)
-        largest = (states - _HALF_RANGE * (1 - inside)).amax(0)
+        largest = (states - BEYOND_STATES * (1 - inside)).amax(0)
         of_page = torch.cat([mean, largest], 1)
         page = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
         blocks = torch.cat([states.flatten(0, 1)[places], dense, of_page[page]], 1)

@@ -21,7 +21,7 @@ from training.dehusk.examples import Example, with_repeats
 from training.dehusk.scripts import SCRIPTS, transliterated
 from training.labels import DROPPED, Labels, read_labels
 from training.pages import GoldPage, read_gold
-from training.score import score_words, word_f1
+from training.score import kept_words, score_words, word_f1
 
 _PAGES = "pages.pickle"
 _SCRIPTS_EVERY = 4
@@ -70,7 +70,7 @@ class DehuskPage:
     @property
     def labeled_words(self) -> list[str]:
         """The words of the blocks that are labeled content."""
-        return [word for words, kept in zip(self.words, self.content, strict=True) if kept for word in words]
+        return kept_words(self.words, self.content)
 
 
 def prepare_pages(
@@ -111,9 +111,7 @@ def _label(
     repaired = labels.get(page.id)
     if repaired is None:
         content = content_blocks(words, gold, content_share)
-        oracle = word_f1(
-            (word for block, kept in zip(words, content, strict=True) if kept for word in block), gold
-        )
+        oracle = word_f1(kept_words(words, content), gold)
         reliable = bool(content.any()) and oracle >= least_oracle
     else:
         content = repaired.content(page.id, segmented.texts)
