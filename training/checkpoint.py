@@ -49,7 +49,7 @@ def new_run(config: Config, vocabulary: Vocabulary) -> Run:
 
 
 def save(run: Run, file: Path) -> None:
-    """Write a run; the file before it stays whole until this one is."""
+    """Write a run."""
     state = {
         "config": asdict(run.config),
         "vocabulary": asdict(run.vocabulary),
@@ -59,6 +59,11 @@ def save(run: Run, file: Path) -> None:
         "seconds": run.seconds,
         "best": run.best and asdict(run.best),
     }
+    write_state(file, state)
+
+
+def write_state(file: Path, state: dict[str, Any]) -> None:
+    """Write what training goes on from; the file before it stays whole until this one is."""
     partial = file.with_suffix(".partial")
     torch.save(state, partial)
     partial.replace(file)

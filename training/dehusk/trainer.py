@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from schemas.pages import StructureTensors
+from training.checkpoint import write_state
 from training.dehusk.config import DehuskConfig, TrainerConfig
 from training.dehusk.examples import Example
 from training.dehusk.network import PageLabeler, Standard, block_inputs
@@ -124,18 +125,14 @@ class _State:
     loss: float
 
     def save(self, file: Path) -> None:
-        """Write the state; the file before it stays whole until this one is."""
-        partial = file.with_suffix(".partial")
-        torch.save(
-            {
-                "network": self.network.state_dict(),
-                "optimizer": self.optimizer.state_dict(),
-                "epochs": self.epochs,
-                "loss": self.loss,
-            },
-            partial,
-        )
-        partial.replace(file)
+        """Write the state."""
+        state = {
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "epochs": self.epochs,
+            "loss": self.loss,
+        }
+        write_state(file, state)
 
     def load(self, file: Path) -> None:
         """Go on from the state in a file."""
