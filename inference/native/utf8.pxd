@@ -36,12 +36,18 @@ cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *charac
     return length
 
 
-cdef inline uint32_t last(const unsigned char *data, size_t size) noexcept nogil:
-    """The last character."""
+cdef inline size_t last_size(const unsigned char *data, size_t size) noexcept nogil:
+    """How many bytes the last character takes."""
     cdef size_t length = 1
-    cdef uint32_t character
     while length < 4 and length < size and data[size - length] & 0xC0 == 0x80:
         length += 1
+    return length
+
+
+cdef inline uint32_t last(const unsigned char *data, size_t size) noexcept nogil:
+    """The last character."""
+    cdef size_t length = last_size(data, size)
+    cdef uint32_t character
     read(data + size - length, length, &character)
     return character
 

@@ -3,21 +3,16 @@
 
 from libc.stdint cimport uint16_t, uint32_t
 
-from inference.native cimport lexbor, markup, utf8
+from inference.native cimport edges, lexbor, markup, utf8
 from inference.native.buffer cimport Buffer, append, free
 from inference.native.lexbor cimport Attribute, Element, Node, String
 from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
-from inference.native.tokens cimport writes_no_spaces
 
 import numpy as np
 
 from inference import elements
 from schemas.pages import Boundary, ElementFlag, TagCount
-
-cdef extern from "Python.h":
-    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
-    bint Py_UNICODE_ISUPPER(uint32_t character) noexcept nogil
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
@@ -42,7 +37,8 @@ cdef class Walk:
     cdef Rows _rows
     # the open block
     cdef Buffer _leaves  # their text, as it came
-    cdef bint _open, _hidden, _parted
+    cdef bint _open, _hidden
+    cdef int _edges  # of inline elements since its last text
     cdef int _common, _block, _leaf_count
     cdef size_t _linked
     # where the walk is
@@ -102,7 +98,7 @@ cdef class Walk:
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
-            self._parted = True
+            self._edges = edges.START | edges.END
             return NONE
         return self._open_row(self._rows.add(element, role, tag, parent, flags))
 
@@ -115,7 +111,7 @@ cdef class Walk:
         elif row.tag.kind == BREAK:
             self._break(row.preformatted)
         elif row.tag.kind == INLINE or row.tag.kind == LINK:
-            self._parted = True
+            self._edges |= edges.LINK_START if row.tag.kind == LINK else edges.START
             self._links += row.tag.kind == LINK
         return place
 
@@ -140,7 +136,7 @@ cdef class Walk:
             # An item that showed nothing was none.
             self._boundary = self._boundary & ~(tag.start & ~tag.end) | tag.end
         elif tag.kind == INLINE or tag.kind == LINK:
-            self._parted = True
+            self._edges |= edges.END
             self._links -= tag.kind == LINK
         if place == self._common:
             self._common = parent
@@ -160,9 +156,10 @@ cdef class Walk:
             self._boundary = LINE
         if not self._open:
             self._open, self._hidden, self._common = True, hidden, row
-        elif self._parted and not self._rows.at(row).preformatted and self._would_merge(text):
-            append(&self._leaves, b" ", 1)
-        self._parted = False
+        elif self._edges and not self._rows.at(row).preformatted:
+            if edges.would_merge(self._text(), text, self._edges):
+                append(&self._leaves, b" ", 1)
+        self._edges = 0
         self._block = self._common
         self._leaf_count += 1
         append(&self._leaves, text.data, text.length)
@@ -170,13 +167,8 @@ cdef class Walk:
             self._linked += utf8.characters(text.data + space, text.length - space)
         return 0
 
-    cdef bint _would_merge(self, String text) noexcept:
-        """Whether two words, or a sentence and the next, stand together without a space."""
-        cdef uint32_t last = utf8.last(<unsigned char *> self._leaves.data, self._leaves.used), first
-        utf8.read(text.data, text.length, &first)
-        if Py_UNICODE_ISALNUM(last):
-            return Py_UNICODE_ISALNUM(first) and not (writes_no_spaces(last) or writes_no_spaces(first))
-        return Py_UNICODE_ISUPPER(first) and (last == c"." or last == c"!" or last == c"?" or last == c":")
+    cdef String _text(self) noexcept:
+        return String(<unsigned char *> self._leaves.data, self._leaves.used)
 
     cdef int _end_block(self) except -1:
         """End the open block, if any; what parts one without text from its neighbours parts those."""
@@ -199,8 +191,7 @@ cdef class Walk:
 
     cdef str _line(self):
         """The text of the open block, white space folded."""
-        cdef String text
-        text.data = <unsigned char *> self._leaves.data
+        cdef String text = self._text()
         text.length = utf8.fold(<unsigned char *> self._leaves.data, self._leaves.used)
         line = _decoded(text)
         # Blanks that folding leaves at the ends are not ASCII.
@@ -210,7 +201,7 @@ cdef class Walk:
 
     cdef str _lines(self):
         """The preformatted text of the open block, without white space at the ends of lines and empty ones around."""
-        text = _decoded(String(<unsigned char *> self._leaves.data, self._leaves.used)).replace("\xad", "")
+        text = _decoded(self._text()).replace("\xad", "")
         return "\n".join([line.rstrip() for line in text.splitlines()]).strip("\n").strip(BLANK)
 
     cdef int _look_into(self, Node *top) except -1:

@@ -1,0 +1,60 @@
+"""What stands at the edge of an inline element: two words, or one.
+
+Authors mark up parts of words, and they part words by style alone. Which of both it is, the letters tell.
+"""
+
+from libc.stdint cimport uint32_t
+
+from inference.native cimport utf8
+from inference.native.lexbor cimport String
+from inference.native.tokens cimport writes_no_spaces
+
+cdef extern from "Python.h":
+    bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISALPHA(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISLOWER(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISUPPER(uint32_t character) noexcept nogil
+
+
+cdef enum:  # edges of inline elements between two texts; several may meet
+    START = 1
+    END = 2
+    LINK_START = 4
+
+
+cdef inline bint would_merge(String before, String text, int edges) noexcept:
+    """Whether two words, or a sentence and the next, stand together without a space."""
+    cdef uint32_t last = utf8.last(before.data, before.length), first
+    utf8.read(text.data, text.length, &first)
+    if not Py_UNICODE_ISALNUM(last):
+        return Py_UNICODE_ISUPPER(first) and (last == c"." or last == c"!" or last == c"?" or last == c":")
+    if not Py_UNICODE_ISALNUM(first) or writes_no_spaces(last) or writes_no_spaces(first):
+        return False
+    if not Py_UNICODE_ISALPHA(last) or not Py_UNICODE_ISALPHA(first) or Py_UNICODE_ISUPPER(first):
+        return True
+    if edges == END or edges == LINK_START or (not edges & END and not Py_UNICODE_ISLOWER(first)):
+        return False
+    return not (_ends_in_one_letter(before) or _starts_with_one_letter(text))
+
+
+cdef inline bint _ends_in_one_letter(String text) noexcept:
+    """Whether the last letter stands alone, like a drop cap."""
+    cdef uint32_t before
+    cdef size_t length = text.length - utf8.last_size(text.data, text.length)
+    if not length:
+        return True
+    before = utf8.last(text.data, length)
+    return not _is_of_word(before)
+
+
+cdef inline bint _starts_with_one_letter(String text) noexcept:
+    cdef uint32_t character
+    cdef size_t length = utf8.read(text.data, text.length, &character)
+    if length == text.length:
+        return True
+    utf8.read(text.data + length, text.length - length, &character)
+    return not _is_of_word(character)
+
+
+cdef inline bint _is_of_word(uint32_t character) noexcept:
+    return Py_UNICODE_ISALNUM(character) or character == c"'" or character == 0x2019
