@@ -33,6 +33,17 @@ UNLESS_OPEN = 2
 """Hidden unless it has the attribute `open`."""
 
 NOTHING = 0
+BULLETED = 1
+"""A list whose items are marked alike."""
+NUMBERED = 2
+"""A list whose items are counted."""
+ITEM = 3
+"""An item of a list."""
+
+TABLE = 1
+ROW = 2
+CELL = 3
+
 TITLE = 1
 """Its text is the page's title."""
 META = 2
@@ -74,6 +85,8 @@ _EDGES = {
         Boundary.PARAGRAPH,
     ),
 }
+_LISTS = {**dict.fromkeys("ul menu dir".split(), BULLETED), "ol": NUMBERED, "li": ITEM}
+_TABLES = {"table": TABLE, "tr": ROW, **dict.fromkeys("td th".split(), CELL)}
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HIDES = {"html": NEVER, "body": NEVER, "dialog": UNLESS_OPEN}
@@ -137,10 +150,12 @@ class Traits(NamedTuple):
     """What is known of an element by its tag."""
 
     kind: int
-    start: int
-    """The boundaries at its start."""
-    end: int
-    """The boundaries at its end."""
+    edge: int
+    """The boundary at its start and its end."""
+    lists: int
+    """What it is to lists."""
+    tables: int
+    """What it is to tables."""
     preformatted: bool
     """Whether its white space counts."""
     flag: int
@@ -154,11 +169,11 @@ class Traits(NamedTuple):
 
 def traits(tag: str) -> Traits:
     """An element's traits; an unknown one is a block."""
-    edge = _EDGES.get(tag, Boundary.LINE).value
     return Traits(
         kind=_KINDS.get(tag, BLOCK),
-        start=edge | Boundary.ITEM.value if tag == "li" else edge,
-        end=edge,
+        edge=_EDGES.get(tag, Boundary.LINE).value,
+        lists=_LISTS.get(tag, NOTHING),
+        tables=_TABLES.get(tag, NOTHING),
         preformatted=tag in _PREFORMATTED,
         flag=int(_FLAGS.get(tag, 0)),
         heading=_HEADINGS.get(tag, 0),

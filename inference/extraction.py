@@ -5,13 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from inference.cleaning import PreparedPage
+from inference.plain_text import plain_text
 from inference.selection import select
 from schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
-from schemas.pages import BlockFrequencies, Boundary, Labels, SegmentedPage
-
-# Plain integers: operators of an IntFlag cost more than the rest of the loop.
-_CELL, _ROW = Boundary.CELL.value, Boundary.ROW.value
-_ITEM, _PARAGRAPH = Boundary.ITEM.value, Boundary.PARAGRAPH.value
+from schemas.pages import BlockFrequencies, Labels, SegmentedPage
 
 _DIGITS = 4
 """Decimals of a published probability: fewer than a labeler's, so that the same page gives the same bytes."""
@@ -48,28 +45,6 @@ def extract(
         source=origin,
         blocks=_blocks(segmented, probabilities.tolist(), content, frequencies) if with_blocks else None,
     )
-
-
-def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
-    """The content blocks as lines: blank lines between paragraphs, tabs between cells, `- ` before items."""
-    parts: list[str] = []
-    passed = 0
-    for text, boundary, is_content in zip(segmented.texts, segmented.boundaries, content, strict=True):
-        passed |= boundary
-        if is_content:
-            if parts:
-                parts.append(_separator(passed))
-            if boundary & _ITEM:
-                parts.append("- ")
-            parts.append(text)
-            passed = 0
-    return "".join(parts)
-
-
-def _separator(passed: int) -> str:
-    if passed & _CELL and not passed & _ROW:
-        return "\t"
-    return "\n\n" if passed & Boundary.PARAGRAPH else "\n"
 
 
 def _blocks(

@@ -36,6 +36,8 @@ def segment(html: bytes) -> SegmentedPage:
         linked=tuple(walk.linked),
         boundaries=tuple(walk.boundaries),
         hidden=tuple(walk.hidden),
+        places=walk.places,
+        items=walk.items,
         structure=_structure(walk, noscript_words),
     )
 

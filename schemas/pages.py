@@ -69,10 +69,9 @@ class Boundary(IntFlag):
     """The edge of a table cell."""
     ROW = 4
     """The edge of a table row."""
-    ITEM = 8
-    """The start of a list item."""
-    PARAGRAPH = 16
-    """A blank line: the edge of a paragraph, heading, list, table or preformatted text, or two `<br>`."""
+    PARAGRAPH = 8
+    """A blank line: the edge of a paragraph, heading, table, preformatted text, or list that is in no other,
+    or two `<br>`."""
 
 
 class ElementFlag(IntFlag):
@@ -153,6 +152,10 @@ class Structure:
     declared: Declarations
 
 
+BULLET = -(2**31)
+"""The number of an item that is marked by a bullet."""
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentedPage:
     """The text blocks of a page in DOM order, as columns of equal length T (T may be 0)."""
@@ -172,6 +175,12 @@ class SegmentedPage:
     """The `Boundary` flags between each block and the one before it."""
     hidden: tuple[bool, ...]
     """Whether each block is not shown at first: a tab, an answer to unfold, a dialog."""
+    places: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
+    """Shape [2, T]: 1 + the index in `items` of the innermost list item that holds each block, 0 for none;
+    and the column of its table cell, from 1 on, 0 for none or where a cell of the row holds more than a line."""
+    items: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
+    """Shape [2, I]: 1 + the index of the item around each list item, which comes before it, 0 for none; and
+    its number, or `BULLET`."""
     structure: Structure | None = field(default=None, compare=False, repr=False)
     """The elements around the blocks, needed to encode; dropped when the page travels on."""
 

@@ -73,7 +73,8 @@ def label(page: GoldPage, share: float) -> LabeledPage:
     Raises:
         PageError: the page cannot be segmented.
     """
-    segmented = replace(segment(page.html.encode("utf-8", "replace")), structure=None)
+    segmented = segment(page.html.encode("utf-8", "replace"))
+    segmented = replace(segmented, places=None, items=None, structure=None)
     words = [score_words(text) for text in segmented.texts]
     gold = score_words(page.text)
     content = content_blocks(words, gold, share)

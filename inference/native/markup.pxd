@@ -2,11 +2,27 @@ from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 
 from inference.native.lexbor cimport Attribute, Element, String
 
+cdef enum:  # attributes: one more than the place in ATTRIBUTES
+    OTHER
+    HIDDEN
+    OPEN
+    STYLE
+    ROLE
+    TYPE
+    NAME
+    PROPERTY
+    CONTENT
+    START
+    REVERSED
+    VALUE
+    COLSPAN
+
 
 cdef struct Tag:  # inference.elements.Traits
     uint8_t kind
-    uint8_t start
-    uint8_t end
+    uint8_t edge
+    uint8_t lists
+    uint8_t tables
     bint preformatted
     uint16_t flag
     uint8_t heading
@@ -21,5 +37,7 @@ cdef Tag *tag_of(uintptr_t name) except NULL
 cdef bint same(String one, String other) noexcept
 cdef String tag_name(uintptr_t name) noexcept
 cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role) noexcept
+cdef bint has(Element *element, int name) noexcept
+cdef int integer(Element *element, int name, int default) noexcept
 cdef bint is_json_ld(Element *element) noexcept
 cdef dict declaration(Element *element)

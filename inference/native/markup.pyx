@@ -11,22 +11,15 @@ from inference import elements
 from schemas.errors import ConfigurationError
 from schemas.pages import ElementFlag
 
-ATTRIBUTES = ("hidden", "open", "style", "role", "type", "name", "property", "content")
+ATTRIBUTES = (
+    *("hidden", "open", "style", "role", "type", "name", "property", "content"),
+    *("start", "reversed", "value", "colspan"),
+)
 """The attributes that are read, but for `class` and `id`, which an element points to."""
-
-cdef enum:  # one more than the place in ATTRIBUTES
-    OTHER
-    HIDDEN
-    OPEN
-    STYLE
-    ROLE
-    TYPE
-    NAME
-    PROPERTY
-    CONTENT
 
 cdef enum:
     LONGEST_ATTRIBUTE = 8
+    LONGEST_NUMBER = 9  # digits
     MOST_UNNUMBERED = 16
 
 cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
@@ -34,8 +27,8 @@ cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
-cdef String[CONTENT] _attributes
-for _place in range(CONTENT):
+cdef String[COLSPAN] _attributes
+for _place in range(COLSPAN):
     _attributes[_place] = String(<bytes> _attribute_names[_place], len(_attribute_names[_place]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
@@ -73,7 +66,7 @@ def number_attributes(size_t element) -> None:
 cdef void _fill(Tag *tag, str name):
     traits = elements.traits(name)
     letters = name.encode()
-    tag.kind, tag.start, tag.end = traits.kind, traits.start, traits.end
+    tag.kind, tag.edge, tag.lists, tag.tables = traits.kind, traits.edge, traits.lists, traits.tables
     tag.preformatted, tag.heading, tag.hides = traits.preformatted, traits.heading, traits.hides
     tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says
     tag.length = len(letters)
@@ -145,7 +138,7 @@ cdef int _name(Attribute *attribute) noexcept:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
-        for place in range(CONTENT):
+        for place in range(COLSPAN):
             if same(name, _attributes[place]):
                 return place + 1
     return OTHER
@@ -173,6 +166,27 @@ cdef bint _declares(String style, size_t place, bytes name, bytes value) noexcep
     return _starts(style, _skip_space(style, place + 1), value)
 
 
+cdef bint has(Element *element, int name) noexcept:
+    """Whether an element has an attribute."""
+    return _find(element, name) != NULL
+
+
+cdef int integer(Element *element, int name, int default) noexcept:
+    """The whole number that an attribute begins with, or the default."""
+    cdef String value = _value(element, name)
+    cdef size_t place = _skip_space(value, 0), first
+    cdef int number = 0
+    cdef bint negative = place < value.length and value.data[place] == c"-"
+    place += negative
+    first = place
+    while place < value.length and c"0" <= value.data[place] <= c"9" and place < first + LONGEST_NUMBER:
+        number = 10 * number + value.data[place] - c"0"
+        place += 1
+    if place == first:
+        return default
+    return -number if negative else number
+
+
 cdef bint is_json_ld(Element *element) noexcept:
     """Whether a `<script>` holds JSON-LD."""
     return _is_any_case(_value(element, TYPE), b"application/ld+json")
@@ -191,10 +205,14 @@ cdef dict declaration(Element *element):
 
 cdef String _value(Element *element, int name) noexcept:
     """The value of an attribute, empty where there is none."""
+    return lexbor.value_of(_find(element, name))
+
+
+cdef Attribute *_find(Element *element, int name) noexcept:
     cdef Attribute *attribute = element.first_attribute
     while attribute != NULL and _name(attribute) != name:
         attribute = attribute.next
-    return lexbor.value_of(attribute)
+    return attribute
 
 
 cdef bint _is(String value, bytes wanted) noexcept:

@@ -14,6 +14,10 @@ cdef struct Row:  # an element that was entered
     Attribute *role
     Tag *tag
     int parent
+    int item  # of a list: the innermost around it, or itself; its list likewise
+    int list
+    int line  # of a table: the one that it stands in, or is; its cell likewise
+    int cell
     int depth
     int place  # among the rows that hold blocks
     int way  # an earlier row that shares its path with it, or itself; for these are:

@@ -1,5 +1,8 @@
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 class Walk:
     texts: list[str]
     paths: list[str]
@@ -10,6 +13,8 @@ class Walk:
     json_ld: list[str]
     declared: dict[str, str]
     structure: dict[str, Any]
+    items: npt.NDArray[np.int32]
+    places: npt.NDArray[np.int32]
     def __init__(self, document: object, address: int, *, fallback: bool) -> None: ...
     @property
     def title(self) -> str: ...

@@ -6,8 +6,10 @@ from libc.stdint cimport uint16_t, uint32_t
 from inference.native cimport edges, lexbor, markup, utf8
 from inference.native.buffer cimport Buffer, append, free
 from inference.native.lexbor cimport Attribute, Element, Node, String
+from inference.native.lists cimport Lists
 from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
+from inference.native.tables cimport Tables
 
 import numpy as np
 
@@ -16,7 +18,8 @@ from schemas.pages import Boundary, ElementFlag, TagCount
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
-cdef int LINE = Boundary.LINE.value, ITEM = Boundary.ITEM.value, PARAGRAPH = Boundary.PARAGRAPH.value
+cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
+cdef int ITEM = elements.ITEM
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
 cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
@@ -31,10 +34,13 @@ cdef class Walk:
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, json_ld, counts
     cdef readonly dict declared, structure
+    cdef readonly object items, places
     cdef str _title
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
     cdef Rows _rows
+    cdef Lists _lists
+    cdef Tables _tables
     # the open block
     cdef Buffer _leaves  # their text, as it came
     cdef bint _open, _hidden
@@ -49,9 +55,11 @@ cdef class Walk:
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
         self.noscripts, self.json_ld, self.declared, self.counts = [], [], {}, [0] * len(TagCount)
         self._fallback = fallback
-        self._rows = Rows()
+        self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
         if address:
             self._walk(<Node *> address)
+        self.items = _two_columns(self._lists.of_items())
+        self.places = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
         self.structure = {**self._rows.columns(), "counts": np.array(self.counts, np.int32)}
 
     def __dealloc__(self):
@@ -107,7 +115,11 @@ cdef class Walk:
         cdef Row *row = self._rows.at(place)
         if row.tag.kind >= BLOCK:
             self._end_block()
-            self._boundary |= row.tag.start
+            if row.tag.lists:
+                self._lists.enter(row, row.parent != NONE and _is_list(self._rows.at(row.parent)))
+            elif row.tag.tables:
+                self._tables.enter(row)
+            self._boundary |= _edge(row)
         elif row.tag.kind == BREAK:
             self._break(row.preformatted)
         elif row.tag.kind == INLINE or row.tag.kind == LINK:
@@ -133,8 +145,7 @@ cdef class Walk:
         cdef int parent = row.parent
         if tag.kind >= BLOCK:
             self._end_block()
-            # An item that showed nothing was none.
-            self._boundary = self._boundary & ~(tag.start & ~tag.end) | tag.end
+            self._boundary |= _edge(row)
         elif tag.kind == INLINE or tag.kind == LINK:
             self._edges |= edges.END
             self._links -= tag.kind == LINK
@@ -174,7 +185,8 @@ cdef class Walk:
         """End the open block, if any; what parts one without text from its neighbours parts those."""
         if not self._open:
             return 0
-        text = self._lines() if self._rows.at(self._block).preformatted else self._line()
+        cdef Row *row = self._rows.at(self._block)
+        text = self._lines() if row.preformatted else self._line()
         self._passed |= self._boundary
         if text:
             self.texts.append(text)
@@ -183,9 +195,9 @@ cdef class Walk:
             self.boundaries.append(self._passed)
             self.hidden.append(self._hidden)
             self._rows.add_block(self._block, self._leaf_count)
+            self._lists.add_block(row.item)
+            self._tables.add_block(row.cell, not row.preformatted)
             self._passed = 0
-        else:
-            self._passed &= ~ITEM
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         return 0
 
@@ -232,6 +244,20 @@ cdef class Walk:
     def title(self) -> str:
         """The text of the first `<title>`, empty if there is none."""
         return self._title or ""
+
+
+cdef inline bint _is_list(Row *row) noexcept:
+    return row.tag.lists and row.tag.lists != ITEM
+
+
+cdef inline int _edge(Row *row) noexcept:
+    """What an element parts by: a list in an item goes on where the item's text ends."""
+    return LINE if _is_list(row) and row.item != NONE else row.tag.edge
+
+
+cdef _two_columns(bytearray integers):
+    return np.frombuffer(integers, np.int32).reshape(2, -1)
+
 
 cdef str _decoded(String text):
     return text.data[: text.length].decode("utf-8", "replace") if text.length else ""

@@ -3,9 +3,11 @@ import pytest
 from inference.elements import (
     BLOCK,
     BREAK,
+    CELL,
     FALLBACK,
     INLINE,
     LINK,
+    NUMBERED,
     SKIPPED,
     TAGS,
     TIGHT,
@@ -32,15 +34,12 @@ def test_an_element_is_of_one_kind(tag: str, kind: int) -> None:
     assert traits(tag).kind == kind
 
 
-def test_an_item_is_marked_at_its_start() -> None:
-    item = traits("li")
-    assert (item.start, item.end) == (Boundary.LINE | Boundary.ITEM, Boundary.LINE)
-
-
 def test_traits_say_what_is_known_of_a_tag() -> None:
     assert traits("h3").heading == 3
     assert traits("pre").preformatted
     assert traits("th").flag == ElementFlag.CELL
+    assert traits("td").edge == Boundary.CELL
+    assert (traits("ol").lists, traits("td").tables) == (NUMBERED, CELL)
     assert traits("button").counted == TagCount.CONTROLS
     assert traits("dialog").hides == UNLESS_OPEN
 

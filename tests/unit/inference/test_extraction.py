@@ -31,28 +31,6 @@ def cleaned(html: str, *probabilities: float, frequencies: BlockFrequencies | No
 
 
 @pytest.mark.parametrize(
-    ("html", "text"),
-    [
-        ("<h1>Title</h1><p>one</p><p>two</p>", "Title\n\none\n\ntwo"),
-        ("one<br>two<br><br>three", "one\ntwo\n\nthree"),
-        ("<div>one</div><div>two</div>", "one\ntwo"),
-        ("<p>a</p><ul><li>b</li><li>c</li></ul><p>d</p>", "a\n\n- b\n- c\n\nd"),
-        ("<ul><li><p>a</p></li><li><p>b</p><p>c</p></li></ul>", "- a\n\n- b\n\nc"),
-        ("<table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td>d</td></tr></table>", "a\tb\nc\td"),
-        ("<table><tr><td><p>a</p></td><td><p>b</p></td></tr></table><p>c", "a\tb\n\nc"),
-        ("<p>code:</p><pre>if x:\n    y</pre><p>end</p>", "code:\n\nif x:\n    y\n\nend"),
-        ("<ul><li><a href=x><img></a></li></ul><p>a</p>", "a"),
-        ("<ul><li></li><li><div></div>a</li><li>&shy;</li></ul>b", "- a\n\nb"),
-        ("", ""),
-    ],
-)
-def test_text_keeps_the_lines_of_the_page(html: str, text: str) -> None:
-    document = cleaned(html)
-    assert document.text == text
-    assert document.text_length == len(text)
-
-
-@pytest.mark.parametrize(
     ("probabilities", "text"),
     [
         ((1, 0, 1), "one\n\n- three"),
@@ -63,11 +41,9 @@ def test_text_keeps_the_lines_of_the_page(html: str, text: str) -> None:
     ],
 )
 def test_blocks_that_are_not_selected_are_left_out(probabilities: tuple[float, ...], text: str) -> None:
-    assert cleaned("<p>one</p><ul><li>two</li><li>three</li></ul>", *probabilities).text == text
-
-
-def test_an_item_that_was_left_out_marks_nothing_behind_it() -> None:
-    assert cleaned("<ul><li>menu</li></ul><p>one</p><ul><li>two</li></ul>", 0, 1, 1).text == "one\n\n- two"
+    document = cleaned("<p>one</p><ul><li>two</li><li>three</li></ul>", *probabilities)
+    assert document.text == text
+    assert document.text_length == len(text)
 
 
 def test_a_document_tells_of_its_page_and_model() -> None:

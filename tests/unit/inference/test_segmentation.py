@@ -7,7 +7,7 @@ from inference.elements import MAX_PATH
 from inference.segmentation import segment
 from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
-from schemas.pages import Boundary, SegmentedPage
+from schemas.pages import BULLET, Boundary, SegmentedPage
 
 WORDS = " ".join(f"word{number}" for number in range(120))
 
@@ -224,11 +224,86 @@ def test_preformatted_text_keeps_its_lines() -> None:
         ("<div>", Boundary.LINE),
         ("<p>", Boundary.PARAGRAPH),
         ("<h2>", Boundary.PARAGRAPH),
-        ("<ul><li>", Boundary.PARAGRAPH | Boundary.LINE | Boundary.ITEM),
+        ("<ul><li>", Boundary.PARAGRAPH | Boundary.LINE),
     ],
 )
 def test_boundaries_say_what_parts_two_blocks(between: str, expected: Boundary) -> None:
     assert segment(f"one{between}two".encode()).boundaries[1] == expected
+
+
+def test_a_list_in_an_item_stands_on_lines_of_its_own() -> None:
+    assert segment(b"<ul><li>one<ul><li>two</ul>three</ul>").boundaries[1:] == (Boundary.LINE, Boundary.LINE)
+
+
+def items(html: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int | None, ...]]:
+    """The item of each block; the item around each, and its number."""
+    page = segment(html.encode())
+    assert page.places is not None
+    assert page.items is not None
+    of_blocks, (parents, numbers) = page.places[0].tolist(), page.items.tolist()
+    return tuple(of_blocks), tuple(parents), tuple(None if number == BULLET else number for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>no list", ((0,), (), ())),
+        ("<ul><li><p>a<p>b<li>c</ul>d", ((1, 1, 2, 0), (0, 0), (None, None))),
+        ("<ul><li>a<ol><li>b</ol>c</ul>", ((1, 2, 1), (0, 1), (None, 1))),
+        ("<ul><li><b> </b><li><ul><li>a</ul><li><img></ul>", ((2,), (0, 1), (None, None))),
+        ("<ol><li>a<ol><li>b</ol></ol>", ((1, 2), (0, 1), (1, 1))),
+        ("<ol><li>a</li><ol><li>b</li></ol><li>c</ol>", ((1, 2, 3), (0, 1, 0), (1, 1, 2))),
+        ("<ol><ol><li>a</ol></ol>", ((1,), (0,), (1,))),
+        ("<li>a", ((1,), (0,), (None,))),
+        ("<menu><li>a</menu>", ((1,), (0,), (None,))),
+        ("<ol><div><li>a</div><li>b</ol>", ((1, 2), (0, 0), (1, 2))),
+    ],
+)
+def test_a_block_knows_its_item(
+    html: str, expected: tuple[tuple[int, ...], tuple[int, ...], tuple[int | None, ...]]
+) -> None:
+    assert items(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("attributes", "numbers"),
+    [
+        (("", "", ""), (1, 2, 3)),
+        (("start=5", "", ""), (5, 6, 7)),
+        (("start=' -1st'", "", ""), (-1, 0, 1)),
+        (("start=x", "", ""), (1, 2, 3)),
+        (("", "value=7", ""), (1, 7, 8)),
+        (("reversed", "", ""), (3, 2, 1)),
+        (("reversed start=10", "", "value=2"), (10, 9, 2)),
+        (("start=99999999999999999999", "", ""), (999999999, 1000000000, 1000000001)),
+    ],
+)
+def test_items_are_numbered_as_their_list_says(
+    attributes: tuple[str, str, str], numbers: tuple[int, ...]
+) -> None:
+    on_list, on_second, on_third = attributes
+    html = f"<ol {on_list}><li>a</li> <li {on_second}>b</li> <li {on_third}>c</li></ol>"
+    assert items(html)[2] == numbers
+
+
+def cells(html: str) -> tuple[int, ...]:
+    places = segment(html.encode()).places
+    assert places is not None
+    return tuple(places[1].tolist())
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<table><tr><td>a<td>b<tr><td><td>c<td>d</table>e", (1, 2, 2, 3, 0)),
+        ("<table><caption>a</caption><tr><th colspan=2>b<th>c<td colspan=x>d<td>e</table>", (0, 1, 3, 4, 5)),
+        ("<table><tr><td>a<td><p>b</p><p>c</p><tr><td>d<td>e</table>", (0, 0, 0, 1, 2)),
+        ("<table><tr><td>a<td><pre>b\nc</pre></table>", (0, 0)),
+        ("<table><tr><td>a<td><table><tr><td><td>b</table><td>c</table>", (0, 2, 0)),
+    ],
+)
+def test_a_block_knows_its_cell_where_the_row_is_a_line(html: str, expected: tuple[int, ...]) -> None:
+    assert cells(html) == expected
 
 
 def test_cells_of_a_row_and_rows_are_told_apart() -> None:

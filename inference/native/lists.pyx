@@ -1,0 +1,116 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""The lists of a page: in which item each block stands, and what marks it."""
+
+from inference.native cimport markup
+from inference.native.buffer cimport Buffer, content, free, more
+from inference.native.lexbor cimport ELEMENT, Node
+from inference.native.markup cimport REVERSED, START, VALUE, has, integer
+from inference.native.rows cimport NONE, Row
+
+from inference import elements
+from schemas.pages import BULLET
+
+cdef int ITEM = elements.ITEM, NUMBERED = elements.NUMBERED
+cdef int UNNUMBERED = BULLET
+
+
+cdef struct List:
+    bint numbered
+    int next  # number
+    int step
+    int last  # item
+
+
+cdef struct Item:
+    int parent
+    int held  # its place among the items that hold blocks, from 1 on
+    int number
+
+
+cdef class Lists:
+    """Items in the order in which they were entered, and the blocks in them."""
+
+    def __dealloc__(self):
+        free(&self._lists)
+        free(&self._items)
+        free(&self._blocks)
+
+    cdef int enter(self, Row *row, bint directly) except -1:
+        """Take note of a list or an item; whether a list is directly in another one, as if in its last item."""
+        if row.tag.lists == ITEM:
+            row.item = self._add_item(row)
+        else:
+            if directly and (<List *> self._lists.data)[row.list].last != NONE:
+                row.item = (<List *> self._lists.data)[row.list].last
+            row.list = self._add_list(row)
+        return 0
+
+    cdef int _add_list(self, Row *row) except -1:
+        cdef List *added = <List *> more(&self._lists, sizeof(List))
+        added.numbered, added.next, added.step, added.last = row.tag.lists == NUMBERED, 1, 1, NONE
+        if added.numbered:
+            if has(row.element, REVERSED):
+                added.next, added.step = _items_in(&row.element.node), -1
+            added.next = integer(row.element, START, added.next)
+        return added - <List *> self._lists.data
+
+    cdef int _add_item(self, Row *row) except -1:
+        cdef Item *added = <Item *> more(&self._items, sizeof(Item))
+        cdef int place = added - <Item *> self._items.data
+        cdef List *holder
+        added.parent, added.held, added.number = row.item, 0, UNNUMBERED
+        if row.list != NONE:
+            holder = <List *> self._lists.data + row.list
+            holder.last = place
+            if holder.numbered:
+                added.number = integer(row.element, VALUE, holder.next)
+                holder.next = added.number + holder.step
+        return place
+
+    cdef int add_block(self, int item) except -1:
+        """Add a block that an item, or NONE, is the innermost to hold."""
+        (<int *> more(&self._blocks, sizeof(int)))[0] = item
+        cdef Item *items = <Item *> self._items.data
+        while item != NONE and not items[item].held:
+            items[item].held = 1
+            item = items[item].parent
+        return 0
+
+    cdef bytearray of_items(self):
+        """Of the items that hold blocks, the item around each, and then their numbers; to be asked for once."""
+        cdef Item *items = <Item *> self._items.data
+        cdef Buffer parents = Buffer(NULL, 0, 0), numbers = Buffer(NULL, 0, 0)
+        cdef int place, held = 0
+        try:
+            for place in range(<int> (self._items.used // sizeof(Item))):
+                if items[place].held:
+                    held += 1
+                    items[place].held = held
+                    (<int *> more(&parents, sizeof(int)))[0] = self._held(items[place].parent)
+                    (<int *> more(&numbers, sizeof(int)))[0] = items[place].number
+            return content(&parents) + content(&numbers)
+        finally:
+            free(&parents)
+            free(&numbers)
+
+    cdef bytearray of_blocks(self):
+        """The item of each block, after `of_items`; to be asked for once."""
+        cdef int *blocks = <int *> self._blocks.data
+        cdef size_t block
+        for block in range(self._blocks.used // sizeof(int)):
+            blocks[block] = self._held(blocks[block])
+        return content(&self._blocks)
+
+    cdef int _held(self, int item) noexcept:
+        """1 + the place of an item among those that hold blocks; 0 for none."""
+        return 0 if item == NONE else (<Item *> self._items.data)[item].held
+
+
+cdef int _items_in(Node *list_) except -1:
+    cdef Node *node = list_.first_child
+    cdef int count = 0
+    while node != NULL:
+        if node.type == ELEMENT and markup.tag_of(node.name).lists == ITEM:
+            count += 1
+        node = node.next
+    return count

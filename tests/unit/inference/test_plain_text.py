@@ -1,0 +1,101 @@
+import pytest
+
+from inference.plain_text import plain_text
+from inference.segmentation import segment
+from schemas.pages import SegmentedPage
+
+
+def text_of(html: str, left_out: str = "") -> str:
+    """The text of a page, without the blocks whose text is one of these words."""
+    page = segment(html.encode())
+    return plain_text(page, [text not in left_out.split() for text in page.texts])
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<h1>Title</h1><p>one</p><p>two</p>", "Title\n\none\n\ntwo"),
+        ("one<br>two<br><br>three", "one\ntwo\n\nthree"),
+        ("<div>one</div><div>two</div>", "one\ntwo"),
+        ("<p>code:</p><pre>if x:\n    y</pre><p>end</p>", "code:\n\nif x:\n    y\n\nend"),
+        ("", ""),
+    ],
+)
+def test_text_keeps_the_lines_of_the_page(html: str, text: str) -> None:
+    assert text_of(html) == text
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>a</p><ul><li>b</li><li>c</li></ul><p>d</p>", "a\n\n- b\n- c\n\nd"),
+        ("<ol start=9><li>a<li>b</ol>", "9. a\n10. b"),
+        ("<ol reversed><li>a<li value=7>b<li>c</ol>", "3. a\n7. b\n6. c"),
+        ("<ul><li>a<ul><li>b</li><li>c</li></ul></li><li>d</li></ul>", "- a\n  - b\n  - c\n- d"),
+        ("<ol><li>a<ul><li>b</ul><li>c<ol><li>d<ul><li>e", "1. a\n   - b\n2. c\n   1. d\n      - e"),
+        ("<ul><li>a</li><ul><li>b</li></ul><li>c</li></ul>", "- a\n  - b\n- c"),
+        ("<ul><li><p>a</p><ul><li>b</ul><p>c</p></ul>", "- a\n  - b\n\n  c"),
+        ("<ul><li><p>a</p></li><li><p>b</p><p>c</p></li></ul>", "- a\n\n- b\n\n  c"),
+        ("<ol><li>a:<pre>if x:\n\n    y</pre></li><li>b", "1. a:\n\n   if x:\n\n       y\n\n2. b"),
+        ("<ul><li><pre>a\n  b</pre></ul>", "- a\n    b"),
+        ("<ul><li>a<br>b<blockquote>c</blockquote></ul>d", "- a\n  b\n\n  c\n\nd"),
+        ("<ul><li><table><tr><td>a<td>b<tr><td>c<td>d</table></ul>", "- a\tb\n  c\td"),
+        ("<ul><li>a<table><tr><th><th>b<th>c</table></ul>", "- a\n\n  \tb\tc"),
+        ("<ul><li><ul><li>a<li>b</ul><li>c</ul>", "- a\n- b\n- c"),
+        ("<ul><li><a href=x><img></a></li></ul><p>a</p>", "a"),
+        ("<ul><li></li><li><div></div>a</li><li>&shy;</li></ul>b", "- a\n\nb"),
+        ("<ol><li> <li>a</ol>", "2. a"),
+    ],
+)
+def test_items_are_marked_and_what_stands_in_them_is_indented(html: str, text: str) -> None:
+    assert text_of(html) == text
+
+
+@pytest.mark.parametrize(
+    ("html", "left_out", "text"),
+    [
+        ("<ol><li>a<li>b<li>c</ol>", "b", "1. a\n3. c"),
+        ("<ul><li>menu</ul><p>a</p><ul><li>b</ul>", "menu", "a\n\n- b"),
+        ("<ol><li><div>ad</div><p>a</p><p>b</p></ol>", "ad", "1. a\n\n   b"),
+        ("<ul><li>menu<ol><li>a<li>b</ol><li>c</ul>", "menu", "1. a\n2. b\n- c"),
+        ("<ul><li>a<ul><li>ad<li>b</ul></ul>", "ad", "- a\n  - b"),
+        ("<ul><li>a<p>ad</p><ul><li>b</ul></ul>", "ad", "- a\n  - b"),
+    ],
+)
+def test_items_keep_their_marks_where_others_are_left_out(html: str, left_out: str, text: str) -> None:
+    assert text_of(html, left_out) == text
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td>d</td></tr></table>", "a\tb\nc\td"),
+        ("<table><tr><td><p>a</p></td><td><p>b</p></td></tr></table><p>c", "a\tb\n\nc"),
+        ("<table><tr><th><th>a<th>b<tr><th>c<td><td>d</table>", "\ta\tb\nc\t\td"),
+        ("<table><tr><th colspan=2>a<th>b<tr><td>c<td>d<td>e</table>", "a\t\tb\nc\td\te"),
+        ("<p>x<table><caption>a</caption><thead><tr><th>b<th>c<tbody><tr><td>d<td>e", "x\n\na\nb\tc\nd\te"),
+        ("<table><tr><td>a<td>b<br>c<td>d<tr><td>e<td>f</table>", "a\tb\nc\td\ne\tf"),
+        ("<table><tr><td>menu<td><p>a</p><table><tr><td>b<td>c</table><p>d", "menu\ta\n\nb\tc\n\nd"),
+        ("<table><tr><td>a<td><ul><li>b<li>c</ul><td>d</table>", "a\t- b\n- c\td"),
+        ("<dl><dt>a<dd>b<dt>c<dd>d</dl>e", "a\nb\nc\nd\n\ne"),
+    ],
+)
+def test_cells_keep_their_columns(html: str, text: str) -> None:
+    assert text_of(html) == text
+
+
+@pytest.mark.parametrize(
+    ("left_out", "text"),
+    [("a", "b\tc\nd\te\tf"), ("b e", "a\t\tc\nd\t\tf"), ("b c", "a\nd\te\tf"), ("c d e", "a\tb\nf")],
+)
+def test_cells_keep_their_columns_where_others_are_left_out(left_out: str, text: str) -> None:
+    assert text_of("<table><tr><td>a<td>b<td>c<tr><td>d<td>e<td>f</table>", left_out) == text
+
+
+def test_deep_lists_are_no_wider_than_they_are_worth() -> None:
+    assert len(text_of("<ul><li>a" * 3_000)) < 50 * 3_000
+
+
+def test_blocks_of_which_no_layout_is_known_are_lines() -> None:
+    page = SegmentedPage("", None, ("a", "b"), ("p", "p"), (0, 0), (0, 0), (False, False))
+    assert plain_text(page, [True, True]) == "a\nb"
