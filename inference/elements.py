@@ -88,6 +88,10 @@ _EDGES = {
 _LISTS = {**dict.fromkeys("ul menu dir".split(), BULLETED), "ol": NUMBERED, "li": ITEM}
 _TABLES = {"table": TABLE, "tr": ROW, **dict.fromkeys("td th".split(), CELL)}
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
+_PARTS_OF_CODE = {
+    **dict.fromkeys("div table tbody tr ol ul li".split(), "\n"),
+    **dict.fromkeys("td th".split(), "\t"),
+}
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HIDES = {"html": NEVER, "body": NEVER, "dialog": UNLESS_OPEN}
 _FLAGS = {
@@ -158,6 +162,8 @@ class Traits(NamedTuple):
     """What it is to tables."""
     preformatted: bool
     """Whether its white space counts."""
+    parts: str
+    """What stands for its edge in preformatted text: a line break, a tab, or a null byte for a new block."""
     flag: int
     heading: int
     """The level of a heading, else 0."""
@@ -175,6 +181,7 @@ def traits(tag: str) -> Traits:
         lists=_LISTS.get(tag, NOTHING),
         tables=_TABLES.get(tag, NOTHING),
         preformatted=tag in _PREFORMATTED,
+        parts=_PARTS_OF_CODE.get(tag, "\0"),
         flag=int(_FLAGS.get(tag, 0)),
         heading=_HEADINGS.get(tag, 0),
         counted=int(_COUNTS.get(tag, -1)),

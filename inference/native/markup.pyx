@@ -67,6 +67,7 @@ cdef void _fill(Tag *tag, str name):
     traits = elements.traits(name)
     letters = name.encode()
     tag.kind, tag.edge, tag.lists, tag.tables = traits.kind, traits.edge, traits.lists, traits.tables
+    tag.parts = ord(traits.parts)
     tag.preformatted, tag.heading, tag.hides = traits.preformatted, traits.heading, traits.hides
     tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says
     tag.length = len(letters)

@@ -11,6 +11,8 @@ from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
 from inference.native.tables cimport Tables
 
+from textwrap import dedent
+
 import numpy as np
 
 from inference import elements
@@ -113,7 +115,9 @@ cdef class Walk:
     cdef int _open_row(self, int place) except -2:
         """Do what the start of an element does to blocks."""
         cdef Row *row = self._rows.at(place)
-        if row.tag.kind >= BLOCK:
+        if row.preformatted and row.tag.parts:
+            self._part(row.tag.parts)
+        elif row.tag.kind >= BLOCK:
             self._end_block()
             if row.tag.lists:
                 self._lists.enter(row, row.parent != NONE and _is_list(self._rows.at(row.parent)))
@@ -138,12 +142,21 @@ cdef class Walk:
             self._boundary |= PARAGRAPH
         return 0
 
+    cdef int _part(self, char parts) except -1:
+        """Go on in preformatted text at the edge of an element in it, unless a line has just begun."""
+        if self._open and self._leaves.data[self._leaves.used - 1] != c"\n":
+            append(&self._leaves, &parts, 1)
+        return 0
+
     cdef int _leave(self, int place) except -2:
         """End an element; the row of its parent."""
         cdef Row *row = self._rows.at(place)
         cdef Tag *tag = row.tag
         cdef int parent = row.parent
-        if tag.kind >= BLOCK:
+        if row.preformatted and tag.parts:
+            if tag.parts == c"\n":
+                self._part(tag.parts)
+        elif tag.kind >= BLOCK:
             self._end_block()
             self._boundary |= _edge(row)
         elif tag.kind == INLINE or tag.kind == LINK:
@@ -212,9 +225,9 @@ cdef class Walk:
         return line
 
     cdef str _lines(self):
-        """The preformatted text of the open block, without white space at the ends of lines and empty ones around."""
+        """The preformatted text of the open block, without what all lines begin with, and empty ones around."""
         text = _decoded(self._text()).replace("\xad", "")
-        return "\n".join([line.rstrip() for line in text.splitlines()]).strip("\n").strip(BLANK)
+        return dedent("\n".join([line.rstrip() for line in text.splitlines()])).strip("\n").strip(BLANK)
 
     cdef int _look_into(self, Node *top) except -1:
         """Take note of what an element that is not shown declares of the page."""

@@ -217,6 +217,26 @@ def test_preformatted_text_keeps_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<div>a {<br></div><div>  b<br></div><div><br></div><div>}</div>", ["a {\n  b\n\n}"]),
+        ("<code><div><div></div><div>a</div></div><div><div></div><div>\tb</div></div></code>", ["a\n\tb"]),
+        ("<code><span>a</span><div>b\n</div>  c", ["a\nb\n  c"]),
+        ("<table><tr><td>1<td>a<tr><td><td>  b</table>", ["1\ta\n  b"]),
+        ("<ol><li>a<li>  b</ol>", ["a\n  b"]),
+        ("a<div><button>Copy</button></div>", ["a", "Copy"]),
+        ("a<p>b<h2>c</h2>", ["a", "b", "c"]),
+        ("\n    a\n\n      b\n", ["a\n\n  b"]),
+    ],
+)
+def test_preformatted_text_goes_on_where_its_lines_are_elements(html: str, expected: list[str]) -> None:
+    page = segment(f"<pre>{html}</pre>end".encode())
+    assert page.texts == (*expected, "end")
+    assert page.items is not None
+    assert page.items.size == 0
+
+
+@pytest.mark.parametrize(
     ("between", "expected"),
     [
         ("<br>", Boundary.LINE),
