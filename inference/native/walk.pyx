@@ -25,7 +25,7 @@ cdef int ITEM = elements.ITEM
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
 cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
-cdef str BLANK = " \u200b\u2060\ufeff"
+cdef str BLANK = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
 
 cdef enum:
     LONGEST_DECLARATION = 200_000  # characters
@@ -108,6 +108,7 @@ cdef class Walk:
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
+        if tag.counted == IMAGES or (tag.kind == LINK and markup.is_permalink(element)):
             self._edges = edges.START | edges.END
             return NONE
         return self._open_row(self._rows.add(element, role, tag, parent, flags))
@@ -227,7 +228,7 @@ cdef class Walk:
     cdef str _lines(self):
         """The preformatted text of the open block, without what all lines begin with, and empty ones around."""
         text = _decoded(self._text()).replace("\xad", "")
-        return dedent("\n".join([line.rstrip() for line in text.splitlines()])).strip("\n").strip(BLANK)
+        return dedent("\n".join([line.rstrip() for line in text.splitlines()])).strip(BLANK)
 
     cdef int _look_into(self, Node *top) except -1:
         """Take note of what an element that is not shown declares of the page."""

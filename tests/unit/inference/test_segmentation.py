@@ -61,6 +61,17 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>soft&shy;ened</p>", ["softened"]),
         ("<p>  much \n\n space&nbsp;here </p>", ["much space here"]),
         ("<p>zero&ZeroWidthSpace;</p><p>&ZeroWidthSpace;</p><p>&shy;</p>", ["zero"]),
+        ("<h2>Title<a class=headerlink href='#title' title='Link to this heading'>¶</a></h2>", ["Title"]),
+        ("<h2><a class=anchor href='#title'>§</a>Title</h2>", ["Title"]),
+        (
+            "<h3>Step one <a href='#one' aria-hidden=true>#</a></h3><h3>Two<a href='#'>\uf0c1</a>",
+            ["Step one", "Two"],
+        ),
+        ("<dl><dt><code>f()</code><a href='#f'>¶</a><dd>text", ["f()", "text"]),
+        (
+            "<p><a href=/c>C#</a> <a href=/1># 1</a> <a href=/>#<i>tag</i></a> ¶ <a href=/>x</a>",
+            ["C# # 1 #tag ¶ x"],
+        ),
         ("line<br>break", ["line", "break"]),
         ("<p>rule<hr>below", ["rule", "below"]),
         ("<ul><li>a<li>b</ul>", ["a", "b"]),
@@ -227,6 +238,7 @@ def test_preformatted_text_keeps_its_lines() -> None:
         ("a<div><button>Copy</button></div>", ["a", "Copy"]),
         ("a<p>b<h2>c</h2>", ["a", "b", "c"]),
         ("\n    a\n\n      b\n", ["a\n\n  b"]),
+        ("&ZeroWidthSpace;&nbsp;a&nbsp;", ["a"]),
     ],
 )
 def test_preformatted_text_goes_on_where_its_lines_are_elements(html: str, expected: list[str]) -> None:
