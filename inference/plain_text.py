@@ -33,7 +33,7 @@ def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
         if not is_content:
             row.left_out += cell > 0
             continue
-        in_row = bool(parts and passed & _CELL and not passed & _ROW)
+        in_row = bool(parts and passed & _CELL and not passed & (_ROW if cell else _ROW | _PARAGRAPH))
         tabs = row.tabs(cell, in_row=in_row)
         if in_row:
             parts += tabs, items.marked(item, text, margin=False)

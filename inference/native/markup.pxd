@@ -40,6 +40,5 @@ cdef String tag_name(uintptr_t name) noexcept
 cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role) noexcept
 cdef bint has(Element *element, int name) noexcept
 cdef int integer(Element *element, int name, int default) noexcept
-cdef bint is_permalink(Element *link) noexcept
 cdef bint is_json_ld(Element *element) noexcept
 cdef dict declaration(Element *element)

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """What tags and attributes say: tables filled at import, for Lexbor numbers names as it likes."""
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uintptr_t
+from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 from libc.string cimport memcmp, memcpy
 
-from inference.native cimport lexbor, utf8
+from inference.native cimport lexbor
 from inference.native.lexbor cimport Attribute, Element, String
 
 from inference import elements
@@ -20,8 +20,6 @@ ATTRIBUTES = (
 cdef enum:
     LONGEST_ATTRIBUTE = 8
     LONGEST_NUMBER = 9  # digits
-    ICONS = 0xE000  # characters for private use, which fonts draw as icons
-    LAST_ICON = 0xF8FF
     MOST_UNNUMBERED = 16
 
 cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
@@ -188,15 +186,6 @@ cdef int integer(Element *element, int name, int default) noexcept:
     if place == first:
         return default
     return -number if negative else number
-
-
-cdef bint is_permalink(Element *link) noexcept:
-    """Whether all that a link shows is a mark, of which readers take the address of a heading: `¶`, `#`, `§`."""
-    cdef String text = lexbor.text_of(link.node.first_child)
-    cdef uint32_t mark
-    if not text.length or link.node.first_child.next != NULL or utf8.read(text.data, text.length, &mark) < text.length:
-        return False
-    return mark == c"#" or mark == 0xA7 or mark == 0xB6 or mark == 0x1F517 or ICONS <= mark <= LAST_ICON
 
 
 cdef bint is_json_ld(Element *element) noexcept:

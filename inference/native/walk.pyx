@@ -3,7 +3,7 @@
 
 from libc.stdint cimport uint16_t, uint32_t
 
-from inference.native cimport edges, lexbor, markup, utf8
+from inference.native cimport edges, lexbor, marks, markup, utf8
 from inference.native.buffer cimport Buffer, append, free
 from inference.native.lexbor cimport Attribute, Element, Node, String
 from inference.native.lists cimport Lists
@@ -21,7 +21,7 @@ from schemas.pages import Boundary, ElementFlag, TagCount
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
-cdef int ITEM = elements.ITEM
+cdef int ITEM = elements.ITEM, CELL = elements.CELL
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
 cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
@@ -108,10 +108,15 @@ cdef class Walk:
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
-        if tag.counted == IMAGES or (tag.kind == LINK and markup.is_permalink(element)):
+        if tag.counted == IMAGES or (tag.kind == LINK and marks.is_permalink(element)):
             self._edges = edges.START | edges.END
             return NONE
+        if (tag.tables == CELL or self._in_code(parent)) and marks.is_gutter(element):
+            return NONE
         return self._open_row(self._rows.add(element, role, tag, parent, flags))
+
+    cdef bint _in_code(self, int row) noexcept:
+        return row != NONE and self._rows.at(row).preformatted
 
     cdef int _open_row(self, int place) except -2:
         """Do what the start of an element does to blocks."""
@@ -228,7 +233,8 @@ cdef class Walk:
     cdef str _lines(self):
         """The preformatted text of the open block, without what all lines begin with, and empty ones around."""
         text = _decoded(self._text()).replace("\xad", "")
-        return dedent("\n".join([line.rstrip() for line in text.splitlines()])).strip(BLANK)
+        text = "\n".join([line.rstrip() for line in text.splitlines()]).strip("\n")
+        return (dedent(text) if text[:1].isspace() else text).strip(BLANK)
 
     cdef int _look_into(self, Node *top) except -1:
         """Take note of what an element that is not shown declares of the page."""

@@ -75,9 +75,12 @@ def test_items_keep_their_marks_where_others_are_left_out(html: str, left_out: s
         ("<table><tr><th colspan=2>a<th>b<tr><td>c<td>d<td>e</table>", "a\t\tb\nc\td\te"),
         ("<p>x<table><caption>a</caption><thead><tr><th>b<th>c<tbody><tr><td>d<td>e", "x\n\na\nb\tc\nd\te"),
         ("<table><tr><td>a<td>b<br>c<td>d<tr><td>e<td>f</table>", "a\tb\nc\td\ne\tf"),
-        ("<table><tr><td>menu<td><p>a</p><table><tr><td>b<td>c</table><p>d", "menu\ta\n\nb\tc\n\nd"),
-        ("<table><tr><td>a<td><ul><li>b<li>c</ul><td>d</table>", "a\t- b\n- c\td"),
+        ("<table><tr><td>menu<td><p>a</p><table><tr><td>b<td>c</table><p>d", "menu\n\na\n\nb\tc\n\nd"),
+        ("<table><tr><td>a<td><ul><li>b<li>c</ul><td>d</table>", "a\n\n- b\n- c\n\nd"),
+        ("<table><tr><td><p>a</p><p>b</p><td><p>c</p></table>", "a\n\nb\n\nc"),
+        ("<table><tr><td><p>a</p><td><ul><li>b</ul></table>", "a\t- b"),
         ("<dl><dt>a<dd>b<dt>c<dd>d</dl>e", "a\nb\nc\nd\n\ne"),
+        ("<dl><dt>a<dt>b<dd><p>c</p><p>d</p><dd>e<dl><dt>f<dd>g</dl></dl>", "a\nb\n\nc\n\nd\n\ne\n\nf\ng"),
     ],
 )
 def test_cells_keep_their_columns(html: str, text: str) -> None:

@@ -238,6 +238,8 @@ def test_preformatted_text_keeps_its_lines() -> None:
         ("a<div><button>Copy</button></div>", ["a", "Copy"]),
         ("a<p>b<h2>c</h2>", ["a", "b", "c"]),
         ("\n    a\n\n      b\n", ["a\n\n  b"]),
+        ("<span class=linenos> 1 </span>a\n<span class='hl ln'>2</span>  b", ["a\n  b"]),
+        ("<span class=lineno>x1</span>=<span class=number>2</span>", ["x1=2"]),
         ("&ZeroWidthSpace;&nbsp;a&nbsp;", ["a"]),
     ],
 )
@@ -246,6 +248,20 @@ def test_preformatted_text_goes_on_where_its_lines_are_elements(html: str, expec
     assert page.texts == (*expected, "end")
     assert page.items is not None
     assert page.items.size == 0
+
+
+@pytest.mark.parametrize(
+    "gutter",
+    [
+        "<td class=linenos><div class=linenodiv><pre><span>1</span>\n<span>2</span></pre></div>",
+        "<td class='rouge-gutter gutter gl'><pre class=lineno>1\n2</pre>",
+        "<td class=lntd><pre><code><span class=lnt>1\n</span><span class=lnt>2\n</span></code></pre>",
+    ],
+)
+def test_numbers_of_lines_are_no_text(gutter: str) -> None:
+    page = segment(f"<table><tr>{gutter}</td><td class=lntd><pre>a\n  b</pre></table>".encode())
+    assert page.texts == ("a\n  b",)
+    assert texts("<table><tr><td class=gutter>12 a<td class=number>3</table>") == ["12 a", "3"]
 
 
 @pytest.mark.parametrize(

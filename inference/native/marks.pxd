@@ -1,0 +1,70 @@
+"""What a page shows beside its text that is none of it."""
+
+from libc.stdint cimport uint32_t
+
+from inference.native cimport lexbor, utf8
+from inference.native.lexbor cimport Element, Node, String
+from inference.native.markup cimport same
+
+cdef extern from "Python.h":
+    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
+
+
+cdef enum:
+    PILCROW = 0xB6
+    SECTION = 0xA7
+    CHAIN = 0x1F517
+    FIRST_ICON = 0xE000  # characters for private use, which fonts draw as icons
+    LAST_ICON = 0xF8FF
+
+
+cdef inline bint is_permalink(Element *link) noexcept:
+    """Whether all that a link shows is a mark, of which readers take the address of a heading."""
+    cdef String text = lexbor.text_of(link.node.first_child)
+    cdef uint32_t mark
+    if not text.length or link.node.first_child.next != NULL:
+        return False
+    if utf8.read(text.data, text.length, &mark) < text.length:
+        return False
+    return mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN or FIRST_ICON <= mark <= LAST_ICON
+
+
+cdef inline bint is_gutter(Element *element):
+    """Whether an element holds nothing but numbers, which its class says to be those of lines of code."""
+    cdef String classes = lexbor.value_of(element.classes), part
+    cdef size_t place = 0
+    while place < classes.length:
+        part.data, part.length = classes.data + place, 0
+        while place < classes.length and not Py_UNICODE_ISSPACE(classes.data[place]):
+            place += 1
+            part.length += 1
+        if (part.data[0] == c"l" or part.data[0] == c"g") and _names_gutter(part):
+            return _holds_numbers(&element.node)
+        place += 1
+    return False
+
+
+cdef inline bint _names_gutter(String part):
+    for name in (b"linenos", b"lineno", b"linenumber", b"line-number", b"gutter", b"ln", b"lnt", b"lntd"):
+        if same(part, String(<const unsigned char *> <bytes> name, len(<bytes> name))):
+            return True
+    return False
+
+
+cdef inline bint _holds_numbers(Node *top) noexcept:
+    cdef Node *node = top
+    cdef String text
+    cdef size_t place
+    while True:
+        text = lexbor.text_of(node)
+        for place in range(text.length):
+            if not (c"0" <= text.data[place] <= c"9" or Py_UNICODE_ISSPACE(text.data[place])):
+                return False
+        if node.first_child != NULL:
+            node = node.first_child
+            continue
+        while node != top and node.next == NULL:
+            node = node.parent
+        if node == top:
+            return True
+        node = node.next
