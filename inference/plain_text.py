@@ -77,12 +77,12 @@ class _Items:
     def __init__(self, segmented: SegmentedPage) -> None:
         self._parents, self._numbers = _columns(segmented.items, 0)
         self._indents = {0: ""}
-        """What stands before the further lines of each item that is marked."""
+        """What stands before the further lines of each item that has begun."""
         self._last = 0
 
     def goes_on(self, item: int) -> bool:
         """Whether the first item of a list follows the text of the item that the list is in."""
-        return item not in self._indents and self._marked_around(item) == self._last != 0
+        return item not in self._indents and self._around(item)[-1] == self._last != 0
 
     def marked(self, item: int, text: str, *, margin: bool = True) -> str:
         """A text with what stands before its lines."""
@@ -95,13 +95,18 @@ class _Items:
         return outer + marker + indent(text, inner)[len(inner) :]
 
     def _mark(self, item: int) -> str:
+        """The mark of an item; those around it that begin with it have none of their own."""
+        *unmarked, around = self._around(item)
+        margin = self._indents[around]
+        self._indents.update(dict.fromkeys(unmarked, margin))
         number = self._numbers[item - 1]
         marker = "- " if number == BULLET else f"{number}. "
-        margin = self._indents[self._marked_around(item)] + " " * len(marker)
-        self._indents[item] = margin[:_WIDEST_INDENT]
+        self._indents[item] = (margin + " " * len(marker))[:_WIDEST_INDENT]
         return marker
 
-    def _marked_around(self, item: int) -> int:
-        while item not in self._indents:
-            item = self._parents[item - 1]
-        return item
+    def _around(self, item: int) -> list[int]:
+        """The items around one up to the first that has begun."""
+        around = [self._parents[item - 1]]
+        while around[-1] not in self._indents:
+            around.append(self._parents[around[-1] - 1])
+        return around

@@ -11,6 +11,7 @@ cdef extern from "Python.h":
 
 
 cdef enum:
+    LONGEST_GUTTER = 20_000  # characters and nodes
     PILCROW = 0xB6
     SECTION = 0xA7
     CHAIN = 0x1F517
@@ -54,9 +55,12 @@ cdef inline bint _names_gutter(String part):
 cdef inline bint _holds_numbers(Node *top) noexcept:
     cdef Node *node = top
     cdef String text
-    cdef size_t place
+    cdef size_t place, seen = 0
     while True:
         text = lexbor.text_of(node)
+        seen += 1 + text.length
+        if seen > LONGEST_GUTTER:
+            return False
         for place in range(text.length):
             if not (c"0" <= text.data[place] <= c"9" or Py_UNICODE_ISSPACE(text.data[place])):
                 return False

@@ -41,7 +41,7 @@ def test_text_keeps_the_lines_of_the_page(html: str, text: str) -> None:
         ("<ul><li>a<br>b<blockquote>c</blockquote></ul>d", "- a\n  b\n\n  c\n\nd"),
         ("<ul><li><table><tr><td>a<td>b<tr><td>c<td>d</table></ul>", "- a\tb\n  c\td"),
         ("<ul><li>a<table><tr><th><th>b<th>c</table></ul>", "- a\n\n  \tb\tc"),
-        ("<ul><li><ul><li>a<li>b</ul><li>c</ul>", "- a\n- b\n- c"),
+        ("<ul><li><ul><li>a<li>b</ul>c<li>d</ul>", "- a\n- b\nc\n- d"),
         ("<ul><li><a href=x><img></a></li></ul><p>a</p>", "a"),
         ("<ul><li></li><li><div></div>a</li><li>&shy;</li></ul>b", "- a\n\nb"),
         ("<ol><li> <li>a</ol>", "2. a"),

@@ -469,6 +469,7 @@ HOSTILE = {
     "end tags": b"<span>" * 2_000 + b"</x>" * 100_000 + b"deep",
     "one long tag": b"<" + b"x" * 1_000_000 + b">deep",
     "hidden in hidden": b"deep" + b"<div hidden>" * 15_000,
+    "numbers of lines": b"<pre>" + b"<i class=ln>" * 9_000 + b"1" * 2_000_000 + b"deep",
     "drawings": b"deep" + b"<svg><path/>" * 30_000,
 }
 
