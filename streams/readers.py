@@ -25,11 +25,12 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.encoding import encode_text
-from streams.sources.fields import parse_object
+from streams.sources.fields import Fields, expect_text, parse_object
 from streams.sources.page import html_page
 from streams.sources.warc import read_warc
 
 Outcome = RawPage | Skipped | Broken
+ReadLine = Callable[[bytes, int], Outcome]
 Item = TypeVar("Item")
 
 STANDARD_INPUT = Path("-")
@@ -46,21 +47,25 @@ DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _types = MimeTypes()
 
 
-def read_pages(paths: Sequence[Path], max_bytes: int, base_url: str = "") -> Iterator[Outcome]:
+def read_pages(
+    paths: Sequence[Path], max_bytes: int, base_url: str = "", *, needs_url: bool = False
+) -> Iterator[Outcome]:
     """One outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
     `-` is JSON lines on standard input. An HTML file has the URL of its path: below `base_url` as it lies
-    below the path that was named, else `file:///…`. A line without a URL gives a page whose URL is empty.
-    Where a file is damaged, the pages before the damage come first and then one Broken.
+    below the path that was named, else `file:///…`. A line without a URL gives a page whose URL is empty, or
+    with `needs_url` one Broken. Where a file is damaged, the pages before the damage come first and then one
+    Broken.
 
     Raises:
         ConfigurationError: a path does not exist.
     """
+    read_line = _read_keyed_line if needs_url else read_page_line
     for path in paths:
         if path == STANDARD_INPUT:
-            yield from _read_lines(sys.stdin.buffer, "standard input", read_page_line, max_bytes)
+            yield from _read_lines(sys.stdin.buffer, "standard input", read_line, max_bytes)
         elif path.exists():
-            yield from _read_path(path, max_bytes, base_url)
+            yield from _read_path(path, read_line, max_bytes, base_url)
         else:
             raise ConfigurationError(f"there is no file or directory {path}")
 
@@ -76,11 +81,12 @@ def read_lines(
     yield from _read_file(file, file.absolute().as_uri(), read)
 
 
-def _read_path(path: Path, max_bytes: int, base_url: str) -> Iterator[Outcome]:
+def _read_path(path: Path, read_line: ReadLine, max_bytes: int, base_url: str) -> Iterator[Outcome]:
     unreadable: list[OSError] = []
     for file in _files(path, unreadable):
         url = _url(file, path, base_url)
-        yield from _read_file(file, url, partial(_read_stream, url=url, max_bytes=max_bytes))
+        read = partial(_read_stream, url=url, read_line=read_line, max_bytes=max_bytes)
+        yield from _read_file(file, url, read)
     yield from (Broken(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}") for error in unreadable)
 
 
@@ -122,12 +128,14 @@ def _inflated(raw: io.BufferedReader) -> BinaryIO:
     return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(XZ) else raw
 
 
-def _read_stream(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Iterator[Outcome]:
+def _read_stream(
+    stream: BinaryIO, name: str, url: str, read_line: ReadLine, max_bytes: int
+) -> Iterator[Outcome]:
     kind = Path(name.lower().removesuffix(".open").removesuffix(".gz").removesuffix(".xz")).suffix
     if kind in ARCHIVES:
         yield from (_placed(outcome, name) for outcome in read_warc(stream, max_bytes))
     elif kind in LINES:
-        yield from _read_lines(stream, name, read_page_line, max_bytes)
+        yield from _read_lines(stream, name, read_line, max_bytes)
     else:
         yield _read_html(stream, name, url, max_bytes)
 
@@ -169,23 +177,42 @@ def _skip_line(stream: BinaryIO, line: bytes) -> None:
 
 
 def read_page_line(line: bytes, max_bytes: int) -> Outcome:
-    """The page of a line `{"id", "url", "html"}`."""
+    """The page of a line `{"id", "url", "html"}`; its URL is empty where the line has none."""
     try:
         fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
     except PageError as error:
         return Broken(error.reason, str(error))
-    name, address = fields.get("id"), fields.get("url")
+    outcome = _page(fields, max_bytes)
+    if isinstance(outcome, RawPage):
+        return outcome
+    return replace(_claimed(outcome), id=_said(fields.get("id")), url=_said(fields.get("url")))
+
+
+def _read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
+    """The page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
+    outcome = read_page_line(line, max_bytes)
+    if isinstance(outcome, RawPage) and not outcome.url:
+        detail = "it has no 'url', which tells a worker the document's key and site"
+        return Broken(BrokenReason.MISSING_URL, detail, id=outcome.id)
+    return outcome
+
+
+def _page(fields: Fields, max_bytes: int) -> Outcome:
+    name = fields.get("id")
+    try:
+        address = (expect_text(fields.get("url"), "url") or "").strip()
+        body = expect_text(fields.get("html"), "html")
+    except PageError as error:
+        return Broken(error.reason, str(error))
     outcome = html_page(
         url=address or NOWHERE,
-        body=fields.get("html"),
+        body=body,
         content_type="text/html",
         id=None if name is None else str(name),
         source="json",
         max_bytes=max_bytes,
     )
-    if isinstance(outcome, RawPage):
-        return outcome if address else replace(outcome, url="")
-    return replace(_claimed(outcome), id=_said(name), url=_said(address))
+    return outcome if address or not isinstance(outcome, RawPage) else replace(outcome, url="")
 
 
 def _claimed(outcome: Skipped | Broken) -> Skipped | Broken:

@@ -85,12 +85,12 @@ def command(
     per line), WARC files (.warc), each plain or compressed; `-` is JSON lines on standard input. Memory stays
     the same however much there is, and where Kafka is slow, reading waits.
 
-    Ends with status 1 if a page could not be read or sent. Of what is not sent, the first 20 for each reason
-    are named.
+    A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
+    could not be read or sent. Of what is not sent, the first 20 for each reason are named.
     """
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
     source = open_source(crawler, settings)
-    pages = read_pages(paths, settings.max_bytes, base_url)
+    pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True)
     console = plain_console(stderr=True)
 
     async def run(report: Report) -> FeedCounts:

@@ -84,6 +84,18 @@ def text(content: object, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def expect_text(value: object, name: str) -> str | None:
+    """The value of a field that is to be text; None where there is none.
+
+    Raises:
+        PageError: it is anything else.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    detail = f"field {name!r}: a JSON {_kind(value)} where a string is expected"
+    raise PageError(BrokenReason.MALFORMED_MESSAGE, detail)
+
+
 def number(content: object, name: str) -> int | None:
     """A field that is a whole number, or the digits of one."""
     return number_in(field(content, name))
@@ -121,5 +133,5 @@ def first(value: object) -> object:
 
 
 def _kind(value: object) -> str:
-    kinds = {list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
+    kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
     return kinds.get(type(value), "null")

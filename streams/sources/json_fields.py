@@ -9,7 +9,7 @@ import orjson
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import json_in, number_in, parse_object
+from streams.sources.fields import expect_text, json_in, number_in, parse_object
 from streams.sources.page import html_page
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -34,23 +34,23 @@ class JsonFields:
         self._paths = dict(fields)
 
     def recognises(self, message: Message) -> bool:
-        """Whether the value is an object that holds text where the URL and the page are to be."""
+        """Whether the value is an object that holds something where the URL and the page are to be."""
         content = json_in(message.value or b"")
         if not isinstance(content, dict):
             return False
         bodies = (self._field(content, "html"), self._field(content, "html_base64"))
-        return isinstance(self._field(content, "url"), str) and any(isinstance(each, str) for each in bodies)
+        return self._field(content, "url") is not None and any(each is not None for each in bodies)
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the object."""
         try:
             content = parse_object(message.value or b"")
-            body = self._body(content)
+            url, body = self._expected_text(content, "url"), self._body(content)
         except PageError as error:
             return [Broken(error.reason, str(error))]
         return [
             html_page(
-                url=self._field(content, "url"),
+                url=url,
                 body=body,
                 content_type=self._field(content, "content_type"),
                 status=number_in(self._field(content, "status")),
@@ -78,10 +78,10 @@ class JsonFields:
                 _place(content, self._paths[name].split("."), value)
         return Record(page.url.encode(), orjson.dumps(content))
 
-    def _body(self, content: Mapping[str, object]) -> object:
-        encoded = self._field(content, "html_base64")
-        if not isinstance(encoded, str):
-            return self._field(content, "html")
+    def _body(self, content: Mapping[str, object]) -> bytes | str | None:
+        encoded = self._expected_text(content, "html_base64")
+        if encoded is None:
+            return self._expected_text(content, "html")
         try:
             return b64decode(encoded, validate=True)
         except ValueError as error:
@@ -97,6 +97,9 @@ class JsonFields:
             else:
                 return None
         return None if value is content else value
+
+    def _expected_text(self, content: Mapping[str, object], name: FieldName) -> str | None:
+        return expect_text(self._field(content, name), self._paths.get(name, name))
 
     def _text(self, content: Mapping[str, object], name: FieldName) -> str | None:
         value = self._field(content, name)

@@ -113,7 +113,7 @@ def html_page(
 def page_url(url: object) -> str | Skipped | Broken:
     """The URL of a page as it is keyed, without white space around it; or what is wrong with it."""
     if not isinstance(url, str) or not url.strip():
-        return Broken(BrokenReason.MISSING_URL, "the message gives no URL")
+        return Broken(BrokenReason.MISSING_URL, "it gives no URL, which tells the document's key and site")
     if len(url) > _LONGEST_URL:
         return Broken(BrokenReason.MALFORMED_MESSAGE, f"a URL of {len(url):,} characters")
     address = _SPACES.sub("", url.strip()).replace(" ", "%20")

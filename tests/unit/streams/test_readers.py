@@ -121,11 +121,27 @@ def test_text_in_a_line_is_unicode_already(tmp_path):
     assert [page.html.decode() for page in read(file)] == ["<meta charset=koi8-r><p>Привет", "Ж"]
 
 
-@pytest.mark.parametrize("line", [{"id": "7", "html": "<p>"}, {"id": "7", "url": None, "html": "<p>"}])
+WITHOUT_URL = [{"id": "7", "html": "<p>"}] + [
+    {"id": "7", "url": url, "html": "<p>"} for url in (None, "", " ")
+]
+
+
+@pytest.mark.parametrize("line", WITHOUT_URL)
 def test_a_line_without_a_url_is_a_page_all_the_same(tmp_path, line):
     file = tmp_path / "pages.jsonl"
     file.write_bytes(lines(line))
     assert read(file) == [RawPage("", b"<p>", id="7", source="json")]
+
+
+@pytest.mark.parametrize("line", WITHOUT_URL)
+def test_a_line_without_a_url_is_named_where_each_needs_one(tmp_path, line):
+    file = tmp_path / "pages.jsonl"
+    first, last = numbered(2)
+    file.write_bytes(lines(first, line, last))
+    before, broken, after = read_pages([file], MAX_BYTES, needs_url=True)
+    assert (before.id, after.id) == ("0", "1")
+    detail = f"line 2 of {file}: it has no 'url', which tells a worker the document's key and site"
+    assert broken == Broken(BrokenReason.MISSING_URL, detail, id="7")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +175,8 @@ def test_an_id_that_utf_8_cannot_say_is_replaced(tmp_path):
         (b"[]", BrokenReason.MALFORMED_MESSAGE),
         (b"\xff", BrokenReason.MALFORMED_MESSAGE),
         (b'{"url": "nowhere", "html": "<p>"}', BrokenReason.MISSING_URL),
-        (b'{"url": 5, "html": "<p>"}', BrokenReason.MISSING_URL),
+        (b'{"url": 5, "html": "<p>"}', BrokenReason.MALFORMED_MESSAGE),
+        (b'{"url": "http://a/", "html": 5}', BrokenReason.MALFORMED_MESSAGE),
         (lines({"html": "x" * (MAX_BYTES + 1)}).strip(), BrokenReason.PAGE_TOO_LARGE),
         (lines({"html": "x" * 20 * MAX_BYTES}).strip(), BrokenReason.PAGE_TOO_LARGE),
     ],
@@ -175,12 +192,21 @@ def test_a_bad_line_is_named_and_the_lines_around_it_are_read(tmp_path, line, re
     assert f"line 3 of {file}" in broken.detail
 
 
-@pytest.mark.parametrize("html", [None, "", 5])
+@pytest.mark.parametrize("html", [None, ""])
 def test_a_line_without_a_page_is_skipped(tmp_path, html):
     file = tmp_path / "pages.jsonl"
     file.write_bytes(lines({"url": "http://a/", "html": html}))
     detail = f"line 1 of {file}: the message holds no content"
     assert read(file) == [Skipped(SkipReason.NO_BODY, detail, "http://a/")]
+
+
+@pytest.mark.parametrize("field", ["url", "html"])
+def test_a_field_of_a_wrong_type_is_named_with_its_line(tmp_path, field):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(lines(*numbered(1), {"id": 7, "url": "http://a/", "html": "<p>", field: 0}))
+    _, broken = read(file)
+    assert (broken.reason, broken.id) == (BrokenReason.MALFORMED_MESSAGE, "7")
+    assert broken.detail == f"line 2 of {file}: field '{field}': a JSON number where a string is expected"
 
 
 def test_a_page_within_the_limit_is_read_however_its_line_escapes_it(tmp_path):

@@ -77,6 +77,14 @@ def test_what_was_seen_of_an_unknown_object_are_its_fields(settings):
     assert "address, markup" in broken.detail
 
 
+@pytest.mark.parametrize("fields", [{"url": 7, "html": "<p>"}, {"url": "http://a.b/", "html": 7}])
+def test_an_object_with_a_field_of_a_wrong_type_is_told_which(fields, settings):
+    (broken,) = open_source("auto", settings).decode(Message(None, orjson.dumps(fields)))
+    (name,) = (name for name, value in fields.items() if value == 7)
+    assert broken.reason is BrokenReason.MALFORMED_MESSAGE
+    assert broken.detail == f"field '{name}': a JSON number where a string is expected"
+
+
 def test_a_damaged_object_is_malformed_and_says_where(settings):
     (broken,) = open_source("auto", settings).decode(Message(None, b'{"url": "http://a.b/", "html": "<p>'))
     assert broken.reason is BrokenReason.MALFORMED_MESSAGE

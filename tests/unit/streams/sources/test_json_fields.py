@@ -59,9 +59,22 @@ def test_what_is_no_such_object_is_broken(value):
     assert outcome.reason is BrokenReason.MALFORMED_MESSAGE
 
 
-@pytest.mark.parametrize("url", [None, 7, [], {}, ""])
-def test_a_url_of_a_wrong_type_is_missing(url):
-    assert decode({"url": url, "html": HTML}).reason is BrokenReason.MISSING_URL
+@pytest.mark.parametrize("url", [None, ""])
+def test_a_page_without_a_url_is_broken(url):
+    broken = decode({"url": url, "html": HTML})
+    assert broken.reason is BrokenReason.MISSING_URL
+    assert broken.detail == "it gives no URL, which tells the document's key and site"
+
+
+@pytest.mark.parametrize("field", ["url", "html", "html_base64"])
+@pytest.mark.parametrize(
+    ("value", "kind"), [(7, "number"), (True, "boolean"), ([HTML], "array"), ({"a": HTML}, "object")]
+)
+def test_a_field_of_a_wrong_type_is_named_by_its_path(field, value, kind):
+    content = {"url": URL, "html": HTML, "page": {"it": value}}
+    assert decode(content, f"{field}=page.it") == Broken(
+        BrokenReason.MALFORMED_MESSAGE, f"field 'page.it': a JSON {kind} where a string is expected"
+    )
 
 
 @pytest.mark.parametrize("assignment", ["url", "url=", "url=a..b", "name=a"])
