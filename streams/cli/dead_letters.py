@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 import orjson
-from rich.table import Table
 
 from schemas.outcomes import BrokenReason
 from streams.cli.options import kafka_options, topic_option
-from streams.cli.terminal import plain_console, plain_table
+from streams.cli.terminal import plain_console, print_table
 from streams.printable import printable
 from streams.replaying import SETTLED, FoundLetter, Wanted, find_letters, replay_letters
 from streams.settings import KafkaSettings, TopicSettings
 
+_COLUMNS = ("failed at", "reason", "URL", "detail", "source")
 _WHICH = (
     topic_option("--topic", default=TopicSettings().dead_letters, help="The dead-letter topic."),
     click.option(
@@ -180,7 +180,7 @@ async def _print_table(
         last.append(found)
     console = plain_console()
     if last:
-        console.print(_letters_table(last))
+        print_table(console, _COLUMNS, map(_row, last))
     for (stage, reason), count in reasons.most_common():
         console.print(printable(f"{count:,} {reason} ({stage})"))
     console.print(f"{reasons.total():,} dead letters on {topic}")
@@ -188,11 +188,8 @@ async def _print_table(
         console.print(f"{settled:,} more were put back already; --all shows them too")
 
 
-def _letters_table(letters: deque[FoundLetter]) -> Table:
-    table = plain_table("failed at", "reason", "URL", "detail", "source")
-    for found in letters:
-        letter, origin = found.letter, found.letter.origin
-        source = f"{origin.topic}/{origin.partition}/{origin.offset}"
-        texts = (letter.reason, letter.url or "", letter.detail, source)
-        table.add_row(f"{found.failed_at:%Y-%m-%d %H:%M:%S}", *map(printable, texts))
-    return table
+def _row(found: FoundLetter) -> tuple[str, ...]:
+    letter, origin = found.letter, found.letter.origin
+    source = f"{origin.topic}/{origin.partition}/{origin.offset}"
+    texts = (letter.reason, letter.url or "", letter.detail, source)
+    return (f"{found.failed_at:%Y-%m-%d %H:%M:%S}", *map(printable, texts))

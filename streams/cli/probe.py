@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from statistics import median
 from typing import Any
@@ -11,10 +12,9 @@ import click
 import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
-from rich.table import Table
 
 from streams.cli.options import kafka_options, source_options, topic_option
-from streams.cli.terminal import plain_console, plain_table
+from streams.cli.terminal import plain_console, print_table
 from streams.kafka import create_command
 from streams.printable import printable
 from streams.probing import Probe, probe
@@ -22,6 +22,7 @@ from streams.settings import KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
+_COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
 _OF_PROBE_ALONE = {"topic", "source", "sample", "as_json", "sasl_password"}
 
 
@@ -121,7 +122,7 @@ def _outcomes(found: Probe) -> Counter[str]:
 def _show(found: Probe, creating: list[str], worker: str) -> None:
     console = plain_console()
     if found.messages:
-        console.print(_messages_table(found))
+        print_table(console, _COLUMNS, _rows(found))
     console.print(_summary(found))
     if creating:
         console.print("\nTopics to create:")
@@ -135,22 +136,19 @@ def _show(found: Probe, creating: list[str], worker: str) -> None:
     )
 
 
-def _messages_table(found: Probe) -> Table:
-    table = plain_table("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
+def _rows(found: Probe) -> Iterator[tuple[str, ...]]:
     for message in found.messages:
         for finding in message.findings:
-            blocks = "" if finding.blocks is None else str(finding.blocks)
-            table.add_row(
+            yield (
                 f"{message.partition}/{message.offset}",
                 message.format or "unknown",
                 decimal(message.bytes),
                 finding.verdict.value,
                 finding.encoding or "",
-                blocks,
+                "" if finding.blocks is None else str(finding.blocks),
                 printable(finding.url or ""),
                 printable(finding.why or ""),
             )
-    return table
 
 
 def _summary(found: Probe) -> str:

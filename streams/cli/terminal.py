@@ -1,5 +1,8 @@
 """Showing what strangers wrote, URLs and error texts, on a terminal."""
 
+from collections.abc import Iterable, Sequence
+
+import click
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -15,7 +18,14 @@ def plain_console(*, stderr: bool = False) -> Console:
     return console
 
 
-def plain_table(*columns: str) -> Table:
-    """A table without lines, whose cells fold where a terminal is too narrow for them."""
+def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print columns whose cells fold where a terminal is too narrow; elsewhere, cells parted by tabs."""
+    if not console.is_terminal:
+        for row in (columns, *rows):
+            click.echo("\t".join(row), file=console.file)
+        return
     folding = (Column(name, overflow="fold") for name in columns)
-    return Table(*folding, box=None, padding=(0, 2, 0, 0))
+    table = Table(*folding, box=None, padding=(0, 2, 0, 0))
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)

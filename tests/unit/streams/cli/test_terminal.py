@@ -1,17 +1,9 @@
 import io
 
-import pytest
-
-from streams.cli.terminal import plain_console, plain_table
+from streams.cli.terminal import plain_console, print_table
 
 URL = "https://example.org/" + "a" * 200
-
-
-@pytest.fixture
-def table():
-    table = plain_table("when", "URL", "why")
-    table.add_row("now", URL, "it is too large")
-    return table
+ROWS = [("now", URL, "it is too large"), ("then", "", "")]
 
 
 class Terminal(io.StringIO):
@@ -19,23 +11,23 @@ class Terminal(io.StringIO):
         return True
 
 
-def printed(monkeypatch, table, output):
+def printed(monkeypatch, output):
     monkeypatch.setattr("sys.stdout", output)
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
-    plain_console().print(table)
+    print_table(plain_console(), ("when", "URL", "why"), ROWS)
     return output.getvalue()
 
 
-def test_a_pipe_gets_rows_of_one_line_in_full_width(monkeypatch, table):
-    _, row = printed(monkeypatch, table, io.StringIO()).splitlines()
-    assert row.split(maxsplit=2) == ["now", URL, "it is too large  "]
+def test_a_pipe_gets_a_line_for_each_row_whose_cells_are_parted_by_tabs(monkeypatch):
+    lines = printed(monkeypatch, io.StringIO()).splitlines()
+    assert lines == ["when\tURL\twhy", f"now\t{URL}\tit is too large", "then\t\t"]
 
 
-def test_a_terminal_gets_the_whole_url_folded(monkeypatch, table):
-    text = printed(monkeypatch, table, Terminal())
+def test_a_terminal_gets_the_whole_url_folded(monkeypatch):
+    text = printed(monkeypatch, Terminal())
     assert "…" not in text
     assert text.count("a") == URL.count("a") + "it is too large".count("a")
     assert max(map(len, text.splitlines())) <= 80
