@@ -18,6 +18,7 @@ from streams.cli.terminal import plain_console, print_table
 from streams.kafka import create_command
 from streams.printable import printable
 from streams.probing import Probe, probe
+from streams.program import program
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import SourceSettings
 
@@ -82,7 +83,7 @@ def command(
 
 def _worker_command(context: click.Context, found: Probe) -> str:
     """The worker's command line: what was given to this command, and the format if there is but one."""
-    words = ["dehusk", "worker", "--input", found.topic.name]
+    words = ["worker", "--input", found.topic.name]
     formats = {message.format for message in found.messages if message.format}
     chosen = context.params["source"]
     if chosen != "auto" or len(formats) == 1:
@@ -94,7 +95,7 @@ def _worker_command(context: click.Context, found: Probe) -> str:
             for one in value if parameter.multiple else [value]:
                 words += [parameter.opts[0], str(one)]
     password = "DEHUSK_WORKER_SASL_PASSWORD=… " if context.params["sasl_password"] else ""
-    return password + shlex.join(words)
+    return f"{password}{program()} {shlex.join(words)}"
 
 
 def _fields(found: Probe) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses
 from streams.local.folder import temporary_folder
 from streams.local.stack import PARTS, LocalStack, Report, default_cache
+from streams.program import program
 from streams.settings import KafkaSettings, TopicSettings
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -121,7 +122,7 @@ def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
 def worker_line(addresses: Addresses) -> str:
     """The command that runs a worker on the stack."""
     labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
-    return f"dehusk worker --brokers {addresses.kafka} --redis {addresses.redis} {labeler}"
+    return f"{program()} worker --brokers {addresses.kafka} --redis {addresses.redis} {labeler}"
 
 
 def _watch(stack: LocalStack) -> None:

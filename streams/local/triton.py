@@ -15,9 +15,9 @@ from pathlib import Path
 from inference.repository import versions
 from schemas.errors import ConfigurationError
 from streams.local.addresses import LOOPBACK
+from streams.program import program
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-_WITHOUT = "Do without it: `dehusk up --without-triton`, then `dehusk worker --labeler onnx`."
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where the Python backend passes tensors on
 _REGION = "dehusk-triton-"
 _STAND_IN = Path(__file__).parent / "backends" / "onnxruntime"
@@ -96,13 +96,13 @@ def find_triton() -> Path:
         ConfigurationError: it is not installed, or cannot run on this machine or with this Python.
     """
     if sys.platform != "linux" or platform.machine() != "x86_64":
-        raise ConfigurationError(f"Triton installs with pip for Linux on x86-64 only. {_WITHOUT}")
+        raise ConfigurationError(f"Triton installs with pip for Linux on x86-64 only. {_advice()}")
     package = find_spec("pytriton")
     if package is None or package.origin is None:
-        raise ConfigurationError(f"Triton is not installed: pip install 'dehusk[local]'. {_WITHOUT}")
+        raise ConfigurationError(f"Triton is not installed: pip install 'dehusk[local]'. {_advice()}")
     wheel = Path(package.origin).parent / "tritonserver"
     if not _stub(wheel).exists():
-        raise ConfigurationError(f"Triton's Python backend has no stub for Python {_PYTHON}. {_WITHOUT}")
+        raise ConfigurationError(f"Triton's Python backend has no stub for Python {_PYTHON}. {_advice()}")
     _check_python_library()
     return wheel
 
@@ -133,6 +133,10 @@ def _python_libraries() -> Path:
     return Path(sys.base_prefix) / "lib"
 
 
+def _advice() -> str:
+    return f"Do without it: `{program()} up --without-triton`, then `{program()} worker --labeler onnx`."
+
+
 def _check_python_library() -> None:
     library = f"libpython{_PYTHON}.so.1.0"
     for place in (str(_python_libraries() / library), library):
@@ -140,5 +144,5 @@ def _check_python_library() -> None:
             ctypes.CDLL(place)
             return
     raise ConfigurationError(
-        f"Triton's Python backend needs {library}: apt-get install libpython{_PYTHON}. {_WITHOUT}"
+        f"Triton's Python backend needs {library}: apt-get install libpython{_PYTHON}. {_advice()}"
     )
