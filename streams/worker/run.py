@@ -32,6 +32,7 @@ from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.progress import Progress
 from streams.worker.settings import WorkerSettings
 from streams.worker.shutdown import Shutdown, stop_with_kafka
+from streams.worker.takeover import TakeoverLog
 from streams.worker.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
@@ -96,7 +97,8 @@ async def _flow(
     async with AsyncExitStack() as resources:
         labeler = open_labeler(settings)
         resources.push_async_callback(labeler.close)
-        _announce(settings, await check_labeler(settings, labeler))
+        model = await check_labeler(settings, labeler)
+        _announce(settings, model)
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
         producer = create_producer(settings.kafka)
@@ -106,7 +108,7 @@ async def _flow(
             pool,
             parts.schema_registry,
             Observer(store, parts.redis),
-            open_labelling(settings, labeler, parts.labeler),
+            open_labelling(settings, TakeoverLog(labeler, model), parts.labeler),
             Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
             metrics,
         )
