@@ -5,6 +5,7 @@ for good a `ConfigurationError`.
 """
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -28,11 +29,14 @@ from aiokafka.errors import (
     for_code,
 )
 
-from schemas.errors import ConfigurationError, UnavailableError
+from schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from streams.settings import KIB, KafkaSettings, TopicSettings
 
 SUGGESTED_PARTITIONS = 8
 """For a topic of which nothing is known."""
+_CLIENT_LOG = logging.getLogger("aiokafka")
+"""Where aiokafka.client logs, and no other module of aiokafka."""
+_ADVICE = "; is it running, and is --brokers right?"
 _LIMIT = "max.message.bytes"
 _HEADER_BYTES = 64 * KIB
 """Room for what a dead letter adds to its message."""
@@ -210,8 +214,47 @@ def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
 def _cause(error: Exception) -> str:
     """What aiokafka says of an error, unless it is only that no broker could be reached."""
     if isinstance(error, KafkaConnectionError) and "Unable to bootstrap" in str(error):
-        return "; is it running, and is --brokers right?"
+        return _ADVICE
     return f": {error}" if str(error) else f": {type(error).__name__}"
+
+
+@contextmanager
+def _one_error(settings: KafkaSettings) -> Iterator[None]:
+    """Tells in one error why no broker could be reached."""
+    # aiokafka logs the cause for each broker, and raises an error that names none. What it logs is withheld
+    # while a client starts: dehusk's error has it if no broker is reached, and else it is logged after all.
+    withheld = _Withheld()
+    _CLIENT_LOG.addFilter(withheld)
+    try:
+        yield
+    except KafkaConnectionError as error:
+        records, withheld.records = withheld.records, []
+        raise _unreached(settings, records) from error
+    finally:
+        _CLIENT_LOG.removeFilter(withheld)
+        for record in withheld.records:
+            _CLIENT_LOG.handle(record)
+
+
+def _unreached(settings: KafkaSettings, records: Sequence[logging.LogRecord]) -> DehuskError:
+    causes = "; ".join(record.getMessage() for record in records)
+    if any(isinstance(value, _REFUSED) for record in records for value in record.args or ()):
+        return ConfigurationError(f"Kafka at {settings.brokers} refuses: {causes}")
+    return UnavailableError(f"Kafka at {settings.brokers} does not answer{_ADVICE} ({causes})")
+
+
+class _Withheld(logging.Filter):
+    """Keeps warnings and errors from being logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is of no more than information."""
+        is_withheld = record.levelno >= logging.WARNING
+        self.records += [record] if is_withheld else []
+        return not is_withheld
 
 
 @asynccontextmanager
@@ -219,7 +262,8 @@ async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminCli
     admin = AIOKafkaAdminClient(**client_options(settings))
     try:
         with kafka_errors(settings):
-            await admin.start()
+            with _one_error(settings):
+                await admin.start()
             yield admin
     finally:
         await admin.close()

@@ -93,12 +93,10 @@ def command(
     pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True)
     console = plain_console(stderr=True)
 
-    async def run(report: Report) -> FeedCounts:
-        await describe_topic(kafka, topic)
-        return await feed(pages, kafka, topic, source, pages_per_second=rate, report=report)
-
-    with abandoned_on_errors(), _progress(console) as report:
-        counts = asyncio.run(run(report))
+    with abandoned_on_errors():
+        asyncio.run(describe_topic(kafka, topic))
+        with _progress(console) as report:
+            counts = asyncio.run(feed(pages, kafka, topic, source, pages_per_second=rate, report=report))
     click.echo(_summary(counts, topic))
     raise SystemExit(1 if counts.failed else 0)
 
