@@ -18,6 +18,9 @@ from streams.demo.summary import show
 from streams.local.stack import default_cache
 from streams.worker.settings import LabelerName
 
+_COLUMNS = 160
+"""Of an output that is no terminal: enough to read the page before and after side by side."""
+
 
 @click.command(name="demo", epilog="Status 1 says that a page is unaccounted for.")
 @click.option(
@@ -57,6 +60,8 @@ def command(
     if find_spec("scrapy") is None:
         raise ConfigurationError("the demo crawls with Scrapy: pip install 'dehusk[demo]'")
     console = Console(stderr=as_json, highlight=False)
+    if not console.is_terminal:
+        console.width = _COLUMNS
     with interrupted_by_signals(), Display(console) as display:
         site = find_site(site_name, default_cache())
         if site.instead:

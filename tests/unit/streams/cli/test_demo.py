@@ -7,8 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import demo
+from streams.demo.outcome import Block
 from streams.demo.run import DemoSettings
 from streams.demo.summary import Summary
+
+SENTENCE = "A sentence of a page that is longer than the half of eighty columns."
 
 
 @pytest.fixture
@@ -19,7 +22,10 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[DemoSettings]:
     def run(settings: DemoSettings, display: object) -> Summary:
         told.append(settings)
         sums = (settings.pages, 4, 0, {}, {}, 1.0, 1.0, 1, 1)
-        return Summary("shipped", "rules", *sums, example_url="", example=[], directory=settings.directory)
+        example = [Block(SENTENCE, content=True)]
+        return Summary(
+            "shipped", "rules", *sums, example_url="", example=example, directory=settings.directory
+        )
 
     monkeypatch.setattr(demo, "run_demo", run)
     return told
@@ -30,6 +36,16 @@ def test_a_page_unaccounted_for_is_status_1(runs: list[DemoSettings], pages: str
     result = CliRunner().invoke(demo.command, ["--site", "shipped", "--pages", pages])
     assert result.exit_code == status
     assert f"{pages} from the shipped site" in result.output
+
+
+@pytest.mark.parametrize(("terminal", "shown"), [(None, 2), ("200", 2), ("80", 0)])
+def test_the_page_before_and_after_has_the_width_of_the_terminal_and_more_in_a_pipe(
+    runs: list[DemoSettings], monkeypatch: pytest.MonkeyPatch, terminal: str | None, shown: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", terminal or "80")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1" if terminal else "0")
+    result = CliRunner().invoke(demo.command, ["--site", "shipped", "--pages", "4"])
+    assert result.stdout.count(SENTENCE) == shown
 
 
 def test_json_is_the_only_line_of_standard_output(runs: list[DemoSettings], tmp_path: Path) -> None:
