@@ -252,9 +252,10 @@ class _Withheld(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is of no more than information."""
-        is_withheld = record.levelno >= logging.WARNING
-        self.records += [record] if is_withheld else []
-        return not is_withheld
+        if record.levelno < logging.WARNING:
+            return True
+        self.records.append(record)
+        return False
 
 
 @asynccontextmanager
