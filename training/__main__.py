@@ -64,7 +64,8 @@ def prepare_command(
 ) -> None:
     """Label the blocks of the pages in FILES (xz JSON lines: id, url, page_type, html, main_content).
 
-    With a configuration that has no table [data], FILES hold labeled blocks (id, blocks: path, text, label).
+    Pages of which only labeled blocks are known (id, blocks: path, text, label) are rebuilt from them. With a
+    configuration that has no table [data], all FILES hold such pages, and their blocks are taken as they are.
     """
     if is_dehusk(config):
         from training.dehusk import commands

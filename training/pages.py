@@ -2,7 +2,7 @@
 
 import lzma
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from inference.sites import site_of
 from schemas.pages import SegmentedPage
 from training.alignment import content_blocks
 from training.config import DataConfig
+from training.rebuilding import rebuilt_html
 from training.score import kept_words, score_words, word_f1
 
 _ACTIVE = ("<script", "<style", "<noscript", "<svg", "<!--")
@@ -26,6 +27,7 @@ class GoldPage:
     id: str
     site: str
     page_type: str
+    """Empty where the page was rebuilt from blocks."""
     html: str
     text: str
 
@@ -53,18 +55,32 @@ class LabeledPage:
 
 
 def read_gold(files: Iterable[Path]) -> Iterator[GoldPage]:
-    """The pages of xz-compressed JSON lines with fields id, url, page_type, html, main_content."""
+    """The pages of xz-compressed JSON lines: id, url, page_type, html, main_content; or id and blocks."""
     for file in files:
         with lzma.open(file, "rb") as lines:
             for line in lines:
                 fields = orjson.loads(line)
-                yield GoldPage(
-                    id=fields["id"],
-                    site=site_of(fields["url"] or "") or fields["id"],
-                    page_type=fields["page_type"],
-                    html=fields["html"],
-                    text=fields["main_content"],
-                )
+                yield _from_blocks(fields) if "blocks" in fields else _from_html(fields)
+
+
+def _from_html(fields: Mapping[str, Any]) -> GoldPage:
+    return GoldPage(
+        id=fields["id"],
+        site=site_of(fields["url"] or "") or fields["id"],
+        page_type=fields["page_type"],
+        html=fields["html"],
+        text=fields["main_content"],
+    )
+
+
+def _from_blocks(fields: Mapping[str, Any]) -> GoldPage:
+    return GoldPage(
+        id=fields["id"],
+        site=fields["id"],
+        page_type="",
+        html=rebuilt_html(fields["blocks"]),
+        text="\n".join(block["text"] for block in fields["blocks"] if block["label"] == 1),
+    )
 
 
 def label(page: GoldPage, share: float) -> LabeledPage:

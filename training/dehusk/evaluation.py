@@ -24,16 +24,23 @@ def page_score(page: DehuskPage, encoded: EncodedPage, probabilities: Floats, go
 
 def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     """The ids of the pages in each group that is reported."""
+    whole = [page for page in pages if page.page_type]
     tests: dict[str, Callable[[DehuskPage], bool]] = {
         "all pages": lambda _: True,
         "labels never repaired": lambda page: not page.repaired,
         "as crawled": lambda page: not page.stripped,
         "stripped": lambda page: page.stripped,
     }
-    found = {name: [page.id for page in pages if test(page)] for name, test in tests.items()}
-    for page_type in sorted({page.page_type for page in pages}):
-        found[page_type] = [page.id for page in pages if page.page_type == page_type]
-    return found
+    found = {name: [page.id for page in whole if test(page)] for name, test in tests.items()}
+    for page_type in sorted({page.page_type for page in whole}):
+        found[page_type] = [page.id for page in whole if page.page_type == page_type]
+    return found | _rebuilt(pages)
+
+
+def _rebuilt(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
+    """The pages that were rebuilt from blocks, beside all others."""
+    ids = [page.id for page in pages if not page.page_type]
+    return {"rebuilt from blocks": ids} if ids else {}
 
 
 def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[PageScores]]) -> str:

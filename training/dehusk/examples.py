@@ -16,6 +16,7 @@ class Example:
 
     site: str
     page_type: str
+    """Empty where it is not known."""
     structure: StructureTensors
     words: npt.NDArray[np.uint32]
     """Shape [T]: words per block."""

@@ -35,6 +35,7 @@ class DehuskPage:
     id: str
     site: str
     page_type: str
+    """Empty where the page was rebuilt from blocks."""
     stripped: bool
     words: tuple[tuple[str, ...], ...]
     """The words of each block, as they are scored."""
@@ -127,8 +128,12 @@ def _label(
         encoded=encode(segmented),
         content=content,
         reliable=reliable,
-        scripts=_in_scripts(page, len(words)) if zlib.crc32(page.id.encode()) % _SCRIPTS_EVERY == 0 else {},
+        scripts=_in_scripts(page, len(words)) if _is_transliterated(page) else {},
     )
+
+
+def _is_transliterated(page: GoldPage) -> bool:
+    return bool(page.page_type) and zlib.crc32(page.id.encode()) % _SCRIPTS_EVERY == 0
 
 
 def _in_scripts(page: GoldPage, blocks: int) -> dict[str, EncodedPage]:

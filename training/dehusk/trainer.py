@@ -27,6 +27,8 @@ _WORD_SCORE = len(_COLUMNS)
 INPUT_GROUPS = (*(column.group for column in _COLUMNS), "words", "class names")
 """The group of each input."""
 INPUTS = len(INPUT_GROUPS)
+_NO_TYPE = -100
+"""What the loss passes over."""
 PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
 
 
@@ -158,7 +160,7 @@ def _page(example: Example, raw: Floats) -> _Page:
         raw=raw,
         content=torch.from_numpy(example.content.astype(np.float32)),
         weights=torch.from_numpy(example.weights),
-        page_type=PAGE_TYPES.index(example.page_type),
+        page_type=PAGE_TYPES.index(example.page_type) if example.page_type else _NO_TYPE,
     )
 
 
@@ -203,7 +205,7 @@ def _loss(
         reduction="sum",
     )
     types = torch.tensor([page.page_type for page in batch])
-    of_page = nn.functional.cross_entropy(page_types, types, reduction="sum")
+    of_page = nn.functional.cross_entropy(page_types, types, reduction="sum", ignore_index=_NO_TYPE)
     return (blocks + settings.page_type_weight * of_page) / len(batch)
 
 

@@ -34,6 +34,20 @@ def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
     assert second.site == "7"
 
 
+def test_pages_of_blocks_are_rebuilt(tmp_path):
+    blocks = [
+        {"path": ["html", "body", "div"], "text": "Home", "label": 0},
+        {"path": ["html", "body", "p"], "text": "The mill", "label": 1},
+        {"path": ["html", "body", "p"], "text": "turns.", "label": 1},
+    ]
+    file = tmp_path / "blocks.jsonl.xz"
+    file.write_bytes(lzma.compress(orjson.dumps({"id": "ce_1", "blocks": blocks})))
+    (page,) = read_gold([file])
+    assert (page.id, page.site, page.page_type, page.text) == ("ce_1", "ce_1", "", "The mill\nturns.")
+    assert label(page, 2 / 3).segmented.texts == ("Home", "The mill", "turns.")
+    assert label(page, 2 / 3).content == (False, True, True)
+
+
 def test_blocks_are_labeled_by_the_gold_text():
     page = label(gold(), 2 / 3)
     content = [text for text, kept in zip(page.segmented.texts, page.content, strict=True) if kept]

@@ -33,3 +33,9 @@ def test_pages_are_grouped_by_kind_and_type(pages):
 def test_a_table_has_means_and_their_spread_over_seeds(seeds, cell):
     lines = table({"all": ["a", "b"]}, {"F1": seeds}).splitlines()
     assert lines == ["| pages | number | F1 |", "|---|--:|--:|", f"| all | 2 | {cell} |"]
+
+
+def test_pages_rebuilt_from_blocks_stand_apart(pages):
+    found = groups([pages[0], replace(pages[1], page_type="")])
+    assert found["all pages"] == ["0"]
+    assert found["rebuilt from blocks"] == ["1"]

@@ -38,6 +38,12 @@ def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config):
         assert probabilities[page.content].min() > probabilities[~page.content].max()
 
 
+def test_pages_of_no_known_type_teach_blocks_alone(pages, config):
+    last = trained([replace(page, page_type="") for page in pages[:18]], config)
+    probabilities = last.model(pages[20].structure)
+    assert probabilities[pages[20].content].min() > probabilities[~pages[20].content].max()
+
+
 def test_an_interrupted_run_goes_on_to_the_same_model(pages, config, tmp_path):
     whole = trained(pages[:12], config)
     examples = [page.example for page in pages[:12]]

@@ -1,0 +1,48 @@
+import pytest
+
+from inference.segmentation import segment
+from training.rebuilding import rebuilt_html
+
+
+def block(path, text):
+    return {"path": path.split(), "text": text, "label": 1}
+
+
+def test_what_paths_share_stays_open():
+    blocks = [
+        block("html body div p", "The mill"),
+        block("html body div p b", "turns"),
+        block("html body ul li", "1"),
+    ]
+    assert rebuilt_html(blocks) == "<html><body><div><p>The mill <b>turns </b></p></div><ul><li>1 "
+
+
+def test_text_after_an_inner_element_goes_on():
+    blocks = [block("html body p a", "The mill"), block("html body p", "turns.")]
+    assert rebuilt_html(blocks) == "<html><body><p><a>The mill </a>turns. "
+
+
+@pytest.mark.parametrize(
+    ("path", "html"),
+    [
+        ("body p", "<body><p>One </p><p>two "),
+        ("body td", "<body><td>One </td><td>two "),
+        ("body p a", "<body><p><a>One two "),
+        ("body p b", "<body><p><b>One two "),
+        ("body p span", "<body><p><span>One two "),
+    ],
+)
+def test_the_same_path_again_is_another_element_but_within_a_line(path, html):
+    assert rebuilt_html([block(path, "One"), block(path, "two")]) == html
+
+
+def test_text_is_not_taken_for_markup():
+    assert segment(rebuilt_html([block("html body p", "1 < 2 & <b>")]).encode()).texts == ("1 < 2 & <b>",)
+
+
+def test_the_wrapper_of_cleaneval_is_left_out():
+    assert rebuilt_html([block("html body text p", "One")]) == "<html><body><p>One "
+
+
+def test_a_page_without_blocks_is_empty():
+    assert rebuilt_html([]) == ""
