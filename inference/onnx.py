@@ -36,6 +36,11 @@ class OnnxLabeler:
         self._signature = _signature(self._session, file)
         self._one_at_a_time = asyncio.Lock()
 
+    @property
+    def signature(self) -> Signature:
+        """What the model reads."""
+        return self._signature
+
     async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
         """One answer per page, in order; the event loop stays free while the model runs."""
         async with self._one_at_a_time:

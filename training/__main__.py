@@ -10,6 +10,7 @@ import click
 from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
+from inference.signature import STRUCTURE
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.cli.standard_input import abandoned_on_errors
@@ -178,13 +179,15 @@ def predict_command(repository: Path, model: str, file: Path) -> None:
     """Label the pages in FILE with MODEL, a `name` or `name/version` of the repository.
 
     FILE has JSON lines, plain or compressed. Pages cut into blocks (id, blocks: path, text) give lines
-    {"id", "labels"}: 1 for content, 0 for boilerplate, also for blocks without text. Pages of HTML (id, url,
-    html) give lines {"id", "text"}; where a page cannot be cleaned, no text, and standard error says why.
+    {"id", "labels"}: 1 for content, 0 for boilerplate, also for blocks without text; for a model that reads
+    elements, the page is rebuilt from them. Pages of HTML (id, url, html) give lines {"id", "text"}; where a
+    page cannot be cleaned, no text, and standard error says why.
     """
     name, _, version = model.partition("/")
     labeler = OnnxLabeler(name, version, repository)
     with abandoned_on_errors():
-        asyncio.run(write_predictions(file, labeler, sys.stdout.buffer))
+        rebuild = labeler.signature is STRUCTURE
+        asyncio.run(write_predictions(file, labeler, sys.stdout.buffer, rebuild=rebuild))
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from inference.sites import site_of
 from schemas.pages import SegmentedPage
 from training.alignment import content_blocks
 from training.config import DataConfig
-from training.rebuilding import rebuilt_html
+from training.rebuilding import rebuilt
 from training.score import kept_words, score_words, word_f1
 
 _ACTIVE = ("<script", "<style", "<noscript", "<svg", "<!--")
@@ -78,7 +78,7 @@ def _from_blocks(fields: Mapping[str, Any]) -> GoldPage:
         id=fields["id"],
         site=fields["id"],
         page_type="",
-        html=rebuilt_html(fields["blocks"]),
+        html=rebuilt(fields["blocks"]).html,
         text="\n".join(block["text"] for block in fields["blocks"] if block["label"] == 1),
     )
 

@@ -3,9 +3,10 @@
 Pages of HTML go the way of `dehusk clean`. Memory holds a few pages at a time.
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeGuard, cast
@@ -17,8 +18,10 @@ import orjson
 
 from inference.encoding import encode
 from inference.labeler import Labeler
+from inference.segmentation import segment
+from inference.selection import select
 from schemas.errors import PageError
-from schemas.outcomes import Broken
+from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Labels
 from streams.isolation import open_pool
 from streams.offline import BATCH_PAGES, DecodedPages, Input, clean_lines
@@ -29,6 +32,7 @@ from streams.sources.encoding import encode_text
 from streams.sources.fields import Fields, has_keys, parse_object
 from streams.worker.pool import PreparationPool
 from training.blocks import CONTENT_PROBABILITY, Block, has_text, segmented
+from training.rebuilding import rebuilt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +41,10 @@ class BlockPage:
 
     id: str | None
     encoded: EncodedPage
-    """Its blocks that hold text."""
-    labeled: npt.NDArray[np.bool_]
-    """Whether each of its blocks is among them."""
+    """The page as the model reads it, in blocks of its own where it was rebuilt."""
+    places: npt.NDArray[np.int64]
+    """Shape [blocks]: which of the encoded blocks holds each; -1 for none."""
+    is_rebuilt: bool
     problem: str
     """What is wrong with its blocks, if anything is."""
 
@@ -52,10 +57,13 @@ class Prediction:
     problem: str
 
 
-async def write_predictions(file: Path, labeler: Labeler, output: BinaryIO) -> None:
-    """Write a line for each page of a file, as soon as it is labeled, and problems to standard error."""
+async def write_predictions(file: Path, labeler: Labeler, output: BinaryIO, *, rebuild: bool = False) -> None:
+    """Write a line for each page of a file, as soon as it is labeled, and problems to standard error.
+
+    With `rebuild`, pages cut into blocks are made HTML again, for a model that reads elements.
+    """
     limits = PageLimits()
-    pages = read_lines(file, _read_line, limits.max_bytes)
+    pages = read_lines(file, partial(_read_line, rebuild=rebuild), limits.max_bytes)
     async with (
         open_pool(DecodedPages, 1, limits) as pool,
         aclosing(_predictions(pages, pool, labeler)) as predictions,
@@ -88,13 +96,21 @@ async def _labels(pages: Iterator[BlockPage], labeler: Labeler) -> AsyncGenerato
 
 
 def _prediction(page: BlockPage, answer: Labels | Broken) -> Prediction:
-    labels = np.zeros(len(page.labeled), np.int64)
+    labels = np.zeros(len(page.places), np.int64)
     problem = page.problem
     if isinstance(answer, Broken):
         problem = f"{answer.reason}: {answer.detail}"
     else:
-        labels[page.labeled] = answer.probabilities >= CONTENT_PROBABILITY
+        held = page.places >= 0
+        labels[held] = _content(page, answer)[page.places[held]]
     return _line({"id": page.id, "labels": labels.tolist()}, problem)
+
+
+def _content(page: BlockPage, labels: Labels) -> npt.NDArray[np.bool_]:
+    """Which of the encoded blocks are content: of a page as it came, by themselves."""
+    if page.is_rebuilt:
+        return select(labels.probabilities, page.encoded.words, page.encoded.repeat)
+    return labels.probabilities >= CONTENT_PROBABILITY
 
 
 async def _texts(
@@ -111,26 +127,53 @@ def _line(fields: dict[str, Any], problem: str) -> Prediction:
     return Prediction(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE), named)
 
 
-def _read_line(line: bytes, max_bytes: int) -> BlockPage | Input:
+def _read_line(line: bytes, max_bytes: int, *, rebuild: bool) -> BlockPage | Input:
     if not has_keys(line, "blocks"):
         return read_page_line(line, max_bytes)
     try:
-        return _block_page(parse_object(line))
+        return _block_page(parse_object(line), rebuild=rebuild)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
-def _block_page(fields: Fields) -> BlockPage:
+def _block_page(fields: Fields, *, rebuild: bool) -> BlockPage:
     blocks, name = fields["blocks"], fields.get("id")
     listed: list[object] = blocks if isinstance(blocks, list) else []
     readable = [block for block in listed if _is_block(block)]
-    is_whole = isinstance(blocks, list) and len(readable) == len(listed)
-    return BlockPage(
-        id=None if name is None else encode_text(str(name)).decode(),
-        encoded=encode(segmented([block for block in readable if has_text(block)])),
-        labeled=np.array([_is_block(block) and has_text(block) for block in listed], np.bool_),
-        problem="" if is_whole else "its blocks are no list, or some of them lack a text or a path",
-    )
+    problem = ""
+    if not isinstance(blocks, list) or len(readable) < len(listed):
+        problem = "its blocks are no list, or some of them lack a text or a path"
+    try:
+        encoded, held = _rebuilt(readable) if rebuild else _as_it_came(readable)
+    except PageError as error:
+        problem = f"{error.reason}: {error}"
+        encoded, held = encode(segmented([])), np.full(len(readable), -1, np.int64)
+    places = np.full(len(listed), -1, np.int64)
+    places[[_is_block(block) for block in listed]] = held
+    named = None if name is None else encode_text(str(name)).decode()
+    return BlockPage(named, encoded, places, rebuild, problem)
+
+
+def _as_it_came(blocks: Sequence[Block]) -> tuple[EncodedPage, npt.NDArray[np.int64]]:
+    """The blocks that hold text, encoded, and the place of each block among them."""
+    with_text = np.array([has_text(block) for block in blocks], np.bool_)
+    encoded = encode(segmented([block for block in blocks if has_text(block)]))
+    return encoded, np.where(with_text, np.cumsum(with_text) - 1, -1)
+
+
+def _rebuilt(blocks: Sequence[Block]) -> tuple[EncodedPage, npt.NDArray[np.int64]]:
+    """The page that was rebuilt from the blocks, encoded, and the place of each block on it.
+
+    Raises:
+        PageError: the rebuilt page cannot be segmented, or does not show the blocks one by one.
+    """
+    page = rebuilt(blocks)
+    whole = segment(encode_text(page.html))
+    leaves = np.zeros(0, np.uint16) if whole.structure is None else whole.structure.leaves
+    of_texts = np.repeat(np.arange(len(whole)), leaves)
+    if len(of_texts) != page.texts.max(initial=-1) + 1:
+        raise PageError(BrokenReason.MALFORMED_MESSAGE, "no page can be made of the paths of its blocks")
+    return encode(whole), np.append(of_texts, -1)[page.texts]
 
 
 def _is_block(value: object) -> TypeGuard[Block]:

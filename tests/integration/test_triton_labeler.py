@@ -11,7 +11,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 
 from inference.batching import WINDOW_BLOCKS
 from inference.onnx import OnnxLabeler
-from inference.repository import DEFAULT_REPOSITORY
+from inference.repository import DEFAULT_REPOSITORY, find_model
 from inference.signature import STRUCTURE
 from inference.triton import TritonLabeler
 from schemas.errors import ConfigurationError, UnavailableError
@@ -20,9 +20,8 @@ from schemas.pages import EncodedPage, Labels, ModelVersion
 from streams.local.stack import LocalStack
 from training.golden import GOLDEN_FILE, read_golden
 
-GOLDEN = {
-    model: read_golden(DEFAULT_REPOSITORY / model / "1" / GOLDEN_FILE) for model in ("boilernet", "dehusk")
-}
+NEWEST = {model: find_model(DEFAULT_REPOSITORY, model)[1].parent for model in ("boilernet", "dehusk")}
+GOLDEN = {model: read_golden(version / GOLDEN_FILE) for model, version in NEWEST.items()}
 PAGES = [golden.page for golden in GOLDEN["dehusk"]]
 KNOWN = np.concatenate([each.ids for each in PAGES])
 
@@ -161,7 +160,7 @@ async def test_a_version_that_reads_another_encoding_takes_over_without_a_failed
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
     before = await labeler.label(PAGES)
     served = (DEFAULT_REPOSITORY / "dehusk" / "config.pbtxt").read_text()
-    shutil.copytree(DEFAULT_REPOSITORY / "dehusk" / "1", model / "3")
+    shutil.copytree(NEWEST["dehusk"], model / "3")
     (model / "config.pbtxt").write_text(served.replace('name: "dehusk"', f'name: "{model.name}"', 1))
     await load(stack, model)
     after = await labeler.label(PAGES)

@@ -113,3 +113,46 @@ async def test_the_published_model_reads_blocks_and_lone_surrogates(tmp_path):
     (page,) = await predicted(tmp_path / "blocks", content, OnnxLabeler("boilernet"))
     assert len(page["labels"]) == 2
     assert page["id"] == "\ufffd"
+
+
+async def rebuilt(file, *pages):
+    file.write_bytes(lines(*pages))
+    output = io.BytesIO()
+    await write_predictions(file, WordCounter(), output, rebuild=True)
+    return [orjson.loads(line) for line in output.getvalue().splitlines()]
+
+
+async def test_for_a_model_of_elements_pages_are_rebuilt_and_labels_come_back_to_the_blocks(tmp_path, capsys):
+    linked = ("html", "body", "p", "a")
+    blocks = [
+        block("Mill", ("html", "head", "title")),
+        block("The mill was turned by " * 5),
+        block("water", linked),
+        block(" "),
+        block("Home", ("html", "body", "ul", "li", "a")),
+        {"text": "no path"},
+        block("again"),
+    ]
+    found = await rebuilt(tmp_path / "blocks", {"id": "1", "blocks": blocks}, {"id": "2", "blocks": []})
+    assert found == [{"id": "1", "labels": [0, 1, 1, 0, 0, 0, 0]}, {"id": "2", "labels": []}]
+    assert capsys.readouterr().err.startswith("1: its blocks")
+
+
+async def test_a_page_that_cannot_be_rebuilt_is_labeled_0_with_a_message(tmp_path, capsys):
+    blocks = [block("a b", ("html", "textarea", "p")), block("c d", ("html", "textarea", "p"))]
+    assert await rebuilt(tmp_path / "blocks", {"id": "1", "blocks": blocks}) == [
+        {"id": "1", "labels": [0, 0]}
+    ]
+    assert capsys.readouterr().err == "1: malformed-message: no page can be made of the paths of its blocks\n"
+
+
+async def test_the_default_model_labels_blocks(tmp_path):
+    story = "The mill stood by the river, and its wheel turned night and day for the whole village. "
+    blocks = [block("Home", ("html", "body", "ul", "li", "a"))] * 5 + [
+        block(story * 4, ("html", "body", "p"))
+    ] * 1
+    file = tmp_path / "blocks"
+    file.write_bytes(lines({"id": "1", "blocks": blocks}))
+    output = io.BytesIO()
+    await write_predictions(file, OnnxLabeler("dehusk"), output, rebuild=True)
+    assert orjson.loads(output.getvalue()) == {"id": "1", "labels": [0, 0, 0, 0, 0, 1]}
