@@ -101,9 +101,10 @@ def _files(path: Path, unreadable: list[OSError]) -> Iterator[Path]:
 
 
 def _url(file: Path, path: Path, base_url: str) -> str:
+    """The URL of a file, the same from wherever it is named; a link below the path is named as itself."""
+    top, below = (path, file.relative_to(path)) if path.is_dir() else (path.parent, Path(file.name))
     if not base_url:
-        return file.absolute().as_uri()
-    below = file.relative_to(path) if path.is_dir() else Path(file.name)
+        return (top.resolve() / below).as_uri()
     return f"{base_url.rstrip('/')}/{quote(os.fsencode(below))}"
 
 

@@ -36,6 +36,17 @@ def numbered(count):
     ]
 
 
+@pytest.mark.parametrize("named", ["../pages", "../pages/a.html", "../linked", "../linked/a.html"])
+def test_a_page_has_one_url_from_wherever_it_is_named(tmp_path, monkeypatch, named):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "a.html").write_text(HTML)
+    (tmp_path / "linked").symlink_to("pages")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    (page,) = read(Path(named))
+    assert page.url == (tmp_path / "pages" / "a.html").as_uri()
+
+
 def test_a_directory_gives_its_html_files_sorted_and_to_its_depth(tmp_path):
     for name in ("b.html", "a.htm", "sub/c", "sub/.hidden/d.xhtml", "Z.php"):
         file = tmp_path / name
