@@ -10,19 +10,13 @@ def outline(size_t address) -> list:
     cdef Node *top = <Node *> address
     cdef Node *node = top
     seen = []
-    while True:
+    while node != NULL:
         if node.type == lexbor.TEXT:
             seen.append(_decoded(lexbor.text_of(node)))
         elif node.type == lexbor.ELEMENT:
             seen.append(_element(<Element *> node))
-        if node.first_child != NULL:
-            node = node.first_child
-            continue
-        while node != top and node.next == NULL:
-            node = node.parent
-        if node == top:
-            return seen
-        node = node.next
+        node = lexbor.following(node, top)
+    return seen
 
 
 cdef tuple _element(Element *element):

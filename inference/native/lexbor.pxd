@@ -99,3 +99,15 @@ cdef inline String text_of(Node *node) noexcept nogil:
     if node != NULL and node.type == TEXT and (<Text *> node).data.data != NULL:
         text = (<Text *> node).data
     return text
+
+
+cdef inline Node *after(Node *node, Node *top) noexcept nogil:
+    """The next node in document order that a node does not hold, as far as the top holds it; else NULL."""
+    while node != top and node.next == NULL:
+        node = node.parent
+    return NULL if node == top else node.next
+
+
+cdef inline Node *following(Node *node, Node *top) noexcept nogil:
+    """The next node in document order, as far as the top holds it; else NULL."""
+    return node.first_child if node.first_child != NULL else after(node, top)

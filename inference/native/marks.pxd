@@ -56,7 +56,7 @@ cdef inline bint _holds_numbers(Node *top) noexcept:
     cdef Node *node = top
     cdef String text
     cdef size_t place, seen = 0
-    while True:
+    while node != NULL:
         text = lexbor.text_of(node)
         seen += 1 + text.length
         if seen > LONGEST_GUTTER:
@@ -64,11 +64,5 @@ cdef inline bint _holds_numbers(Node *top) noexcept:
         for place in range(text.length):
             if not (c"0" <= text.data[place] <= c"9" or Py_UNICODE_ISSPACE(text.data[place])):
                 return False
-        if node.first_child != NULL:
-            node = node.first_child
-            continue
-        while node != top and node.next == NULL:
-            node = node.parent
-        if node == top:
-            return True
-        node = node.next
+        node = lexbor.following(node, top)
+    return True

@@ -239,15 +239,12 @@ cdef class Walk:
     cdef int _look_into(self, Node *top) except -1:
         """Take note of what an element that is not shown declares of the page."""
         cdef Node *node = top
-        while True:
-            if node.type == lexbor.ELEMENT and self._note(<Element *> node) and node.first_child != NULL:
-                node = node.first_child
-                continue
-            while node != top and node.next == NULL:
-                node = node.parent
-            if node == top:
-                return 0
-            node = node.next
+        while node != NULL:
+            if node.type == lexbor.ELEMENT and not self._note(<Element *> node):
+                node = lexbor.after(node, top)
+            else:
+                node = lexbor.following(node, top)
+        return 0
 
     cdef bint _note(self, Element *element) except -1:
         """Take note of what an element declares; whether those in it may, too."""
