@@ -1,10 +1,12 @@
 """The `dehusk` command."""
 
+import sys
 from importlib import import_module
 
 import click
 
 from schemas.errors import DehuskError
+from streams.cli.interrupts import interrupt_on_signals, interrupted_status
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
@@ -48,7 +50,13 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; errors that dehusk raises on purpose end with their message and status 1."""
+    interrupt_on_signals()
     try:
-        cli()
+        sys.exit(cli(standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(interrupted_status())
     except DehuskError as error:
         raise SystemExit(f"dehusk: {error}") from error

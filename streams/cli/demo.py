@@ -10,7 +10,6 @@ import click
 from rich.console import Console
 
 from schemas.errors import ConfigurationError
-from streams.cli.interrupts import interrupted_by_signals
 from streams.demo.display import Display
 from streams.demo.run import DemoSettings, run_demo
 from streams.demo.sites import NAMES, find_site
@@ -62,7 +61,7 @@ def command(
     console = Console(stderr=as_json, highlight=False)
     if not console.is_terminal:
         console.width = _COLUMNS
-    with interrupted_by_signals(), Display(console) as display:
+    with Display(console) as display:
         site = find_site(site_name, default_cache())
         if site.instead:
             display.milestone(site.instead)

@@ -1,17 +1,24 @@
-"""How the commands that run in the foreground are ended."""
+"""How commands are ended from outside: by Ctrl-C, by SIGTERM, or with their terminal."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import FrameType
+
+_interrupted_by = [signal.SIGINT]
 
 
-@contextmanager
-def interrupted_by_signals() -> Iterator[None]:
+def interrupt_on_signals() -> None:
     """SIGTERM and a closed terminal interrupt like Ctrl-C, which shells switch off in the background."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
+            signal.signal(number, _interrupt)
+
+
+def interrupted_status() -> int:
+    """The exit status that shells give to what a signal ended."""
+    return 128 + _interrupted_by[-1]
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    _interrupted_by.append(signal.Signals(number))
+    signal.raise_signal(signal.SIGINT)  # to whoever takes Ctrl-C: an event loop takes it more gently

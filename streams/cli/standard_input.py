@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from schemas.errors import DehuskError
+from streams.cli.interrupts import interrupted_status
 
 
 @contextmanager
@@ -21,7 +22,7 @@ def abandoned_on_errors() -> Iterator[None]:
     except BrokenPipeError:
         _leave(128 + signal.SIGPIPE)
     except KeyboardInterrupt:
-        _leave(128 + signal.SIGINT)
+        _leave(interrupted_status())
     except DehuskError as error:
         sys.stderr.write(f"dehusk: {error}\n")
         _leave(1)

@@ -12,7 +12,6 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 
 from inference.repository import DEFAULT_REPOSITORY
-from streams.cli.interrupts import interrupted_by_signals
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses
 from streams.local.folder import temporary_folder
@@ -62,7 +61,7 @@ def command(
     console = Console(stderr=as_json, highlight=False)
     parts = tuple(part for part in PARTS if not (without_triton and part == "triton"))
     folder = nullcontext(keep) if keep else temporary_folder()
-    with interrupted_by_signals(), folder as directory, ExitStack() as running:
+    with folder as directory, ExitStack() as running:
         with _progress(console) as report:
             stack = LocalStack(
                 directory,

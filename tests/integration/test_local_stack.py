@@ -141,7 +141,7 @@ def test_up_kills_when_it_is_interrupted_twice() -> None:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=SECONDS)
-        assert process.returncode == 1
+        assert process.returncode == 130
         assert have_ended(below)
         assert not Path(addresses["directory"]).exists()
 
@@ -164,7 +164,7 @@ def test_up_leaves_no_process_when_it_is_interrupted_at_its_start(tmp_path: Path
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=SECONDS)
-        assert process.returncode == 1
+        assert process.returncode == 130
         assert have_ended(below)
 
 

@@ -1,0 +1,56 @@
+"""Commands that are interrupted while they wait for a broker that takes connections and never answers."""
+
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+RUN = "from streams.cli import main; main()"
+HANG_UP = """\
+import os, signal
+from streams.cli.interrupts import interrupt_on_signals
+interrupt_on_signals()
+os.kill(os.getpid(), signal.SIGHUP)
+print("alive")"""
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        yield server
+
+
+@pytest.mark.parametrize("arguments", [["probe", "pages"], ["feed", "-"], ["dead-letters", "list"]])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_status_tells_the_signal_and_nothing_is_said(
+    silent: socket.socket, arguments: list[str], number: signal.Signals
+) -> None:
+    brokers = f"127.0.0.1:{silent.getsockname()[1]}"
+    command = [sys.executable, "-c", RUN, *arguments, "--brokers", brokers]
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT) as process,
+        silent.accept()[0],
+    ):
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+    assert (process.returncode, output.strip()) == (128 + number, b"")
+
+
+def test_a_command_outlives_its_terminal_where_nohup_says_so() -> None:
+    command = shlex.join([sys.executable, "-c", HANG_UP])
+    ended = subprocess.run(["sh", "-c", f"trap '' HUP; exec {command}"], capture_output=True, check=True)
+    assert ended.stdout == b"alive\n"
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["probe"], 2), (["worker", "--x"], 2)])
+def test_what_click_ends_has_the_status_of_click(arguments: list[str], status: int) -> None:
+    command = [sys.executable, "-c", RUN, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == status
+    assert "Usage: " in ended.stdout + ended.stderr
