@@ -21,6 +21,8 @@ BLOCK = 5
 """On lines of its own."""
 FALLBACK = 6
 """A block that is shown only where scripts do not run."""
+CUSTOM = 7
+"""An element that HTML does not know: part of a line where it stands in one, else on lines of its own."""
 
 MAX_PATH = 64
 """Tags in a path; of a deeper element the innermost are named."""
@@ -87,6 +89,7 @@ _EDGES = {
 }
 _LISTS = {**dict.fromkeys("ul menu dir".split(), BULLETED), "ol": NUMBERED, "li": ITEM}
 _TABLES = {"table": TABLE, "tr": ROW, **dict.fromkeys("td th".split(), CELL)}
+_PHRASING = frozenset("h1 h2 h3 h4 h5 h6 legend math p pre summary".split())
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
 _PARTS_OF_CODE = {
     **dict.fromkeys("div table tbody tr ol ul li".split(), "\n"),
@@ -148,6 +151,7 @@ TAGS = tuple(
     """.split()
 )
 """All tags that are known, here or to the parser."""
+_KNOWN = frozenset(TAGS)
 
 
 class Traits(NamedTuple):
@@ -160,6 +164,8 @@ class Traits(NamedTuple):
     """What it is to lists."""
     tables: int
     """What it is to tables."""
+    phrasing: bool
+    """Whether it holds nothing but parts of lines, as HTML has it."""
     preformatted: bool
     """Whether its white space counts."""
     parts: str
@@ -174,12 +180,13 @@ class Traits(NamedTuple):
 
 
 def traits(tag: str) -> Traits:
-    """An element's traits; an unknown one is a block."""
+    """An element's traits."""
     return Traits(
-        kind=_KINDS.get(tag, BLOCK),
+        kind=_KINDS.get(tag, BLOCK if tag in _KNOWN else CUSTOM),
         edge=_EDGES.get(tag, Boundary.LINE).value,
         lists=_LISTS.get(tag, NOTHING),
         tables=_TABLES.get(tag, NOTHING),
+        phrasing=tag in _PHRASING,
         preformatted=tag in _PREFORMATTED,
         parts=_PARTS_OF_CODE.get(tag, "\0"),
         flag=int(_FLAGS.get(tag, 0)),

@@ -24,6 +24,7 @@ cdef struct Tag:  # inference.elements.Traits
     uint8_t lists
     uint8_t tables
     char parts
+    bint phrasing
     bint preformatted
     uint16_t flag
     uint8_t heading

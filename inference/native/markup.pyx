@@ -68,7 +68,8 @@ cdef void _fill(Tag *tag, str name):
     letters = name.encode()
     tag.kind, tag.edge, tag.lists, tag.tables = traits.kind, traits.edge, traits.lists, traits.tables
     tag.parts = ord(traits.parts)
-    tag.preformatted, tag.heading, tag.hides = traits.preformatted, traits.heading, traits.hides
+    tag.phrasing, tag.preformatted = traits.phrasing, traits.preformatted
+    tag.heading, tag.hides = traits.heading, traits.hides
     tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says
     tag.length = len(letters)
     memcpy(tag.letters, <const char *> letters, tag.length)

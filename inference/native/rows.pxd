@@ -13,6 +13,7 @@ cdef struct Row:  # an element that was entered
     Element *element
     Attribute *role
     Tag *tag
+    int kind  # its tag's, but for a custom element
     int parent
     int item  # of a list: the innermost around it, or itself; its list likewise
     int list
@@ -28,6 +29,7 @@ cdef struct Row:  # an element that was entered
     uint16_t flags
     uint8_t heading
     bint preformatted
+    int has_text  # of its own, or NONE while that was not asked
 
 
 cdef struct Block:
@@ -45,6 +47,8 @@ cdef class Rows:
         return <Row *> self._rows.data + place
 
     cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags) except -2
+    cdef bint in_line(self, Element *custom, int parent) except -1
+    cdef bint _holds_line(self, int place) noexcept
     cdef int add_block(self, int place, int leaves) except -1
     cdef str path_of(self, int place)
     cdef dict columns(self)

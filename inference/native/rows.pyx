@@ -7,19 +7,22 @@ from libc.string cimport memcpy
 from inference.native cimport lexbor, markup, utf8
 from inference.native.buffer cimport content, free, more
 from inference.native.classes cimport ELEMENT_TOKENS, describe
-from inference.native.lexbor cimport Attribute, Element, String
+from inference.native.lexbor cimport Attribute, Element, Node, String
 from inference.native.markup cimport Tag
 
 import numpy as np
 
 from inference import elements
 
-cdef int BREAK = elements.BREAK
+cdef int SKIPPED = elements.SKIPPED, BREAK = elements.BREAK, BLOCK = elements.BLOCK
+cdef int CUSTOM = elements.CUSTOM
 cdef int MAX_PATH = elements.MAX_PATH
 
 cdef enum:
     LONGEST_TAG = 32  # characters
     LOOK_BACK = 8  # ways
+    LOOK_UP = 8  # elements
+    LOOK_DOWN = 100  # nodes
     MOST_LEAVES = 0xFFFF
 
 
@@ -41,6 +44,7 @@ cdef class Rows:
         cdef Row *row = <Row *> more(&self._rows, sizeof(Row))
         cdef Row *above
         row.element, row.role, row.tag, row.parent, row.flags = element, role, tag, parent, flags
+        row.kind, row.has_text = tag.kind, NONE
         row.heading, row.preformatted, row.depth = tag.heading, tag.preformatted, 1
         row.images, row.place, row.way, row.path = 0, NONE, place, NONE
         row.last_child = row.sibling = NONE
@@ -54,6 +58,22 @@ cdef class Rows:
             row.preformatted = row.preformatted or above.preformatted
             row.heading = row.heading or above.heading
         return place
+
+    cdef bint in_line(self, Element *custom, int parent) except -1:
+        """Whether a custom element is part of a line, which a block or much else in it speaks against."""
+        return self._holds_line(parent) and _is_short(&custom.node)
+
+    cdef bint _holds_line(self, int place) noexcept:
+        """Whether what stands in an element stands beside text, or where HTML has nothing but parts of lines."""
+        cdef int looked
+        for looked in range(LOOK_UP):
+            row = self.at(place)
+            if row.tag.phrasing or _has_text(row) or (row.tag.kind == CUSTOM and row.kind < BREAK):
+                return True
+            if row.kind >= BREAK or row.parent == NONE:
+                return False
+            place = row.parent
+        return False
 
     cdef int add_block(self, int place, int leaves) except -1:
         """Add a block that a row is the innermost to hold."""
@@ -111,7 +131,7 @@ cdef class Rows:
     cdef int _above_line(self, int place) noexcept:
         """The innermost element around one, itself included, that is not part of a line."""
         cdef Row *row = self.at(place)
-        while row.parent != NONE and row.tag.kind < BREAK:
+        while row.parent != NONE and row.kind < BREAK:
             place = row.parent
             row = self.at(place)
         return place
@@ -181,6 +201,33 @@ cdef class Rows:
         cdef int count = describe(row.element, row.role, self._described, tokens, sign)
         self._tokens.used -= (ELEMENT_TOKENS - count) * sizeof(uint32_t)
         return count
+
+
+cdef bint _has_text(Row *row) noexcept:
+    """Whether text stands directly in an element: looked for once, however many ask."""
+    cdef Node *node = row.element.node.first_child
+    if row.has_text == NONE:
+        while node != NULL and _is_blank(lexbor.text_of(node)):
+            node = node.next
+        row.has_text = node != NULL
+    return row.has_text
+
+
+cdef bint _is_blank(String text) noexcept:
+    return utf8.leading_space(text.data, text.length) == text.length
+
+
+cdef bint _is_short(Node *top) except -1:
+    """Whether an element holds few nodes and no block."""
+    cdef Node *node = top.first_child
+    cdef int looked = 0, kind
+    while node != NULL:
+        kind = markup.tag_of(node.name).kind if node.type == lexbor.ELEMENT else SKIPPED
+        looked += 1
+        if kind == BLOCK or looked > LOOK_DOWN:
+            return False
+        node = lexbor.after(node, top) if kind == SKIPPED else lexbor.following(node, top)
+    return True
 
 
 cdef String _name(Row *row) noexcept:

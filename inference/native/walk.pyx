@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """One walk over the parser's tree: the text blocks of a page and the elements that they stand in."""
 
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint16_t, uint32_t, uintptr_t
 
 from inference.native cimport edges, lexbor, marks, markup, utf8
 from inference.native.buffer cimport Buffer, append, free
@@ -20,6 +20,7 @@ from schemas.pages import Boundary, ElementFlag, TagCount
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
+cdef int CUSTOM = elements.CUSTOM
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int ITEM = elements.ITEM, CELL = elements.CELL
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
@@ -40,6 +41,7 @@ cdef class Walk:
     cdef str _title
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
+    cdef uintptr_t _namespace  # of HTML
     cdef Rows _rows
     cdef Lists _lists
     cdef Tables _tables
@@ -59,6 +61,7 @@ cdef class Walk:
         self._fallback = fallback
         self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
         if address:
+            self._namespace = (<Node *> address).namespace_
             self._walk(<Node *> address)
         self.items = _two_columns(self._lists.of_items())
         self.places = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
@@ -94,6 +97,7 @@ cdef class Walk:
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
         cdef Attribute *role = NULL
+        cdef int place
         if tag.kind == SKIPPED:
             self._look_into(&element.node)
             return NONE
@@ -113,7 +117,16 @@ cdef class Walk:
             return NONE
         if (tag.tables == CELL or self._in_code(parent)) and marks.is_gutter(element):
             return NONE
-        return self._open_row(self._rows.add(element, role, tag, parent, flags))
+        place = self._rows.add(element, role, tag, parent, flags)
+        if tag.kind == CUSTOM:
+            self._rows.at(place).kind = self._kind_of(element, parent)
+        return self._open_row(place)
+
+    cdef int _kind_of(self, Element *custom, int parent) except -1:
+        """Whether a custom element is a block; one that is not of HTML is of a formula."""
+        if custom.node.namespace_ != self._namespace or self._rows.in_line(custom, parent):
+            return INLINE
+        return BLOCK
 
     cdef bint _in_code(self, int row) noexcept:
         return row != NONE and self._rows.at(row).preformatted
@@ -123,18 +136,18 @@ cdef class Walk:
         cdef Row *row = self._rows.at(place)
         if row.preformatted and row.tag.parts:
             self._part(row.tag.parts)
-        elif row.tag.kind >= BLOCK:
+        elif row.kind >= BLOCK:
             self._end_block()
             if row.tag.lists:
                 self._lists.enter(row, row.parent != NONE and _is_list(self._rows.at(row.parent)))
             elif row.tag.tables:
                 self._tables.enter(row)
             self._boundary |= _edge(row)
-        elif row.tag.kind == BREAK:
+        elif row.kind == BREAK:
             self._break(row.preformatted)
-        elif row.tag.kind == INLINE or row.tag.kind == LINK:
-            self._edges |= edges.LINK_START if row.tag.kind == LINK else edges.START
-            self._links += row.tag.kind == LINK
+        elif row.kind == INLINE or row.kind == LINK:
+            self._edges |= edges.LINK_START if row.kind == LINK else edges.START
+            self._links += row.kind == LINK
         return place
 
     cdef int _break(self, bint preformatted) except -1:
@@ -162,12 +175,12 @@ cdef class Walk:
         if row.preformatted and tag.parts:
             if tag.parts == c"\n":
                 self._part(tag.parts)
-        elif tag.kind >= BLOCK:
+        elif row.kind >= BLOCK:
             self._end_block()
             self._boundary |= _edge(row)
-        elif tag.kind == INLINE or tag.kind == LINK:
+        elif row.kind == INLINE or row.kind == LINK:
             self._edges |= edges.END
-            self._links -= tag.kind == LINK
+            self._links -= row.kind == LINK
         if place == self._common:
             self._common = parent
         return parent

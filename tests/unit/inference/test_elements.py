@@ -4,6 +4,7 @@ from inference.elements import (
     BLOCK,
     BREAK,
     CELL,
+    CUSTOM,
     FALLBACK,
     INLINE,
     LINK,
@@ -21,7 +22,8 @@ from schemas.pages import Boundary, ElementFlag, TagCount
     ("tag", "kind"),
     [
         ("div", BLOCK),
-        ("x-element", BLOCK),
+        ("x-element", CUSTOM),
+        ("", CUSTOM),
         ("span", INLINE),
         ("strong", TIGHT),
         ("a", LINK),
@@ -45,7 +47,7 @@ def test_traits_say_what_is_known_of_a_tag() -> None:
 
 
 def test_nothing_is_known_of_other_tags() -> None:
-    assert traits("x-element") == traits("section")._replace(flag=0)
+    assert traits("x-element") == traits("section")._replace(kind=CUSTOM)
     assert (traits("x-element").heading, traits("x-element").flag, traits("x-element").counted) == (0, 0, -1)
 
 
