@@ -18,29 +18,32 @@ _WIDEST_INDENT = 40
 def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
     """The content blocks as they stand on the page.
 
-    Blank lines part paragraphs, tabs the cells of a row. An item is marked by `- ` or its number, and what
-    else stands in it is indented, lists in it included.
+    Blank lines part paragraphs, tabs the cells of a row, spaces the blocks in one of these cells. An item is
+    marked by `- ` or its number, and what else stands in it is indented, lists in it included.
     """
     of_items, cells = _columns(segmented.places, len(segmented))
-    items, row = _Items(segmented), _Row()
     parts: list[str] = []
+    items, row = _Items(segmented), _Row(parts)
     passed = 0
     columns = (segmented.texts, segmented.boundaries, of_items, cells, content)
     for text, boundary, item, cell, is_content in zip(*columns, strict=True):
         passed |= boundary
         if boundary & _ROW:
-            row = _Row()
+            row = _Row(parts)
         if not is_content:
-            row.left_out += cell > 0
+            row.leave_out(cell)
             continue
-        in_row = bool(parts and passed & _CELL and not passed & (_ROW if cell else _ROW | _PARAGRAPH))
-        tabs = row.tabs(cell, in_row=in_row)
-        if in_row:
-            parts += tabs, items.marked(item, text, margin=False)
+        margin = row.margin(cell)
+        if cell:
+            parting = row.parting(cell, text)
+        else:
+            parting = "\t" if parts and passed & _CELL and not passed & (_ROW | _PARAGRAPH) else ""
+        if parting:
+            parts += parting, items.marked(item, text, margin=False)
         else:
             if parts:
                 parts.append("\n\n" if passed & _PARAGRAPH and not items.goes_on(item) else "\n")
-            parts.append(items.marked(item, tabs + text))
+            parts.append(items.marked(item, margin + text))
         passed = 0
     return "".join(parts)
 
@@ -52,20 +55,48 @@ def _columns(two: npt.NDArray[np.int32] | None, length: int) -> tuple[list[int],
 
 
 class _Row:
-    """A row of a table as it is written; a cell that is left out leaves no empty column before the others."""
+    """A row of a table as it is written.
 
-    __slots__ = ("_column", "left_out")
+    A cell that is left out leaves no empty column before the others; one written alone keeps its lines.
+    """
 
-    def __init__(self) -> None:
-        self._column = 0
-        self.left_out = 0
+    __slots__ = ("_column", "_is_parted", "_last_left_out", "_left_out", "_lines", "_parts")
 
-    def tabs(self, cell: int, *, in_row: bool) -> str:
-        """What parts a cell from the one written before, or from the start of the row."""
-        if not cell:
-            return "\t" if in_row else ""
-        before = self._column or 1 + self.left_out
-        self._column = cell
+    def __init__(self, parts: list[str]) -> None:
+        self._parts = parts
+        self._column = self._left_out = self._last_left_out = 0
+        self._is_parted = False
+        self._lines: list[tuple[int, str]] = []
+        """The further lines of the first cell, and where in the parts each begins."""
+
+    def leave_out(self, cell: int) -> None:
+        """Take note of a block that is not written."""
+        if cell > self._last_left_out:
+            self._left_out += 1
+            self._last_left_out = cell
+
+    def margin(self, cell: int) -> str:
+        """The empty columns before the first cell that is written."""
+        if self._column or not cell:
+            return ""
+        return "\t" * (cell - 1 - self._left_out + (cell == self._last_left_out))
+
+    def parting(self, cell: int, text: str) -> str:
+        """What parts a text from the one before; empty where it begins a line."""
+        if cell != self._column:
+            return self._enter(cell)
+        if not self._is_parted:
+            self._lines.append((len(self._parts), text))
+        return " " if self._is_parted else ""
+
+    def _enter(self, cell: int) -> str:
+        before, self._column = self._column, cell
+        if not before:
+            return ""
+        self._is_parted = True
+        for place, text in self._lines:
+            self._parts[place : place + 2] = " ", text
+        self._lines.clear()
         return "\t" * (cell - before)
 
 

@@ -177,7 +177,7 @@ class SegmentedPage:
     """Whether each block is not shown at first: a tab, an answer to unfold, a dialog."""
     places: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
     """Shape [2, T]: 1 + the index in `items` of the innermost list item that holds each block, 0 for none;
-    and the column of its table cell, from 1 on, 0 for none or where the row has cells of several lines."""
+    and the column of its table cell, from 1 on, 0 for none or where the row is not one line of text."""
     items: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
     """Shape [2, I]: 1 + the index of the item around each list item, which comes before it, 0 for none; and
     its number, or `BULLET`."""

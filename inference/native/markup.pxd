@@ -16,6 +16,7 @@ cdef enum:  # attributes: one more than the place in ATTRIBUTES
     REVERSED
     VALUE
     COLSPAN
+    ROWSPAN
 
 
 cdef struct Tag:  # inference.elements.Traits

@@ -13,7 +13,7 @@ from schemas.pages import ElementFlag
 
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
-    *("start", "reversed", "value", "colspan"),
+    *("start", "reversed", "value", "colspan", "rowspan"),
 )
 """The attributes that are read, but for `class` and `id`, which an element points to."""
 
@@ -27,8 +27,8 @@ cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
-cdef String[COLSPAN] _attributes
-for _place in range(COLSPAN):
+cdef String[ROWSPAN] _attributes
+for _place in range(ROWSPAN):
     _attributes[_place] = String(<bytes> _attribute_names[_place], len(_attribute_names[_place]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
@@ -140,7 +140,7 @@ cdef int _name(Attribute *attribute) noexcept:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
-        for place in range(COLSPAN):
+        for place in range(ROWSPAN):
             if same(name, _attributes[place]):
                 return place + 1
     return OTHER

@@ -17,7 +17,8 @@ cdef struct Row:  # an element that was entered
     int parent
     int item  # of a list: the innermost around it, or itself; its list likewise
     int list
-    int line  # of a table: the one that it stands in, or is; its cell likewise
+    int table  # that it stands in, or is; its line, a row of the table, and its cell likewise
+    int line
     int cell
     int depth
     int place  # among the rows that hold blocks

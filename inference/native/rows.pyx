@@ -48,13 +48,14 @@ cdef class Rows:
         row.heading, row.preformatted, row.depth = tag.heading, tag.preformatted, 1
         row.images, row.place, row.way, row.path = 0, NONE, place, NONE
         row.last_child = row.sibling = NONE
-        row.item = row.list = row.line = row.cell = NONE
+        row.item = row.list = row.table = row.line = row.cell = NONE
         if parent != NONE:
             self._find_way(row, place)
             above = self.at(parent)
             row.flags |= above.flags
             row.depth += above.depth
-            row.item, row.list, row.line, row.cell = above.item, above.list, above.line, above.cell
+            row.item, row.list = above.item, above.list
+            row.table, row.line, row.cell = above.table, above.line, above.cell
             row.preformatted = row.preformatted or above.preformatted
             row.heading = row.heading or above.heading
         return place

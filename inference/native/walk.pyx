@@ -228,7 +228,7 @@ cdef class Walk:
             self.hidden.append(self._hidden)
             self._rows.add_block(self._block, self._leaf_count)
             self._lists.add_block(row.item)
-            self._tables.add_block(row.cell, not row.preformatted)
+            self._tables.add_block(row, len(text))
             self._passed = 0
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         return 0

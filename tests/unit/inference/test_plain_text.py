@@ -74,10 +74,20 @@ def test_items_keep_their_marks_where_others_are_left_out(html: str, left_out: s
         ("<table><tr><th><th>a<th>b<tr><th>c<td><td>d</table>", "\ta\tb\nc\t\td"),
         ("<table><tr><th colspan=2>a<th>b<tr><td>c<td>d<td>e</table>", "a\t\tb\nc\td\te"),
         ("<p>x<table><caption>a</caption><thead><tr><th>b<th>c<tbody><tr><td>d<td>e", "x\n\na\nb\tc\nd\te"),
-        ("<table><tr><td>a<td>b<br>c<td>d<tr><td>e<td>f</table>", "a\tb\nc\td\ne\tf"),
+        ("<table><tr><td>a<td>b<br>c<td>d<tr><td>e<td>f</table>", "a\tb c\td\ne\tf"),
+        ("<table><tr><td><p>a</p><p>b</p><td><p>c</p></table>", "a b\tc"),
+        ("<table><tr><td><td><div>a</div><div>b</div><td><td>c<p>d</table>", "\ta b\t\tc d"),
+        ("<ul><li>a<table><tr><td>b<br>c<td>d</table></ul>", "- a\n\n  b c\td"),
         ("<table><tr><td>menu<td><p>a</p><table><tr><td>b<td>c</table><p>d", "menu\n\na\n\nb\tc\n\nd"),
         ("<table><tr><td>a<td><ul><li>b<li>c</ul><td>d</table>", "a\n\n- b\n- c\n\nd"),
-        ("<table><tr><td><p>a</p><p>b</p><td><p>c</p></table>", "a\n\nb\n\nc"),
+        ("<table><tr><td><h3>a</h3>b<td><p>c</p></table>", "a\n\nb\n\nc"),
+        (
+            f"<table><tr><td>a<td><p>{'b' * 150}</p><p>{'c' * 51}</p></table>",
+            f"a\n\n{'b' * 150}\n\n{'c' * 51}",
+        ),
+        ("<table><tr><td><td><p>a</p>b</table>", "a\n\nb"),
+        ("<table><tr><td rowspan=2>a<td>b<tr><td>c<tr><td>d<td>e</table>", "a\tb\n\tc\nd\te"),
+        ("<table><tr><td>a<td rowspan=2>b<td>c<tr><td>d<td>e</table>", "a\tb\tc\nd\t\te"),
         ("<table><tr><td><p>a</p><td><ul><li>b</ul></table>", "a\t- b"),
         ("<dl><dt>a<dd>b<dt>c<dd>d</dl>e", "a\nb\nc\nd\n\ne"),
         ("<dl><dt>a<dt>b<dd><p>c</p><p>d</p><dd>e<dl><dt>f<dd>g</dl></dl>", "a\nb\n\nc\n\nd\n\ne\n\nf\ng"),
@@ -93,6 +103,27 @@ def test_cells_keep_their_columns(html: str, text: str) -> None:
 )
 def test_cells_keep_their_columns_where_others_are_left_out(left_out: str, text: str) -> None:
     assert text_of("<table><tr><td>a<td>b<td>c<tr><td>d<td>e<td>f</table>", left_out) == text
+
+
+@pytest.mark.parametrize(
+    ("left_out", "text"),
+    [
+        ("a", "\tb\tc d\te"),
+        ("b", "\ta\tc d\te"),
+        ("a b", "\tc d\te"),
+        ("a b c", "\td\te"),
+        ("c", "\ta b\td\te"),
+        ("c d", "\ta b\t\te"),
+        ("a b e", "\tc\n\nd"),
+        ("c d e", "\ta\nb"),
+    ],
+)
+def test_a_cell_of_several_blocks_keeps_its_column_where_some_are_left_out(left_out: str, text: str) -> None:
+    assert text_of("<table><tr><td><td>a<br>b<td><p>c</p><p>d</p><td>e</table>", left_out) == text
+
+
+def test_a_cell_that_is_written_alone_keeps_its_lines() -> None:
+    assert text_of("<ul><li>a<table><tr><td>menu<td>b<br>c</table></ul>", "menu") == "- a\n\n  b\n  c"
 
 
 def test_deep_lists_are_no_wider_than_they_are_worth() -> None:

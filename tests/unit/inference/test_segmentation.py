@@ -345,26 +345,6 @@ def test_items_are_numbered_as_their_list_says(
     assert items(html)[2] == numbers
 
 
-def cells(html: str) -> tuple[int, ...]:
-    places = segment(html.encode()).places
-    assert places is not None
-    return tuple(places[1].tolist())
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("<table><tr><td>a<td>b<tr><td><td>c<td>d</table>e", (1, 2, 2, 3, 0)),
-        ("<table><caption>a</caption><tr><th colspan=2>b<th>c<td colspan=x>d<td>e</table>", (0, 1, 3, 4, 5)),
-        ("<table><tr><td>a<td><p>b</p><p>c</p><tr><td>d<td>e</table>", (0, 0, 0, 1, 2)),
-        ("<table><tr><td>a<td><pre>b\nc</pre></table>", (0, 0)),
-        ("<table><tr><td>a<td><table><tr><td><td>b</table><td>c</table>", (0, 2, 0)),
-    ],
-)
-def test_a_block_knows_its_cell_where_the_row_is_a_line(html: str, expected: tuple[int, ...]) -> None:
-    assert cells(html) == expected
-
-
 def test_cells_of_a_row_and_rows_are_told_apart() -> None:
     page = segment(b"<table><tr><td>a<td>b<tr><td>c</table>")
     assert page.boundaries[1:] == (Boundary.CELL, Boundary.CELL | Boundary.ROW)
