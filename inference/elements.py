@@ -54,6 +54,8 @@ SCRIPT = 3
 """Its text may be structured data on the page."""
 DRAWING = 4
 """Nothing in it speaks of the page."""
+FORMULA = 5
+"""It may be annotated with TeX, which says the same."""
 
 _KINDS = {
     "noscript": FALLBACK,
@@ -112,7 +114,7 @@ _FLAGS = {
     "figure": ElementFlag.FIGURE,
     "a": ElementFlag.LINK,
 }
-_SAYS = {"title": TITLE, "meta": META, "script": SCRIPT, "svg": DRAWING}
+_SAYS = {"title": TITLE, "meta": META, "script": SCRIPT, "svg": DRAWING, "math": FORMULA}
 ROLES = {
     "article": ElementFlag.ARTICLE,
     "main": ElementFlag.MAIN,

@@ -29,7 +29,7 @@ def segment(html: bytes) -> SegmentedPage:
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
         walk, language = _walk(flat, scripting=False)
     return SegmentedPage(
-        title=_fold(walk.title),
+        title=_fold(walk.head.title or ""),
         language=language,
         texts=tuple(walk.texts),
         paths=tuple(walk.paths),
@@ -55,11 +55,11 @@ def _walk(html: bytes, *, scripting: bool) -> tuple[Walk, str | None]:
 
 def _structure(walk: Walk, noscript_words: int) -> Structure:
     declared = Declarations(
-        og_title=walk.declared.get("og:title", ""),
-        og_description=walk.declared.get("og:description", ""),
-        og_type=walk.declared.get("og:type", ""),
-        description=walk.declared.get("description", ""),
-        json_ld=" ".join(walk.json_ld),
+        og_title=walk.head.declared.get("og:title", ""),
+        og_description=walk.head.declared.get("og:description", ""),
+        og_type=walk.head.declared.get("og:type", ""),
+        description=walk.head.declared.get("description", ""),
+        json_ld=" ".join(walk.head.json_ld),
         noscript_words=noscript_words,
     )
     return Structure(declared=declared, **walk.structure)

@@ -101,6 +101,10 @@ cdef inline String text_of(Node *node) noexcept nogil:
     return text
 
 
+cdef inline str decoded(String text):
+    return text.data[: text.length].decode("utf-8", "replace") if text.length else ""
+
+
 cdef inline Node *after(Node *node, Node *top) noexcept nogil:
     """The next node in document order that a node does not hold, as far as the top holds it; else NULL."""
     while node != top and node.next == NULL:

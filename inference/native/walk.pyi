@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from inference.native.head import Head
+
 class Walk:
     texts: list[str]
     paths: list[str]
@@ -10,11 +12,8 @@ class Walk:
     boundaries: list[int]
     hidden: list[bool]
     noscripts: list[str]
-    json_ld: list[str]
-    declared: dict[str, str]
+    head: Head
     structure: dict[str, Any]
     items: npt.NDArray[np.int32]
     places: npt.NDArray[np.int32]
     def __init__(self, document: object, address: int, *, fallback: bool) -> None: ...
-    @property
-    def title(self) -> str: ...

@@ -3,9 +3,10 @@
 
 from libc.stdint cimport uint16_t, uint32_t, uintptr_t
 
-from inference.native cimport edges, lexbor, marks, markup, utf8
+from inference.native cimport edges, formulas, lexbor, marks, markup, utf8
 from inference.native.buffer cimport Buffer, append, free
-from inference.native.lexbor cimport Attribute, Element, Node, String
+from inference.native.head cimport Head
+from inference.native.lexbor cimport Attribute, Element, Node, String, decoded
 from inference.native.lists cimport Lists
 from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
@@ -25,20 +26,17 @@ cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int ITEM = elements.ITEM, CELL = elements.CELL
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
-cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
+cdef int FORMULA = elements.FORMULA
 cdef str BLANK = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
-
-cdef enum:
-    LONGEST_DECLARATION = 200_000  # characters
 
 
 cdef class Walk:
     """The blocks of an element, as columns, and what a page declares; `<noscript>` is walked or collected."""
 
-    cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, json_ld, counts
-    cdef readonly dict declared, structure
+    cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
+    cdef readonly dict structure
+    cdef readonly Head head
     cdef readonly object items, places
-    cdef str _title
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
     cdef uintptr_t _namespace  # of HTML
@@ -53,12 +51,13 @@ cdef class Walk:
     cdef size_t _linked
     # where the walk is
     cdef int _links, _boundary, _passed
+    cdef Node *_formula  # holds the last one that was given as TeX
 
     def __init__(self, document: object, size_t address, *, bint fallback):
         self._document = document
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
-        self.noscripts, self.json_ld, self.declared, self.counts = [], [], {}, [0] * len(TagCount)
-        self._fallback = fallback
+        self.noscripts, self.counts = [], [0] * len(TagCount)
+        self._fallback, self.head = fallback, Head()
         self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
         if address:
             self._namespace = (<Node *> address).namespace_
@@ -99,16 +98,20 @@ cdef class Walk:
         cdef Attribute *role = NULL
         cdef int place
         if tag.kind == SKIPPED:
-            self._look_into(&element.node)
+            self.head.look_into(&element.node)
+            return NONE
+        if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
         flags = markup.own_flags(element, tag, &role)
+        if flags & HIDDEN and formulas.is_pictured(element):
+            flags ^= HIDDEN
         if flags & MAIN:
             self.counts[MAINS] += 1
         if tag.counted != NONE:
             self.counts[tag.counted] += 1
         if tag.kind == FALLBACK and not self._fallback:
             if not (flags | self._rows.at(parent).flags) & HIDDEN:
-                self.noscripts.append(_decoded(lexbor.text_of(element.node.first_child)))
+                self.noscripts.append(decoded(lexbor.text_of(element.node.first_child)))
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
@@ -120,7 +123,19 @@ cdef class Walk:
         place = self._rows.add(element, role, tag, parent, flags)
         if tag.kind == CUSTOM:
             self._rows.at(place).kind = self._kind_of(element, parent)
-        return self._open_row(place)
+        self._open_row(place)
+        if tag.says == FORMULA and self._read_tex(element, place):
+            return NONE
+        return place
+
+    cdef bint _read_tex(self, Element *formula, int place) except -1:
+        """Read the TeX that stands for a formula, if any, and leave it."""
+        cdef String tex = formulas.tex_of(formula)
+        if tex.length:
+            self._read(tex, place)
+            self._leave(place)
+            self._formula = formula.node.parent
+        return tex.length > 0
 
     cdef int _kind_of(self, Element *custom, int parent) except -1:
         """Whether a custom element is a block; one that is not of HTML is of a formula."""
@@ -237,7 +252,7 @@ cdef class Walk:
         """The text of the open block, white space folded."""
         cdef String text = self._text()
         text.length = utf8.fold(<unsigned char *> self._leaves.data, self._leaves.used)
-        line = _decoded(text)
+        line = decoded(text)
         # Blanks that folding leaves at the ends are not ASCII.
         if text.length and (text.data[0] >= 0x80 or text.data[text.length - 1] >= 0x80):
             return line.strip(BLANK)
@@ -245,35 +260,9 @@ cdef class Walk:
 
     cdef str _lines(self):
         """The preformatted text of the open block, without what all lines begin with, and empty ones around."""
-        text = _decoded(self._text()).replace("\xad", "")
+        text = decoded(self._text()).replace("\xad", "")
         text = "\n".join([line.rstrip() for line in text.splitlines()]).strip("\n")
         return (dedent(text) if text[:1].isspace() else text).strip(BLANK)
-
-    cdef int _look_into(self, Node *top) except -1:
-        """Take note of what an element that is not shown declares of the page."""
-        cdef Node *node = top
-        while node != NULL:
-            if node.type == lexbor.ELEMENT and not self._note(<Element *> node):
-                node = lexbor.after(node, top)
-            else:
-                node = lexbor.following(node, top)
-        return 0
-
-    cdef bint _note(self, Element *element) except -1:
-        """Take note of what an element declares; whether those in it may, too."""
-        cdef int says = markup.tag_of(element.node.name).says
-        if says == TITLE and self._title is None:
-            self._title = _decoded(lexbor.text_of(element.node.first_child))
-        elif says == META:
-            self.declared.update(markup.declaration(element))
-        elif says == SCRIPT and markup.is_json_ld(element):
-            self.json_ld.append(_decoded(lexbor.text_of(element.node.first_child))[:LONGEST_DECLARATION])
-        return says != DRAWING
-
-    @property
-    def title(self) -> str:
-        """The text of the first `<title>`, empty if there is none."""
-        return self._title or ""
 
 
 cdef inline bint _is_list(Row *row) noexcept:
@@ -287,7 +276,3 @@ cdef inline int _edge(Row *row) noexcept:
 
 cdef _two_columns(bytearray integers):
     return np.frombuffer(integers, np.int32).reshape(2, -1)
-
-
-cdef str _decoded(String text):
-    return text.data[: text.length].decode("utf-8", "replace") if text.length else ""

@@ -1,0 +1,42 @@
+"""Formulas in MathML: the TeX that says the same, and what shows them once more."""
+
+from inference.native cimport lexbor
+from inference.native.lexbor cimport Attribute, Element, Node, String
+from inference.native.markup cimport same, tag_name
+
+
+cdef inline String tex_of(Element *formula):
+    """The TeX that a formula is annotated with, empty where there is none."""
+    cdef Node *node = formula.node.first_child
+    while node != NULL and node.type != lexbor.ELEMENT:
+        node = node.next
+    node = node.last_child if _is(node, b"semantics") else NULL
+    while node != NULL and not (_is(node, b"annotation") and _has_tex(<Element *> node)):
+        node = node.prev
+    return lexbor.text_of(node.first_child if node != NULL else NULL)
+
+
+cdef inline bint is_pictured(Element *hidden):
+    """Whether all that an element holds is a formula, and its picture stands behind, as in MediaWiki."""
+    cdef Node *node = hidden.node.first_child
+    return _is(node, b"math") and node.next == NULL and _is(hidden.node.next, b"img")
+
+
+cdef inline bint is_drawing(Element *element):
+    """Whether an element draws the formula that stands before it, as in KaTeX."""
+    return same(lexbor.value_of(element.classes), _string(b"katex-html"))
+
+
+cdef inline bint _is(Node *node, bytes tag):
+    return node != NULL and node.type == lexbor.ELEMENT and same(tag_name(node.name), _string(tag))
+
+
+cdef inline bint _has_tex(Element *annotation):
+    cdef Attribute *attribute = annotation.first_attribute
+    while attribute != NULL and not same(lexbor.value_of(attribute), _string(b"application/x-tex")):
+        attribute = attribute.next
+    return attribute != NULL
+
+
+cdef inline String _string(bytes letters):
+    return String(<const unsigned char *> letters, len(letters))

@@ -1,0 +1,10 @@
+from inference.native.lexbor cimport Element, Node
+
+
+cdef class Head:
+    cdef readonly str title
+    cdef readonly dict declared
+    cdef readonly list json_ld
+
+    cdef int look_into(self, Node *top) except -1
+    cdef bint _note(self, Element *element) except -1

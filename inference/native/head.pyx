@@ -1,0 +1,40 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""What a page declares of itself in elements that are not shown."""
+
+from inference.native cimport lexbor, markup
+from inference.native.lexbor cimport Element, Node, decoded
+
+from inference import elements
+
+cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
+
+cdef enum:
+    LONGEST_DECLARATION = 200_000  # characters
+
+
+cdef class Head:
+    """The text of the first `<title>`, or None, what `<meta>` declares, and structured data."""
+
+    def __cinit__(self):
+        self.declared, self.json_ld = {}, []
+
+    cdef int look_into(self, Node *top) except -1:
+        """Take note of what an element that is not shown declares of the page."""
+        cdef Node *node = top
+        while node != NULL:
+            if node.type == lexbor.ELEMENT and not self._note(<Element *> node):
+                node = lexbor.after(node, top)
+            else:
+                node = lexbor.following(node, top)
+        return 0
+
+    cdef bint _note(self, Element *element) except -1:
+        """Take note of what an element declares; whether those in it may, too."""
+        cdef int says = markup.tag_of(element.node.name).says
+        if says == TITLE and self.title is None:
+            self.title = decoded(lexbor.text_of(element.node.first_child))
+        elif says == META:
+            self.declared.update(markup.declaration(element))
+        elif says == SCRIPT and markup.is_json_ld(element):
+            self.json_ld.append(decoded(lexbor.text_of(element.node.first_child))[:LONGEST_DECLARATION])
+        return says != DRAWING
