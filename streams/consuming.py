@@ -1,29 +1,46 @@
-"""Reading a topic as it is now: without a consumer group, without committing anything."""
+"""Reading a topic: without a consumer group, without committing anything."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from schemas.pages import Message
-from streams.kafka import Topic, client_options, describe_topic, kafka_errors
+from streams.kafka import client_options, describe_topic, kafka_errors
 from streams.settings import MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
 _STALL_SECONDS = 60.0
+Timed = tuple[Message, int]
+"""A message and its time in milliseconds."""
 
 
 async def read(
     settings: KafkaSettings, topic: str, *, newest: int | None = None
-) -> AsyncGenerator[tuple[Message, int], None]:
-    """The messages that a topic holds now, each with its time in milliseconds, in order per partition.
+) -> AsyncGenerator[Timed, None]:
+    """The messages that a topic holds now, in order per partition.
 
     It joins no group and commits nothing. With `newest`, only about that many, the latest of every partition.
 
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
     """
-    found = await describe_topic(settings, topic)
+    async with open_topic(settings, topic) as reader:
+        async for message in reader.held(newest=newest):
+            yield message
+
+
+@asynccontextmanager
+async def open_topic(settings: KafkaSettings, name: str) -> AsyncIterator["Reader"]:
+    """A reader of the topic as it is now, which joins no group and commits nothing.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    topic = await describe_topic(settings, name)
     consumer = AIOKafkaConsumer(
         **client_options(settings),
         enable_auto_commit=False,
@@ -34,24 +51,58 @@ async def read(
     try:
         with kafka_errors(settings):
             await consumer.start()
-            ends = await _assign(consumer, found, newest)
-            async for record in _records_until(consumer, ends):
-                yield _message(record), record.timestamp
+            partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
+            ends = await consumer.end_offsets(partitions)
+        yield Reader(settings, consumer, ends)
     finally:
         await consumer.stop()
 
 
-async def _assign(consumer: AIOKafkaConsumer, topic: Topic, newest: int | None) -> dict[TopicPartition, int]:
-    """Assigns the partitions that hold something to be read, and answers where each ends now."""
-    partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
-    starts = await consumer.beginning_offsets(partitions)
-    ends = await consumer.end_offsets(partitions)
-    held = {partition: ends[partition] - starts[partition] for partition in partitions}
-    counts = held if newest is None else _shares(held, newest)
-    consumer.assign([partition for partition, count in counts.items() if count])
-    for partition in consumer.assignment():
-        consumer.seek(partition, ends[partition] - counts[partition])
-    return {partition: ends[partition] for partition in consumer.assignment()}
+class Reader:
+    """Reads what a topic held when it was opened, and what has come since."""
+
+    def __init__(
+        self, settings: KafkaSettings, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
+    ) -> None:
+        self._settings = settings
+        self._consumer = consumer
+        self._ends = ends
+
+    async def held(
+        self, *, newest: int | None = None, newest_of_each: int | None = None
+    ) -> AsyncGenerator[Timed, None]:
+        """The messages from before it was opened, in order per partition.
+
+        With `newest`, only about that many, as evenly of the partitions as they hold them; with
+        `newest_of_each`, only that many of each partition.
+        """
+        with kafka_errors(self._settings):
+            counts = await self._held()
+            if newest is not None:
+                counts = _shares(counts, newest)
+            if newest_of_each is not None:
+                counts = {partition: min(count, newest_of_each) for partition, count in counts.items()}
+            self._assign({partition: self._ends[partition] - n for partition, n in counts.items() if n})
+            wanted = {partition: self._ends[partition] for partition in self._consumer.assignment()}
+            async for record in _records_until(self._consumer, wanted):
+                yield _message(record), record.timestamp
+
+    async def coming(self) -> AsyncGenerator[Timed, None]:
+        """The messages from after it was opened, as they come, for ever."""
+        with kafka_errors(self._settings):
+            self._assign(self._ends)
+            async for record in self._consumer:
+                yield _message(record), record.timestamp
+
+    async def _held(self) -> dict[TopicPartition, int]:
+        """How many offsets there are in each partition."""
+        starts = await self._consumer.beginning_offsets(list(self._ends))
+        return {partition: end - starts[partition] for partition, end in self._ends.items()}
+
+    def _assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        self._consumer.assign(list(starts))
+        for partition, start in starts.items():
+            self._consumer.seek(partition, start)
 
 
 def _shares(held: Mapping[TopicPartition, int], wanted: int) -> dict[TopicPartition, int]:

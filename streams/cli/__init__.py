@@ -13,6 +13,7 @@ _COMMANDS = {
     "probe": "Look at a topic before attaching to it.",
     "up": "Start Kafka, Redis and Triton on this machine.",
     "feed": "Put pages from files on the input topic.",
+    "read": "Print the documents of the output topic.",
     "clean": "Clean pages offline, JSON lines in, JSON lines out.",
     "dead-letters": "List or replay pages that could not be cleaned.",
     "demo": "Crawl a real site and clean it while it is crawled.",

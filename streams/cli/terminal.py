@@ -1,5 +1,6 @@
 """Showing what strangers wrote, URLs and error texts, on a terminal."""
 
+import sys
 from collections.abc import Iterable, Sequence
 
 import click
@@ -8,6 +9,9 @@ from rich.table import Column, Table
 
 _UNBOUNDED = 1_000_000
 """Columns of an output that is no terminal: programs read it, so nothing is cut or wrapped."""
+_CONTROLS = {
+    code: ascii(chr(code))[1:-1] for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
+}
 
 
 def plain_console(*, stderr: bool = False) -> Console:
@@ -16,6 +20,12 @@ def plain_console(*, stderr: bool = False) -> Console:
     if not stderr and not console.is_terminal:
         console.width = _UNBOUNDED
     return console
+
+
+def echo(text: str) -> None:
+    """Print lines of a text as they are, on a terminal with escapes for what it would obey."""
+    shown = text.translate(_CONTROLS) if sys.stdout.isatty() else text
+    click.echo(shown.encode("utf-8", "replace"))  # as text, click would take terminal commands out
 
 
 def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

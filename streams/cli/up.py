@@ -114,14 +114,20 @@ def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
         table.add_row("", stack.triton_metrics)
     table.add_row("Data and logs", addresses.directory)
     console.print(table)
-    console.print("\nA worker for this stack; Ctrl-C stops the stack:")
-    console.print(f"  {worker_line(addresses)}", soft_wrap=True)
+    for purpose, line in command_lines(addresses).items():
+        console.print(f"\n{purpose}:\n  {line}", soft_wrap=True)
+    console.print("\nCtrl-C stops the stack.")
 
 
-def worker_line(addresses: Addresses) -> str:
-    """The command that runs a worker on the stack."""
+def command_lines(addresses: Addresses) -> dict[str, str]:
+    """What to do with the stack, and the commands that do it."""
+    brokers = f"--brokers {addresses.kafka}"
     labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
-    return f"{program()} worker --brokers {addresses.kafka} --redis {addresses.redis} {labeler}"
+    return {
+        "A worker for this stack": f"{program()} worker {brokers} --redis {addresses.redis} {labeler}",
+        "Pages for it, of HTML, JSON lines or WARC": f"{program()} feed {brokers} PATH",
+        "Its documents, as they come": f"{program()} read {brokers} --follow",
+    }
 
 
 def _watch(stack: LocalStack) -> None:

@@ -1,8 +1,11 @@
 import io
 
-from streams.cli.terminal import plain_console, print_table
+import pytest
+
+from streams.cli.terminal import echo, plain_console, print_table
 
 URL = "https://example.org/" + "a" * 200
+SHOWN = "a\xa0b\tc\x1b[2J\x9b\nd"
 ROWS = [("now", URL, "it is too large"), ("then", "", "")]
 
 
@@ -31,3 +34,15 @@ def test_a_terminal_gets_the_whole_url_folded(monkeypatch):
     assert "…" not in text
     assert text.count("a") == URL.count("a") + "it is too large".count("a")
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "shown"), [(True, "a\xa0b\tc\\x1b[2J\\x9b\nd\n"), (False, SHOWN + "\n")]
+)
+def test_only_a_terminal_is_spared_commands_to_it(monkeypatch, is_terminal, shown):
+    written = io.BytesIO()
+    output = io.TextIOWrapper(written, encoding="ascii")
+    monkeypatch.setattr(output, "isatty", lambda: is_terminal)
+    monkeypatch.setattr("sys.stdout", output)
+    echo(SHOWN)
+    assert written.getvalue().decode() == shown

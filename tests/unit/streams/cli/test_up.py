@@ -1,20 +1,26 @@
 import pytest
 
-from streams.cli.up import worker_line
+from streams.cli.up import command_lines
 from streams.local.addresses import Addresses
 
 
-def test_the_worker_line_can_be_typed_as_this_program_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_can_be_typed_as_this_program_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streams.cli.up.program", lambda: ".venv/bin/dehusk")
-    line = worker_line(Addresses("h:1", "redis://h:3/0", "h:4", "h:5", "/d"))
-    assert line.startswith(".venv/bin/dehusk worker --brokers h:1 ")
+    lines = command_lines(Addresses("h:1", "redis://h:3/0", "h:4", "h:5", "/d")).values()
+    assert {line.split(" --")[0] for line in lines} == {
+        ".venv/bin/dehusk worker",
+        ".venv/bin/dehusk feed",
+        ".venv/bin/dehusk read",
+    }
 
 
-def test_the_worker_line_holds_the_addresses() -> None:
-    line = worker_line(Addresses("h:1,h:2", "redis://h:3/0", "h:4", "h:5", "/d"))
-    assert line == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4"
+def test_the_commands_hold_the_addresses() -> None:
+    worker, feed, read = command_lines(Addresses("h:1,h:2", "redis://h:3/0", "h:4", "h:5", "/d")).values()
+    assert worker == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4"
+    assert feed == "dehusk feed --brokers h:1,h:2 PATH"
+    assert read == "dehusk read --brokers h:1,h:2 --follow"
 
 
 def test_without_triton_the_worker_runs_the_model_itself() -> None:
-    line = worker_line(Addresses("h:1", "redis://h:3/0", "", "", "/d"))
-    assert line == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx"
+    worker, *_ = command_lines(Addresses("h:1", "redis://h:3/0", "", "", "/d")).values()
+    assert worker == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx"

@@ -1,0 +1,61 @@
+"""`dehusk read`: the documents of the output topic, as they lie there or as they come."""
+
+import asyncio
+from contextlib import aclosing, suppress
+
+import click
+import orjson
+
+from schemas.errors import ConfigurationError
+from schemas.pages import Message
+from streams.cli.options import kafka_options, topic_option
+from streams.cli.terminal import echo
+from streams.reading import read_documents
+from streams.settings import KafkaSettings, TopicSettings
+from streams.worker.logs import configure_logs
+
+
+@click.command(
+    name="read",
+    epilog="""\b
+Examples:
+  dehusk read --last 3                       the three newest documents
+  dehusk read --last 0 --follow --text       the texts of what comes from now on
+  dehusk read | jq -r 'select(.text == "") | .url'""",
+)
+@kafka_options
+@topic_option("--topic", default=TopicSettings().output, help="The topic to read.")
+@click.option(
+    "--last", type=click.IntRange(min=0), metavar="NUMBER", help="Only so many of what is there; else all."
+)
+@click.option("--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
+@click.option("--text", "as_text", is_flag=True, help="Print the texts alone, an empty line behind each.")
+def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool, as_text: bool) -> None:
+    """Print the documents of the output topic, one line of JSON each.
+
+    Joins no consumer group and commits nothing, so it takes nothing from other readers. A page that was
+    cleaned more than once has as many documents, until Kafka compacts the topic; the last one counts.
+    Documents that a worker wrote in another --format are printed as they are.
+    """
+    configure_logs("warning", as_json=False)
+    interrupts = (KeyboardInterrupt,) if follow else ()
+    with suppress(*interrupts):
+        asyncio.run(_print(kafka, topic, last, follow=follow, as_text=as_text))
+
+
+async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: bool, as_text: bool) -> None:
+    async with aclosing(read_documents(kafka, topic, newest=last, follow=follow)) as documents:
+        async for document in documents:
+            echo(_text(document) + "\n" if as_text else (document.value or b"").decode(errors="replace"))
+
+
+def _text(document: Message) -> str:
+    """The document's text.
+
+    Raises:
+        ConfigurationError: it has none.
+    """
+    with suppress(ValueError, KeyError, TypeError):
+        return str(orjson.loads(document.value or b"")["text"])
+    place = f"{document.topic}/{document.partition}/{document.offset}"
+    raise ConfigurationError(f"--text is for documents in JSON that have a 'text'; {place} is none")

@@ -1,0 +1,115 @@
+"""`dehusk read`: what lies on a topic of the real Kafka, and what comes."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+
+from schemas.errors import ConfigurationError
+from streams.cli import cli
+from streams.producing import Outgoing, send
+from streams.sources.source import Record
+
+COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "read"]
+
+
+def document(number):
+    return Record(
+        b"http://x.test/%d" % number,
+        b'{"id":"%d","text":"Text %d\\n\\nin Gr\xc3\xb6\xc3\x9fe"}' % (number, number),
+    )
+
+
+async def write(kafka, topic, *records):
+    async def outgoing():
+        for record in records:
+            yield Outgoing(topic, record)
+
+    assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
+
+
+async def run(kafka, *arguments):
+    """What the command prints, run in a thread: it has an event loop of its own."""
+    command = ["read", "--brokers", kafka.brokers, *arguments]
+    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+async def ids(kafka, *arguments):
+    return [json.loads(line)["id"] for line in (await run(kafka, *arguments)).splitlines()]
+
+
+@contextmanager
+def reading(kafka, topic, *arguments):
+    """The running process, which leaves none behind."""
+    command = [*COMMAND, "--brokers", kafka.brokers, "--topic", topic, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def test_prints_every_document_and_no_tombstone(kafka, topics):
+    await write(kafka, topics.output, *map(document, range(20)), Record(b"http://x.test/7", None))
+    found = await ids(kafka, "--topic", topics.output)
+    assert sorted(found, key=int) == [str(number) for number in range(20)]
+
+
+async def test_an_empty_topic_has_none(kafka, topics):
+    assert await run(kafka, "--topic", topics.output) == ""
+    assert await run(kafka, "--topic", topics.output, "--last", "3") == ""
+
+
+async def test_the_last_are_the_newest_of_all_partitions(kafka, topics):
+    for number in range(8):
+        await write(kafka, topics.output, document(number))
+    for count in (0, 1, 5, 100):
+        wanted = [str(number) for number in range(8)][-count:] if count else []
+        assert await ids(kafka, "--topic", topics.output, "--last", str(count)) == wanted
+
+
+async def test_prints_the_texts_alone(kafka, topics):
+    await write(kafka, topics.output, document(1))
+    assert await run(kafka, "--topic", topics.output, "--text") == "Text 1\n\nin Größe\n\n"
+
+
+async def test_documents_in_html_are_printed_as_they_are_and_have_no_text(kafka, topics):
+    await write(kafka, topics.output, Record(b"http://x.test/", "<p>Größe".encode()))
+    assert await run(kafka, "--topic", topics.output) == "<p>Größe\n"
+    with pytest.raises(ConfigurationError, match=f"{topics.output}/[0-3]/0 is none"):
+        await run(kafka, "--topic", topics.output, "--text")
+
+
+async def test_follows_until_it_is_interrupted(kafka, topics):
+    await write(kafka, topics.output, document(0))
+    with reading(kafka, topics.output, "--follow") as process:
+        for number in range(1, 9):
+            line = await asyncio.to_thread(process.stdout.readline)
+            assert json.loads(line)["id"] == str(number - 1)
+            await write(kafka, topics.output, document(number))
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    assert rest == "" or json.loads(rest)["id"] == "8"
+
+
+async def test_ends_silently_when_nobody_reads_its_lines(kafka, topics):
+    await write(kafka, topics.output, *map(document, range(5000)))
+    with reading(kafka, topics.output) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=60) != 0
+        assert process.stderr.read() == ""
+
+
+async def test_a_missing_topic_is_an_error_that_says_how_to_create_it(kafka, fresh):
+    with pytest.raises(ConfigurationError, match=f"topic {fresh} does not exist .* --create "):
+        await run(kafka, "--topic", fresh)
