@@ -91,6 +91,7 @@ _EDGES = {
 }
 _LISTS = {**dict.fromkeys("ul menu dir".split(), BULLETED), "ol": NUMBERED, "li": ITEM}
 _TABLES = {"table": TABLE, "tr": ROW, **dict.fromkeys("td th".split(), CELL)}
+_SHIFTS = {"sup": "^", "sub": "_"}
 _PHRASING = frozenset("h1 h2 h3 h4 h5 h6 legend math p pre summary".split())
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
 _PARTS_OF_CODE = {
@@ -166,6 +167,8 @@ class Traits(NamedTuple):
     """What it is to lists."""
     tables: int
     """What it is to tables."""
+    shift: str
+    """What stands for its raising or lowering where digits meet at its start, or a null byte."""
     phrasing: bool
     """Whether it holds nothing but parts of lines, as HTML has it."""
     preformatted: bool
@@ -188,6 +191,7 @@ def traits(tag: str) -> Traits:
         edge=_EDGES.get(tag, Boundary.LINE).value,
         lists=_LISTS.get(tag, NOTHING),
         tables=_TABLES.get(tag, NOTHING),
+        shift=_SHIFTS.get(tag, "\0"),
         phrasing=tag in _PHRASING,
         preformatted=tag in _PREFORMATTED,
         parts=_PARTS_OF_CODE.get(tag, "\0"),

@@ -11,6 +11,7 @@ from inference.native.tokens cimport writes_no_spaces
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISDECIMAL(uint32_t character) noexcept nogil
     bint Py_UNICODE_ISALPHA(uint32_t character) noexcept nogil
     bint Py_UNICODE_ISLOWER(uint32_t character) noexcept nogil
     bint Py_UNICODE_ISUPPER(uint32_t character) noexcept nogil
@@ -35,6 +36,13 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
     if edges == END or edges == LINK_START or (not edges & END and not Py_UNICODE_ISLOWER(first)):
         return False
     return not (_ends_in_one_letter(before) or _starts_with_one_letter(text))
+
+
+cdef inline bint digits_meet(String before, String text) noexcept:
+    """Whether two numbers stand together as if they were one."""
+    cdef uint32_t first
+    utf8.read(text.data, text.length, &first)
+    return Py_UNICODE_ISDECIMAL(first) and Py_UNICODE_ISDECIMAL(utf8.last(before.data, before.length))
 
 
 cdef inline bint _ends_in_one_letter(String text) noexcept:

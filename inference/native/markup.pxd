@@ -25,6 +25,7 @@ cdef struct Tag:  # inference.elements.Traits
     uint8_t lists
     uint8_t tables
     char parts
+    char shift
     bint phrasing
     bint preformatted
     uint16_t flag

@@ -67,7 +67,7 @@ cdef void _fill(Tag *tag, str name):
     traits = elements.traits(name)
     letters = name.encode()
     tag.kind, tag.edge, tag.lists, tag.tables = traits.kind, traits.edge, traits.lists, traits.tables
-    tag.parts = ord(traits.parts)
+    tag.parts, tag.shift = ord(traits.parts), ord(traits.shift)
     tag.phrasing, tag.preformatted = traits.phrasing, traits.preformatted
     tag.heading, tag.hides = traits.heading, traits.hides
     tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says

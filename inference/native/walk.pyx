@@ -47,6 +47,7 @@ cdef class Walk:
     cdef Buffer _leaves  # their text, as it came
     cdef bint _open, _hidden
     cdef int _edges  # of inline elements since its last text
+    cdef char _shift  # what stands for the last raising or lowering since then, or its end, where digits meet
     cdef int _common, _block, _leaf_count
     cdef size_t _linked
     # where the walk is
@@ -163,6 +164,8 @@ cdef class Walk:
         elif row.kind == INLINE or row.kind == LINK:
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
             self._links += row.kind == LINK
+        elif row.tag.shift:
+            self._shift = row.tag.shift
         return place
 
     cdef int _break(self, bint preformatted) except -1:
@@ -196,6 +199,8 @@ cdef class Walk:
         elif row.kind == INLINE or row.kind == LINK:
             self._edges |= edges.END
             self._links -= row.kind == LINK
+        elif tag.shift:
+            self._shift = c" "
         if place == self._common:
             self._common = parent
         return parent
@@ -214,15 +219,22 @@ cdef class Walk:
             self._boundary = LINE
         if not self._open:
             self._open, self._hidden, self._common = True, hidden, row
-        elif self._edges and not self._rows.at(row).preformatted:
-            if edges.would_merge(self._text(), text, self._edges):
-                append(&self._leaves, b" ", 1)
-        self._edges = 0
+        elif (self._edges or self._shift) and not self._rows.at(row).preformatted:
+            self._part_words(text)
+        self._edges, self._shift = 0, 0
         self._block = self._common
         self._leaf_count += 1
         append(&self._leaves, text.data, text.length)
         if self._links:
             self._linked += utf8.characters(text.data + space, text.length - space)
+        return 0
+
+    cdef int _part_words(self, String text) except -1:
+        """Part a text from the one before it, where elements begin or end between them."""
+        if self._shift and not self._edges & edges.LINK_START and edges.digits_meet(self._text(), text):
+            append(&self._leaves, &self._shift, 1)
+        elif self._edges and edges.would_merge(self._text(), text, self._edges):
+            append(&self._leaves, b" ", 1)
         return 0
 
     cdef String _text(self) noexcept:

@@ -43,6 +43,16 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p><span>One.</span><span>Two.</span></p>", ["One. Two."]),
         ("<p>H<sub>2</sub>O</p>", ["H2O"]),
         ("<p>10<sup>th</sup> x<sup>2</sup> <em>un</em>believable", ["10th x2 unbelievable"]),
+        (
+            "<p>10<sup>15</sup> IP68<sup>2</sup> 2<sub>10</sub> 1<sup><span>2</span></sup>",
+            ["10^15 IP68^2 2_10 1^2"],
+        ),
+        (
+            "<p>10<sup>3</sup>5 v1<sub>1</sub><sup>2</sup> 2010<sup></sup>, 7<sup>th",
+            ["10^3 5 v1_1^2 2010, 7th"],
+        ),
+        ("<p>2010<sup><a>1</a></sup> 2011<a><sup>2</sup></a> 2012<sup><a>[3]</a>", ["2010 1 2011 2 2012[3]"]),
+        ("<p>5<sup></sup><p>7<pre>2<sup>3</sup></pre>", ["5", "7", "23"]),
         ("<p><span class=dropcap>O</span>nce <span>I</span><span>f so", ["Once If so"]),
         ("<p>child<a>ren</a>", ["children"]),
         ("<p>a <a>cat</a>s, the <span>thi</span>ng, <a>RSVP</a>s", ["a cats, the thing, RSVPs"]),
