@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The tables of a page: in which cell of a row each block stands, where the row is a line of text.
 
-A row is none where a cell holds preformatted text or a table, or besides other text a heading or an item of a
+A row is no line where a cell holds preformatted text or a table, or besides other text a heading or an item of a
 list, or where several blocks make up running text: such cells lay out a page. Nor is a row of which one cell
 alone holds text, and that in several blocks: it has no columns to keep.
 """
