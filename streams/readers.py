@@ -21,12 +21,12 @@ from typing import BinaryIO, TypeVar, cast
 from urllib.parse import quote
 
 from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.outcomes import Broken, BrokenReason, Skipped
 from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.encoding import encode_text
 from streams.sources.fields import Fields, expect_text, parse_object
-from streams.sources.page import html_page
+from streams.sources.page import html_page, page_url
 from streams.sources.warc import read_warc
 
 Outcome = RawPage | Skipped | Broken
@@ -41,7 +41,7 @@ XZ = b"\xfd7zXZ\x00"
 ESCAPED = 6
 """Bytes that one byte of a page may take in a line of JSON, as in `\\u003c`."""
 NOWHERE = "file:///"
-"""Stands for the URL of a line that has none while its page is read."""
+"""Stands for the URL of a line, which may be anything, while its page is read."""
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 _types = MimeTypes()
@@ -53,9 +53,9 @@ def read_pages(
     """One outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
     `-` is JSON lines on standard input. An HTML file has the URL of its path: below `base_url` as it lies
-    below the path that was named, else `file:///…`. A line without a URL gives a page whose URL is empty, or
-    with `needs_url` one Broken. Where a file is damaged, the pages before the damage come first and then one
-    Broken.
+    below the path that was named, else `file:///…`. The URL of a line is what it says, or empty; with
+    `needs_url`, what is no URL of a page gives one Broken. Where a file is damaged, the pages before the
+    damage come first and then one Broken.
 
     Raises:
         ConfigurationError: a path does not exist.
@@ -178,7 +178,7 @@ def _skip_line(stream: BinaryIO, line: bytes) -> None:
 
 
 def read_page_line(line: bytes, max_bytes: int) -> Outcome:
-    """The page of a line `{"id", "url", "html"}`; its URL is empty where the line has none."""
+    """The page of a line `{"id", "url", "html"}`; its URL is what the line says, empty where it says none."""
     try:
         fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
     except PageError as error:
@@ -186,41 +186,43 @@ def read_page_line(line: bytes, max_bytes: int) -> Outcome:
     outcome = _page(fields, max_bytes)
     if isinstance(outcome, RawPage):
         return outcome
-    return replace(_claimed(outcome), id=_said(fields.get("id")), url=_said(fields.get("url")))
+    return replace(outcome, id=_said(fields.get("id")), url=_said(fields.get("url")))
 
 
 def _read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
     """The page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
     outcome = read_page_line(line, max_bytes)
-    if isinstance(outcome, RawPage) and not outcome.url:
+    if not isinstance(outcome, RawPage):
+        return outcome
+    if not outcome.url:
         detail = "it has no 'url', which tells a worker the document's key and site"
         return Broken(BrokenReason.MISSING_URL, detail, id=outcome.id)
-    return outcome
+    address = page_url(outcome.url)
+    if isinstance(address, str):
+        return outcome
+    reason = address.reason if isinstance(address, Broken) else BrokenReason.MISSING_URL
+    return Broken(reason, address.detail, outcome.url, outcome.id)
 
 
 def _page(fields: Fields, max_bytes: int) -> Outcome:
     name = fields.get("id")
     try:
-        address = (expect_text(fields.get("url"), "url") or "").strip()
+        url = (expect_text(fields.get("url"), "url") or "").strip()
         body = expect_text(fields.get("html"), "html")
     except PageError as error:
         return Broken(error.reason, str(error))
     outcome = html_page(
-        url=address or NOWHERE,
+        url=NOWHERE,
         body=body,
         content_type="text/html",
         id=None if name is None else str(name),
         source="json",
         max_bytes=max_bytes,
     )
-    return outcome if address or not isinstance(outcome, RawPage) else replace(outcome, url="")
-
-
-def _claimed(outcome: Skipped | Broken) -> Skipped | Broken:
-    """The outcome of what its writer calls a page: an address of something else is its fault."""
-    if isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE:
-        return Broken(BrokenReason.MISSING_URL, outcome.detail)
-    return outcome
+    if not isinstance(outcome, RawPage):
+        return outcome
+    address = page_url(url)
+    return replace(outcome, url=address if isinstance(address, str) else encode_text(url).decode())
 
 
 def _said(value: object) -> str | None:

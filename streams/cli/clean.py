@@ -65,8 +65,9 @@ def command(
     {"text", "path", "probability", "content"}.
 
     `error` is null, or says why the page could not be cleaned; `id` is null where its line could not be read.
-    A page needs no "url" here, though a worker needs one. A page that crashes or exceeds its time costs its
-    own line alone. Status 0 means that every page has its line, not that none has an `error`.
+    The "url" may be missing or anything, and is passed on; only a worker needs one of a page. A page that
+    crashes or exceeds its time costs its own line alone. Status 0 means that every page has its line, not
+    that none has an `error`.
     """
     if labeler in {"onnx", "rules"} and triton:
         raise ConfigurationError(f"--triton is for --labeler triton, not {labeler}")

@@ -155,13 +155,31 @@ def test_a_line_without_a_url_is_named_where_each_needs_one(tmp_path, line):
     assert broken == Broken(BrokenReason.MISSING_URL, detail, id="7")
 
 
+NO_PAGES_URL = ["nowhere", "not a url", "mailto:a@example.org", "/path", "http://"]
+
+
+@pytest.mark.parametrize("url", NO_PAGES_URL)
+def test_a_line_may_have_anything_for_a_url(tmp_path, url):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(lines({"id": "7", "url": f" {url}", "html": "<p>"}))
+    assert read(file) == [RawPage(url, b"<p>", id="7", source="json")]
+
+
+@pytest.mark.parametrize("url", NO_PAGES_URL)
+def test_what_is_no_url_of_a_page_is_named_where_each_needs_one(tmp_path, url):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(lines({"id": "7", "url": url, "html": "<p>"}))
+    (broken,) = read_pages([file], MAX_BYTES, needs_url=True)
+    assert (broken.reason, broken.id, broken.url) == (BrokenReason.MISSING_URL, "7", url)
+    assert broken.detail.startswith(f"line 1 of {file}: ")
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ({"id": 7, "url": "http://a/ü", "html": None}, SkipReason.NO_BODY),
         ({"id": 7, "url": "http://a/ü", "html": "x" * (MAX_BYTES + 1)}, BrokenReason.PAGE_TOO_LARGE),
-        ({"id": 7, "url": "nowhere"}, BrokenReason.MISSING_URL),
-        ({"id": 7, "url": "mailto:a@example.org", "html": "<p>"}, BrokenReason.MISSING_URL),
+        ({"id": 7, "url": "nowhere"}, SkipReason.NO_BODY),
         ({"id": 7, "html": ""}, SkipReason.NO_BODY),
     ],
 )
@@ -185,7 +203,6 @@ def test_an_id_that_utf_8_cannot_say_is_replaced(tmp_path):
         (b"nonsense", BrokenReason.MALFORMED_MESSAGE),
         (b"[]", BrokenReason.MALFORMED_MESSAGE),
         (b"\xff", BrokenReason.MALFORMED_MESSAGE),
-        (b'{"url": "nowhere", "html": "<p>"}', BrokenReason.MISSING_URL),
         (b'{"url": 5, "html": "<p>"}', BrokenReason.MALFORMED_MESSAGE),
         (b'{"url": "http://a/", "html": 5}', BrokenReason.MALFORMED_MESSAGE),
         (lines({"html": "x" * (MAX_BYTES + 1)}).strip(), BrokenReason.PAGE_TOO_LARGE),
