@@ -117,5 +117,6 @@ async def _acknowledgement(
         try:
             await acknowledgement
         except TOO_LARGE:
-            return Sent(outgoing, f"{len(outgoing):,} bytes are more than topic {outgoing.topic} takes")
+            size = f"{len(outgoing):,} bytes are more than topic {outgoing.topic} takes"
+            return Sent(outgoing, f"{size}: raise its max.message.bytes")
     return Sent(outgoing, None)

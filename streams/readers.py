@@ -26,7 +26,7 @@ from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.encoding import encode_text
 from streams.sources.fields import Fields, expect_text, parse_object
-from streams.sources.page import html_page, page_url
+from streams.sources.page import beyond, html_page, page_url
 from streams.sources.warc import read_warc
 
 Outcome = RawPage | Skipped | Broken
@@ -146,7 +146,7 @@ def _read_html(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Outcome
     body = stream.read(max_bytes + 1)
     outcome = html_page(url=url, body=body, content_type=media_type, source="html", max_bytes=max_bytes)
     if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
-        return replace(outcome, detail=f"{_size(stream)}more than the limit of {max_bytes:,} bytes")
+        return replace(outcome, detail=f"{_size(stream)}{beyond(max_bytes)}")
     return outcome
 
 
@@ -164,9 +164,8 @@ def _read_lines(
     while line := stream.readline(longest + 1):
         number += 1
         if len(line) > longest:
-            yield Broken(
-                BrokenReason.PAGE_TOO_LARGE, f"line {number} of {name} has more than {longest:,} bytes"
-            )
+            detail = f"line {number} of {name} has more than {longest:,} bytes, as no page of --max-page-mib"
+            yield Broken(BrokenReason.PAGE_TOO_LARGE, detail)
             _skip_line(stream, line)
         elif line.strip():
             yield _placed(read_line(line, max_bytes), f"line {number} of {name}")

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
+from streams.sources.compression import is_binary
 from streams.sources.fields import parse_json
+from streams.sources.page import other_format
 from streams.sources.source import Decoded, Record, Source
 
 _JSON_OBJECT = re.compile(rb'\s*\[?\s*\{\s*"')
 _SHOWN = 60
+_BYTES_SHOWN = 8
 _ADVICE = "name yours with --source"
 
 
@@ -47,13 +50,21 @@ class Auto:
 def _unknown(value: bytes) -> Broken:
     """What was seen of a message that no format recognises."""
     if not _JSON_OBJECT.match(value):
-        detail = f"no crawler format begins with {value[:_SHOWN]!r}: {_ADVICE}"
-        return Broken(BrokenReason.UNKNOWN_FORMAT, detail)
+        return Broken(
+            BrokenReason.UNKNOWN_FORMAT, f"no crawler format begins with {_beginning(value)}: {_ADVICE}"
+        )
     try:
         content = parse_json(value)
     except PageError as error:
         return Broken(error.reason, str(error))
     return Broken(BrokenReason.UNKNOWN_FORMAT, f"no crawler format has {_fields(content)}: {_ADVICE}")
+
+
+def _beginning(value: bytes) -> str:
+    """How a value begins, and what it is where that cannot be read."""
+    if not is_binary(value):
+        return repr(value[:_SHOWN])
+    return f"{value[:_BYTES_SHOWN].hex(' ')} ({other_format(value) or 'no text'}, {len(value):,} bytes)"
 
 
 def _fields(content: object) -> str:

@@ -45,17 +45,23 @@ def inflate(body: bytes, encoding: str | None, limit: int) -> bytes:
     return body
 
 
+def is_binary(body: bytes) -> bool:
+    """Whether a body begins with bytes that no text has."""
+    return _BINARY.search(body[:_LOOKED_AT]) is not None
+
+
 def _inflated(body: bytes, coding: str, decode: "_Decode", limit: int) -> bytes:
     try:
         inflated = decode(body, limit + 1)
     except _ERRORS as error:
-        if not _BINARY.search(body[:_LOOKED_AT]):
+        if not is_binary(body):
             return body
         raise PageError(
             BrokenReason.MALFORMED_COMPRESSION, f"the {coding} body is damaged: {error}"
         ) from error
     if len(inflated) > limit:
-        raise PageError(BrokenReason.INFLATES_TOO_LARGE, f"the {coding} body grows beyond {limit:,} bytes")
+        detail = f"the {coding} body of {len(body):,} bytes grows beyond {limit:,} (--max-page-mib)"
+        raise PageError(BrokenReason.INFLATES_TOO_LARGE, detail)
     return inflated
 
 

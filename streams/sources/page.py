@@ -133,6 +133,11 @@ def looks_like_html(head: bytes) -> bool:
     return found is not None and (not is_xml or b"<html" in head.lower())
 
 
+def beyond(max_bytes: int) -> str:
+    """How a size is told that no page may have."""
+    return f"more than the limit of {max_bytes:,} bytes (--max-page-mib)"
+
+
 def is_html_type(content_type: str) -> bool:
     """Whether a content type is one of HTML."""
     return _media_type(content_type) in _HTML_TYPES
@@ -167,7 +172,7 @@ def _inflated(body: object, content_encoding: object, max_bytes: int) -> bytes |
 
 def _check_size(size: int, max_bytes: int) -> None:
     if size > max_bytes:
-        raise PageError(BrokenReason.PAGE_TOO_LARGE, f"{size:,} bytes, more than the limit of {max_bytes:,}")
+        raise PageError(BrokenReason.PAGE_TOO_LARGE, f"{size:,} bytes, {beyond(max_bytes)}")
 
 
 def other_format(content: bytes | str) -> str | None:

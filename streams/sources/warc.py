@@ -22,7 +22,7 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
 from streams.settings import KIB
 from streams.sources.compression import inflate
-from streams.sources.page import html_page, page_url
+from streams.sources.page import beyond, html_page, page_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
@@ -179,7 +179,8 @@ def _page(url: str, headers: StatusAndHeaders, answer: _Answer, max_bytes: int, 
     )
     if answer.whole or isinstance(outcome, Skipped):
         return outcome
-    return Broken(BrokenReason.PAGE_TOO_LARGE, f"more than the limit of {max_bytes:,} bytes", url)
+    size = f"a record of {_content_length(headers):,} bytes"
+    return Broken(BrokenReason.PAGE_TOO_LARGE, f"{size}, {beyond(max_bytes)}", url)
 
 
 def _read_answer(kind: str, headers: StatusAndHeaders, block: LimitReader, max_bytes: int) -> _Answer:

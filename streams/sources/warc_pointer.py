@@ -88,7 +88,7 @@ class WarcPointer:
         """The record at the offset; Heritrix calls a file `….open` while it writes to it."""
         file = path if path.is_file() else path.with_name(f"{path.name}.open")
         if not file.is_file():
-            return Broken(BrokenReason.RECORD_NOT_FOUND, f"there is no file {path.name!r}", url)
+            return Broken(BrokenReason.RECORD_NOT_FOUND, f"--warc-directory has no file {path.name!r}", url)
         with file.open("rb") as archive:
             archive.seek(offset)
             outcome = next(read_warc(open_warc(archive), self._max_bytes, self.name), None)

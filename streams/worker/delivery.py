@@ -92,7 +92,8 @@ class Delivery:
 
 
 def _too_large(record: Record) -> Broken:
-    detail = f"the document has {len(record.value or b''):,} bytes, more than the output topic takes"
+    size = f"the document has {len(record.value or b''):,} bytes"
+    detail = f"{size}, more than the output topic takes: raise its max.message.bytes"
     return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, (record.key or b"").decode(errors="replace"))
 
 

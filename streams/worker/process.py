@@ -125,7 +125,7 @@ class PreparationProcess:
         stuck = time.monotonic() > self._deadline
         status = self._bury()
         if stuck or status == -signal.SIGALRM:
-            detail = f"the page took longer than {self._limits.seconds:g} s"
+            detail = f"the page took longer than {self._limits.seconds:g} s (--page-seconds)"
             return ProcessDiedError(BrokenReason.TIME_BUDGET_EXCEEDED, detail, certain=not stuck)
         detail = f"the process that worked on the page died: {_cause(status)}"
         return ProcessDiedError(BrokenReason.PROCESS_CRASHED, detail, certain=False)

@@ -368,8 +368,10 @@ def test_a_large_page_is_named_with_its_size_where_that_is_known(tmp_path):
     (tmp_path / "b.html.gz").write_bytes(gzip.compress(page)[:-8])
     plain, cut_short = read(tmp_path)
     assert [plain.reason, cut_short.reason] == [BrokenReason.PAGE_TOO_LARGE] * 2
-    assert plain.detail == f"{len(page):,} bytes, more than the limit of 10,000 bytes"
-    assert cut_short.detail == "more than the limit of 10,000 bytes", "it is not read to its end"
+    assert plain.detail == f"{len(page):,} bytes, more than the limit of 10,000 bytes (--max-page-mib)"
+    assert cut_short.detail == "more than the limit of 10,000 bytes (--max-page-mib)", (
+        "it is not read to its end"
+    )
 
 
 @given(

@@ -1,5 +1,6 @@
 """Every format against every other: none takes a message of another for its own."""
 
+import gzip
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombston
 from schemas.pages import Message, RawPage
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 
+GZIPPED = gzip.compress(b'{"of": "nobody"}', mtime=0)
 PAGE = RawPage(
     "https://example.org/a?b=c",
     '<!doctype html><title>"url" "html" "content" "id"</title><p>Grüße {"response_url": 1}</p>'.encode(),
@@ -69,6 +71,20 @@ def test_a_message_of_no_format_is_broken_and_shown(value, settings):
     assert isinstance(broken, Broken)
     assert broken.reason is BrokenReason.UNKNOWN_FORMAT
     assert "--source" in broken.detail
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (b"nothing known", "begins with b'nothing known': "),
+        (GZIPPED, f"begins with {GZIPPED[:8].hex(' ')} (a gzip file, {len(GZIPPED)} bytes): "),
+        (b"\x00\xff\x00" * 500, "begins with 00 ff 00 00 ff 00 00 ff (no text, 1,500 bytes): "),
+    ],
+)
+def test_what_was_seen_of_an_unknown_value_is_its_beginning(value, shown, settings):
+    (broken,) = open_source("auto", settings).decode(Message(None, value))
+    assert broken.reason is BrokenReason.UNKNOWN_FORMAT
+    assert shown in broken.detail
 
 
 def test_what_was_seen_of_an_unknown_object_are_its_fields(settings):

@@ -80,10 +80,14 @@ def test_no_content_is_skipped(body):
     assert outcome(body=body).reason is SkipReason.NO_BODY
 
 
-def test_the_limit_holds_before_and_after_inflating():
-    assert outcome(body=b"<p>" + b"x" * 10_000).reason is BrokenReason.PAGE_TOO_LARGE
+def test_the_limit_holds_before_and_after_inflating_and_says_how_to_raise_it():
+    large = outcome(body=b"<p>" + b"x" * 10_000)
+    assert large.reason is BrokenReason.PAGE_TOO_LARGE
+    assert large.detail == "10,003 bytes, more than the limit of 10,000 bytes (--max-page-mib)"
     bomb = gzip.compress(b"<p>" + b"x" * 10_000)
-    assert outcome(body=bomb, content_encoding="gzip").reason is BrokenReason.INFLATES_TOO_LARGE
+    inflating = outcome(body=bomb, content_encoding="gzip")
+    assert inflating.reason is BrokenReason.INFLATES_TOO_LARGE
+    assert inflating.detail == f"the gzip body of {len(bomb)} bytes grows beyond 10,000 (--max-page-mib)"
 
 
 def test_text_is_unicode_already_whatever_the_page_declares():

@@ -190,7 +190,7 @@ MALFORMED = BrokenReason.MALFORMED_MESSAGE
         (warc(compress=True)[:-20], BrokenReason.MALFORMED_COMPRESSION, "ends early"),
         (warc(gzip.compress(BODY)[:-20], TYPE, GZIP), BrokenReason.MALFORMED_COMPRESSION, "ends early"),
         (warc(b"<p>" + b"x" * MAX_BYTES), BrokenReason.PAGE_TOO_LARGE, "limit"),
-        (warc(b"<p>" + b"x" * 9 * MAX_HEAD), BrokenReason.PAGE_TOO_LARGE, "limit"),
+        (warc(b"<p>" + b"x" * 9 * MAX_HEAD), BrokenReason.PAGE_TOO_LARGE, "a record of 2,359,"),
         (warc(gzip.compress(bytes(10_000_000)), TYPE, GZIP), BrokenReason.INFLATES_TOO_LARGE, "grows"),
         (gzip.compress(b"WARC/1.0\r\n" + bytes(10_000_000)), BrokenReason.INFLATES_TOO_LARGE, "grows"),
     ],
