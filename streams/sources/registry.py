@@ -11,6 +11,7 @@ from streams.sources.ache import Ache
 from streams.sources.auto import Auto
 from streams.sources.cdr import Cdr
 from streams.sources.confluent import Framed
+from streams.sources.content_encoding import Compressed
 from streams.sources.frontera import Frontera
 from streams.sources.html import Html
 from streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
@@ -58,7 +59,7 @@ SOURCES = ("auto", *FORMATS)
 
 
 def open_source(name: str, settings: SourceSettings) -> Source:
-    """The source of this name, which reads framed messages too.
+    """The source of this name, which reads compressed and framed messages too.
 
     Raises:
         ConfigurationError: there is no source of this name, or its settings do not fit.
@@ -66,6 +67,10 @@ def open_source(name: str, settings: SourceSettings) -> Source:
     if name not in SOURCES:
         raise ConfigurationError(f"there is no source {name!r}; choose one of {', '.join(SOURCES)}")
     registry = SchemaRegistry(settings.schema_registry) if settings.schema_registry else None
+    return Compressed(Framed(_open(name, settings), registry), settings.max_bytes)
+
+
+def _open(name: str, settings: SourceSettings) -> Source:
     if name == "auto":
-        return Framed(Auto([make(settings) for make in _FORMATS.values()]), registry)
-    return Framed(_FORMATS[name](settings), registry)
+        return Auto([make(settings) for make in _FORMATS.values()])
+    return _FORMATS[name](settings)
