@@ -48,12 +48,13 @@ class Repetitions(logging.Filter):
 
 
 def calm_coordination(record: logging.LogRecord) -> bool:
-    """Lowers to a warning that no broker coordinates the group: on a new cluster none does at first."""
+    """Says plainly, in a warning, that no broker coordinates the group: on a new cluster none does at first."""
     match record:
         case logging.LogRecord(
             name="aiokafka.consumer.group_coordinator", args=(GroupCoordinatorNotAvailableError(),)
         ):
             record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.msg, record.args = "no broker coordinates the group at the moment; trying again", ()
     return True
 
 
