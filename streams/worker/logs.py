@@ -48,7 +48,7 @@ class Repetitions(logging.Filter):
 
 
 def calm_coordination(record: logging.LogRecord) -> bool:
-    """Says plainly, in a warning, that no broker coordinates the group: on a new cluster none does at first."""
+    """Says in a plain warning that no broker coordinates the group: on a new cluster none does at first."""
     match record:
         case logging.LogRecord(
             name="aiokafka.consumer.group_coordinator", args=(GroupCoordinatorNotAvailableError(),)
