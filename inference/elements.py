@@ -92,6 +92,7 @@ _EDGES = {
 _LISTS = {**dict.fromkeys("ul menu dir".split(), BULLETED), "ol": NUMBERED, "li": ITEM}
 _TABLES = {"table": TABLE, "tr": ROW, **dict.fromkeys("td th".split(), CELL)}
 _SHIFTS = {"sup": "^", "sub": "_"}
+_SIGNS = {"q": "“”", "rt": "()"}
 _PHRASING = frozenset("h1 h2 h3 h4 h5 h6 legend math p pre summary".split())
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
 _PARTS_OF_CODE = {
@@ -169,6 +170,8 @@ class Traits(NamedTuple):
     """What it is to tables."""
     shift: str
     """What stands for its raising or lowering where digits meet at its start, or a null byte."""
+    signs: str
+    """What stands before its text and behind it; or nothing."""
     phrasing: bool
     """Whether it holds nothing but parts of lines, as HTML has it."""
     preformatted: bool
@@ -192,6 +195,7 @@ def traits(tag: str) -> Traits:
         lists=_LISTS.get(tag, NOTHING),
         tables=_TABLES.get(tag, NOTHING),
         shift=_SHIFTS.get(tag, "\0"),
+        signs=_SIGNS.get(tag, ""),
         phrasing=tag in _PHRASING,
         preformatted=tag in _PREFORMATTED,
         parts=_PARTS_OF_CODE.get(tag, "\0"),

@@ -31,6 +31,8 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
         return Py_UNICODE_ISUPPER(first) and (last == c"." or last == c"!" or last == c"?" or last == c":")
     if not Py_UNICODE_ISALNUM(first) or writes_no_spaces(last) or writes_no_spaces(first):
         return False
+    if Py_UNICODE_ISDECIMAL(last) and _starts_with_ordinal(text):
+        return False
     if not Py_UNICODE_ISALPHA(last) or not Py_UNICODE_ISALPHA(first) or Py_UNICODE_ISUPPER(first):
         return True
     if edges == END or edges == LINK_START or (not edges & END and not Py_UNICODE_ISLOWER(first)):
@@ -62,6 +64,23 @@ cdef inline bint _starts_with_one_letter(String text) noexcept:
         return True
     utf8.read(text.data + length, text.length - length, &character)
     return not _is_of_word(character)
+
+
+cdef inline bint _starts_with_ordinal(String text) noexcept:
+    """Whether a text starts with what makes a number an ordinal: 1st, 2nd, 3rd, 4th."""
+    cdef uint32_t after
+    if text.length < 2 or not _ends_ordinal(text.data[0], text.data[1]):
+        return False
+    if text.length == 2:
+        return True
+    utf8.read(text.data + 2, text.length - 2, &after)
+    return not _is_of_word(after)
+
+
+cdef inline bint _ends_ordinal(unsigned char first, unsigned char second) noexcept nogil:
+    if second == c"d":
+        return first == c"n" or first == c"r"
+    return first == c"s" and second == c"t" or first == c"t" and second == c"h"
 
 
 cdef inline bint _is_of_word(uint32_t character) noexcept:

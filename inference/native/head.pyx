@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """What a page declares of itself in elements that are not shown."""
 
-from inference.native cimport lexbor, markup
+from inference.native cimport lexbor
 from inference.native.lexbor cimport Element, Node, decoded
+from inference.native.markup cimport declaration, is_json_ld, tag_of
 
 from inference import elements
 
@@ -30,11 +31,11 @@ cdef class Head:
 
     cdef bint _note(self, Element *element) except -1:
         """Take note of what an element declares; whether those in it may, too."""
-        cdef int says = markup.tag_of(element.node.name).says
+        cdef int says = tag_of(element.node.name).says
         if says == TITLE and self.title is None:
             self.title = decoded(lexbor.text_of(element.node.first_child))
         elif says == META:
-            self.declared.update(markup.declaration(element))
-        elif says == SCRIPT and markup.is_json_ld(element):
+            self.declared.update(declaration(element))
+        elif says == SCRIPT and is_json_ld(element):
             self.json_ld.append(decoded(lexbor.text_of(element.node.first_child))[:LONGEST_DECLARATION])
         return says != DRAWING

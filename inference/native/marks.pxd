@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 
 from inference.native cimport lexbor, utf8
 from inference.native.lexbor cimport Element, Node, String
-from inference.native.markup cimport same
+from inference.native.markup cimport Tag, same
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -28,6 +28,11 @@ cdef inline bint is_permalink(Element *link) noexcept:
     if utf8.read(text.data, text.length, &mark) < text.length:
         return False
     return mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN or FIRST_ICON <= mark <= LAST_ICON
+
+
+cdef inline bint is_next_line(Element *code, Tag *parent) noexcept:
+    """Whether a `<code>` in `<pre>` stands right behind another one: each is a line."""
+    return code.node.prev != NULL and code.node.prev.name == code.node.name and parent.preformatted
 
 
 cdef inline bint is_gutter(Element *element):

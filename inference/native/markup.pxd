@@ -26,6 +26,8 @@ cdef struct Tag:  # inference.elements.Traits
     uint8_t tables
     char parts
     char shift
+    char[4] opening  # signs, up to a null byte
+    char[4] closing
     bint phrasing
     bint preformatted
     uint16_t flag
@@ -40,7 +42,7 @@ cdef struct Tag:  # inference.elements.Traits
 cdef Tag *tag_of(uintptr_t name) except NULL
 cdef bint same(String one, String other) noexcept
 cdef String tag_name(uintptr_t name) noexcept
-cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role) noexcept
+cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_lines) noexcept
 cdef bint has(Element *element, int name) noexcept
 cdef int integer(Element *element, int name, int default) noexcept
 cdef bint is_json_ld(Element *element) noexcept

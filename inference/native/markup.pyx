@@ -66,6 +66,9 @@ def number_attributes(size_t element) -> None:
 cdef void _fill(Tag *tag, str name):
     traits = elements.traits(name)
     letters = name.encode()
+    opening, closing = traits.signs[:1].encode(), traits.signs[1:].encode()
+    memcpy(tag.opening, <const char *> opening, len(opening) + 1)
+    memcpy(tag.closing, <const char *> closing, len(closing) + 1)
     tag.kind, tag.edge, tag.lists, tag.tables = traits.kind, traits.edge, traits.lists, traits.tables
     tag.parts, tag.shift = ord(traits.parts), ord(traits.shift)
     tag.phrasing, tag.preformatted = traits.phrasing, traits.preformatted
@@ -97,8 +100,11 @@ cdef String _spelled(Tag *tag) noexcept:
     return lexbor.String(<const unsigned char *> &tag.letters[0], tag.length)
 
 
-cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role) noexcept:
-    """The flags that an element has of itself; its role, if it has one, is pointed to."""
+cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_lines) noexcept:
+    """The flags that an element has of itself; its role, if it has one, is pointed to.
+
+    Whether its style puts it on lines of its own is set.
+    """
     cdef uint16_t flags = tag.flag
     cdef bint hidden = False, open_ = False, findable = False
     cdef Attribute *attribute = element.first_attribute
@@ -113,6 +119,7 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role) noexcept:
                 hidden = True
             elif name == STYLE:
                 hidden = hidden or _hides(value)
+                on_lines[0] = _is_block(value)
             elif name == ROLE:
                 flags |= _role(value)
                 role[0] = attribute
@@ -148,18 +155,24 @@ cdef int _name(Attribute *attribute) noexcept:
 
 cdef bint _hides(String style) noexcept:
     """Whether a style has `display: none` or `visibility: hidden`."""
+    return _declares(style, b"display", b"none") or _declares(style, b"visibility", b"hidden")
+
+
+cdef bint _is_block(String style) noexcept:
+    return _declares(style, b"display", b"block")
+
+
+cdef bint _declares(String style, bytes name, bytes value) noexcept:
+    """Whether `name: value` stands in a style."""
     cdef size_t place
     for place in range(style.length):
         if place == 0 or style.data[place - 1] == c";" or _is_space(style.data[place - 1]):
-            if _declares(style, place, b"display", b"none"):
-                return True
-            if _declares(style, place, b"visibility", b"hidden"):
+            if _declares_at(style, place, name, value):
                 return True
     return False
 
 
-cdef bint _declares(String style, size_t place, bytes name, bytes value) noexcept:
-    """Whether `name: value` stands at a place of a style."""
+cdef bint _declares_at(String style, size_t place, bytes name, bytes value) noexcept:
     if not _starts(style, place, name):
         return False
     place = _skip_space(style, place + len(name))

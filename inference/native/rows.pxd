@@ -13,7 +13,7 @@ cdef struct Row:  # an element that was entered
     Element *element
     Attribute *role
     Tag *tag
-    int kind  # its tag's, but for a custom element
+    int kind  # its tag's, but for a custom element and one that its style puts on lines of its own
     int parent
     int item  # of a list: the innermost around it, or itself; its list likewise
     int list
@@ -47,8 +47,8 @@ cdef class Rows:
     cdef inline Row *at(self, int place) noexcept:
         return <Row *> self._rows.data + place
 
-    cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags) except -2
-    cdef bint in_line(self, Element *custom, int parent) except -1
+    cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags, bint on_lines) except -2
+    cdef int _kind_of_custom(self, Element *custom, int parent) except -1
     cdef bint _holds_line(self, int place) noexcept
     cdef int add_block(self, int place, int leaves) except -1
     cdef str path_of(self, int place)

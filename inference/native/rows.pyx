@@ -14,7 +14,7 @@ import numpy as np
 
 from inference import elements
 
-cdef int SKIPPED = elements.SKIPPED, BREAK = elements.BREAK, BLOCK = elements.BLOCK
+cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, BREAK = elements.BREAK, BLOCK = elements.BLOCK
 cdef int CUSTOM = elements.CUSTOM
 cdef int MAX_PATH = elements.MAX_PATH
 
@@ -38,7 +38,9 @@ cdef class Rows:
         free(&self._spelling)
         free(&self._tokens)
 
-    cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags) except -2:
+    cdef int add(
+        self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags, bint on_lines
+    ) except -2:
         """The place of a new row."""
         cdef int place = self._rows.used // sizeof(Row)
         cdef Row *row = <Row *> more(&self._rows, sizeof(Row))
@@ -56,13 +58,19 @@ cdef class Rows:
             row.depth += above.depth
             row.item, row.list = above.item, above.list
             row.table, row.line, row.cell = above.table, above.line, above.cell
+            if tag.kind == CUSTOM:
+                row.kind = self._kind_of_custom(element, parent)
+            elif on_lines and tag.kind < BREAK:
+                row.kind = BLOCK
             row.preformatted = row.preformatted or above.preformatted
             row.heading = row.heading or above.heading
         return place
 
-    cdef bint in_line(self, Element *custom, int parent) except -1:
-        """Whether a custom element is part of a line, which a block or much else in it speaks against."""
-        return self._holds_line(parent) and _is_short(&custom.node)
+    cdef int _kind_of_custom(self, Element *custom, int parent) except -1:
+        """Part of a line where it stands in one and holds little and no block, or where it is of a formula."""
+        if custom.node.namespace_ != self.at(0).element.node.namespace_:
+            return INLINE
+        return INLINE if self._holds_line(parent) and _is_short(&custom.node) else BLOCK
 
     cdef bint _holds_line(self, int place) noexcept:
         """Whether what stands in an element stands beside text, or where HTML has nothing but parts of lines."""

@@ -1,9 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """One walk over the parser's tree: the text blocks of a page and the elements that they stand in."""
 
-from libc.stdint cimport uint16_t, uint32_t, uintptr_t
+from libc.stdint cimport uint16_t, uint32_t
+from libc.string cimport strlen
 
-from inference.native cimport edges, formulas, lexbor, marks, markup, utf8
+from inference.native cimport edges, formulas, lexbor, lines, marks, markup, utf8
 from inference.native.buffer cimport Buffer, append, free
 from inference.native.head cimport Head
 from inference.native.lexbor cimport Attribute, Element, Node, String, decoded
@@ -12,8 +13,6 @@ from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
 from inference.native.tables cimport Tables
 
-from textwrap import dedent
-
 import numpy as np
 
 from inference import elements
@@ -21,13 +20,11 @@ from schemas.pages import Boundary, ElementFlag, TagCount
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
-cdef int CUSTOM = elements.CUSTOM
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int ITEM = elements.ITEM, CELL = elements.CELL
-cdef uint16_t HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
+cdef uint16_t CODE = ElementFlag.CODE, HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
 cdef int FORMULA = elements.FORMULA
-cdef str BLANK = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
 
 
 cdef class Walk:
@@ -39,12 +36,12 @@ cdef class Walk:
     cdef readonly object items, places
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
-    cdef uintptr_t _namespace  # of HTML
     cdef Rows _rows
     cdef Lists _lists
     cdef Tables _tables
     # the open block
     cdef Buffer _leaves  # their text, as it came
+    cdef Buffer _signs  # that elements put before their texts, while no text was read in them
     cdef bint _open, _hidden
     cdef int _edges  # of inline elements since its last text
     cdef char _shift  # what stands for the last raising or lowering since then, or its end, where digits meet
@@ -61,7 +58,6 @@ cdef class Walk:
         self._fallback, self.head = fallback, Head()
         self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
         if address:
-            self._namespace = (<Node *> address).namespace_
             self._walk(<Node *> address)
         self.items = _two_columns(self._lists.of_items())
         self.places = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
@@ -69,6 +65,7 @@ cdef class Walk:
 
     def __dealloc__(self):
         free(&self._leaves)
+        free(&self._signs)
 
     cdef int _walk(self, Node *top) except -1:
         """All nodes in order; calls do not nest however deep they stand."""
@@ -97,13 +94,14 @@ cdef class Walk:
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
         cdef Attribute *role = NULL
+        cdef bint on_lines = False
         cdef int place
         if tag.kind == SKIPPED:
             self.head.look_into(&element.node)
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
-        flags = markup.own_flags(element, tag, &role)
+        flags = markup.own_flags(element, tag, &role, &on_lines)
         if flags & HIDDEN and formulas.is_pictured(element):
             flags ^= HIDDEN
         if flags & MAIN:
@@ -121,9 +119,9 @@ cdef class Walk:
             return NONE
         if (tag.tables == CELL or self._in_code(parent)) and marks.is_gutter(element):
             return NONE
-        place = self._rows.add(element, role, tag, parent, flags)
-        if tag.kind == CUSTOM:
-            self._rows.at(place).kind = self._kind_of(element, parent)
+        if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):
+            self._part(c"\n")
+        place = self._rows.add(element, role, tag, parent, flags, on_lines)
         self._open_row(place)
         if tag.says == FORMULA and self._read_tex(element, place):
             return NONE
@@ -138,20 +136,18 @@ cdef class Walk:
             self._formula = formula.node.parent
         return tex.length > 0
 
-    cdef int _kind_of(self, Element *custom, int parent) except -1:
-        """Whether a custom element is a block; one that is not of HTML is of a formula."""
-        if custom.node.namespace_ != self._namespace or self._rows.in_line(custom, parent):
-            return INLINE
-        return BLOCK
-
     cdef bint _in_code(self, int row) noexcept:
         return row != NONE and self._rows.at(row).preformatted
 
     cdef int _open_row(self, int place) except -2:
         """Do what the start of an element does to blocks."""
         cdef Row *row = self._rows.at(place)
-        if row.preformatted and row.tag.parts:
-            self._part(row.tag.parts)
+        cdef char parts = _parts(row)
+        self._links += row.tag.kind == LINK
+        if row.tag.opening[0]:
+            append(&self._signs, row.tag.opening, strlen(row.tag.opening))
+        if parts:
+            self._part(parts)
         elif row.kind >= BLOCK:
             self._end_block()
             if row.tag.lists:
@@ -163,7 +159,6 @@ cdef class Walk:
             self._break(row.preformatted)
         elif row.kind == INLINE or row.kind == LINK:
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
-            self._links += row.kind == LINK
         elif row.tag.shift:
             self._shift = row.tag.shift
         return place
@@ -190,20 +185,31 @@ cdef class Walk:
         cdef Row *row = self._rows.at(place)
         cdef Tag *tag = row.tag
         cdef int parent = row.parent
-        if row.preformatted and tag.parts:
-            if tag.parts == c"\n":
-                self._part(tag.parts)
+        cdef char parts = _parts(row)
+        self._links -= tag.kind == LINK
+        if tag.closing[0]:
+            self._close(tag)
+        if parts:
+            if parts == c"\n":
+                self._part(parts)
         elif row.kind >= BLOCK:
             self._end_block()
             self._boundary |= _edge(row)
         elif row.kind == INLINE or row.kind == LINK:
             self._edges |= edges.END
-            self._links -= row.kind == LINK
         elif tag.shift:
             self._shift = c" "
         if place == self._common:
             self._common = parent
         return parent
+
+    cdef int _close(self, Tag *tag) except -1:
+        """Put the sign behind an element's text, if it had any."""
+        if self._signs.used:
+            self._signs.used -= strlen(tag.opening)
+        elif self._open:
+            append(&self._leaves, tag.closing, strlen(tag.closing))
+        return 0
 
     cdef int _read(self, String text, int row) except -1:
         """Add a text to the open block, or open one with it."""
@@ -224,6 +230,9 @@ cdef class Walk:
         self._edges, self._shift = 0, 0
         self._block = self._common
         self._leaf_count += 1
+        if self._signs.used:
+            append(&self._leaves, self._signs.data, self._signs.used)
+            self._signs.used = 0
         append(&self._leaves, text.data, text.length)
         if self._links:
             self._linked += utf8.characters(text.data + space, text.length - space)
@@ -245,7 +254,7 @@ cdef class Walk:
         if not self._open:
             return 0
         cdef Row *row = self._rows.at(self._block)
-        text = self._lines() if row.preformatted else self._line()
+        text = lines.kept(self._text()) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
         if text:
             self.texts.append(text)
@@ -260,25 +269,16 @@ cdef class Walk:
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         return 0
 
-    cdef str _line(self):
-        """The text of the open block, white space folded."""
-        cdef String text = self._text()
-        text.length = utf8.fold(<unsigned char *> self._leaves.data, self._leaves.used)
-        line = decoded(text)
-        # Blanks that folding leaves at the ends are not ASCII.
-        if text.length and (text.data[0] >= 0x80 or text.data[text.length - 1] >= 0x80):
-            return line.strip(BLANK)
-        return line
-
-    cdef str _lines(self):
-        """The preformatted text of the open block, without what all lines begin with, and empty ones around."""
-        text = decoded(self._text()).replace("\xad", "")
-        text = "\n".join([line.rstrip() for line in text.splitlines()]).strip("\n")
-        return (dedent(text) if text[:1].isspace() else text).strip(BLANK)
-
 
 cdef inline bint _is_list(Row *row) noexcept:
     return row.tag.lists and row.tag.lists != ITEM
+
+
+cdef inline char _parts(Row *row) noexcept:
+    """What stands for an element's edge in preformatted text, or a null byte."""
+    if not row.preformatted:
+        return 0
+    return c"\n" if row.kind == BLOCK and row.tag.kind < BREAK else row.tag.parts
 
 
 cdef inline int _edge(Row *row) noexcept:

@@ -1,0 +1,5 @@
+from inference.native.lexbor cimport String
+
+
+cdef str folded(String text)
+cdef str kept(String text)
