@@ -4,6 +4,7 @@ import signal
 from types import FrameType
 
 _interrupted_by = [signal.SIGINT]
+"""The signals that came; without any it is Ctrl-C, which Python takes itself."""
 
 
 def interrupt_on_signals() -> None:
