@@ -11,7 +11,6 @@ from schemas.pages import Declarations, SegmentedPage, Structure
 
 _CONTENT_WORDS = 100
 """Fewer words in `<noscript>` are a notice, not the page's content."""
-_SOFT_HYPHEN = "\xad"
 
 
 def segment(html: bytes) -> SegmentedPage:
@@ -29,7 +28,7 @@ def segment(html: bytes) -> SegmentedPage:
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
         walk, language = _walk(flat, scripting=False)
     return SegmentedPage(
-        title=_fold(walk.head.title or ""),
+        title=walk.head.title or "",
         language=language,
         texts=tuple(walk.texts),
         paths=tuple(walk.paths),
@@ -67,8 +66,3 @@ def _structure(walk: Walk, noscript_words: int) -> Structure:
 
 def _shown_words(walk: Walk) -> int:
     return sum(count_words(text) for text, hidden in zip(walk.texts, walk.hidden, strict=True) if not hidden)
-
-
-def _fold(text: str) -> str:
-    """A text with white space folded and without soft hyphens."""
-    return " ".join(text.replace(_SOFT_HYPHEN, "").split())

@@ -2,7 +2,8 @@
 """What a page declares of itself in elements that are not shown."""
 
 from inference.native cimport lexbor
-from inference.native.lexbor cimport Element, Node, decoded
+from inference.native.lexbor cimport Element, Node, String, decoded
+from inference.native.lines cimport folded
 from inference.native.markup cimport declaration, is_json_ld, tag_of
 
 from inference import elements
@@ -33,9 +34,14 @@ cdef class Head:
         """Take note of what an element declares; whether those in it may, too."""
         cdef int says = tag_of(element.node.name).says
         if says == TITLE and self.title is None:
-            self.title = decoded(lexbor.text_of(element.node.first_child))
+            self.title = _title(lexbor.text_of(element.node.first_child))
         elif says == META:
             self.declared.update(declaration(element))
         elif says == SCRIPT and is_json_ld(element):
             self.json_ld.append(decoded(lexbor.text_of(element.node.first_child))[:LONGEST_DECLARATION])
         return says != DRAWING
+
+
+cdef str _title(String text):
+    copy = bytearray(text.data[: text.length])
+    return folded(String(copy, text.length))

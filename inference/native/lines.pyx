@@ -1,26 +1,31 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The text of a block from the texts in it: one line with its white space folded, or lines that are kept."""
 
-from inference.native cimport utf8
 from inference.native.lexbor cimport String, decoded
+from inference.native.utf8 cimport fold, without_invisible
 
 from textwrap import dedent
 
-cdef str BLANK = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
+cdef str JOINERS = "\u200c\u200d"
 
 
 cdef str folded(String text):
-    """A text with its white space folded, in place."""
-    text.length = utf8.fold(<unsigned char *> text.data, text.length)
+    """A text with its white space folded and without what is invisible, in place."""
+    text.length = fold(<unsigned char *> text.data, text.length)
     line = decoded(text)
-    # Blanks that folding leaves at the ends are not ASCII.
-    if text.length and (text.data[0] >= 0x80 or text.data[text.length - 1] >= 0x80):
-        return line.strip(BLANK)
+    if text.length and text.data[0] >= 0x80:
+        return _unless_blank(line)
     return line
 
 
 cdef str kept(String text):
-    """A preformatted text without what all lines begin with, and empty ones around."""
-    lines = decoded(text).replace("\xad", "").replace("\xa0", " ")
+    """A preformatted text without what is invisible, what all lines begin with, and empty ones around."""
+    text.length = without_invisible(<unsigned char *> text.data, text.length)
+    lines = decoded(text).replace("\xa0", " ")
     lines = "\n".join([line.rstrip() for line in lines.splitlines()]).strip("\n")
-    return (dedent(lines) if lines[:1].isspace() else lines).strip(BLANK)
+    return _unless_blank((dedent(lines) if lines[:1].isspace() else lines).strip())
+
+
+cdef str _unless_blank(str text):
+    """A text, but nothing for one of nothing but characters that join letters or keep them apart."""
+    return "" if text and text[0] in JOINERS and not "".join(text.split()).strip(JOINERS) else text

@@ -15,8 +15,6 @@ cdef enum:
     PILCROW = 0xB6
     SECTION = 0xA7
     CHAIN = 0x1F517
-    FIRST_ICON = 0xE000  # characters for private use, which fonts draw as icons
-    LAST_ICON = 0xF8FF
 
 
 cdef inline bint is_permalink(Element *link) noexcept:
@@ -27,7 +25,9 @@ cdef inline bint is_permalink(Element *link) noexcept:
         return False
     if utf8.read(text.data, text.length, &mark) < text.length:
         return False
-    return mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN or FIRST_ICON <= mark <= LAST_ICON
+    if utf8.FIRST_ICON <= mark <= utf8.LAST_ICON:
+        return True
+    return mark == c"#" or mark == PILCROW or mark == SECTION or mark == CHAIN
 
 
 cdef inline bint is_next_line(Element *code, Tag *parent) noexcept:

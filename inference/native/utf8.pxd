@@ -9,6 +9,18 @@ cdef extern from "Python.h":
 
 cdef enum:
     SOFT_HYPHEN = 0xAD
+    ZERO_WIDTH_SPACE = 0x200B
+    ZWNJ = 0x200C  # joins no letters
+    ZWJ = 0x200D  # joins letters
+    RIGHT_TO_LEFT_MARK = 0x200F
+    FIRST_EMBEDDING = 0x202A  # of text in another direction
+    LAST_EMBEDDING = 0x202E
+    WORD_JOINER = 0x2060
+    FIRST_ISOLATE = 0x2066
+    LAST_ISOLATE = 0x2069  # of text in another direction
+    FIRST_ICON = 0xE000  # characters for private use, which fonts draw as icons
+    LAST_ICON = 0xF8FF
+    BYTE_ORDER_MARK = 0xFEFF
     REPLACEMENT = 0xFFFD
 
 
@@ -34,6 +46,24 @@ cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *charac
             return 1
         character[0] = character[0] << 6 | data[place] & 0x3F
     return length
+
+
+cdef inline bint is_invisible(uint32_t character) noexcept nogil:
+    """Whether a character shows nothing, or what it shows is a font's secret, and neither is it white space.
+
+    Those that join letters or keep them apart are not meant: words are spelled with them.
+    """
+    if character < ZERO_WIDTH_SPACE:
+        return character == SOFT_HYPHEN
+    if character <= RIGHT_TO_LEFT_MARK:
+        return character != ZWNJ and character != ZWJ
+    if character <= LAST_ISOLATE:
+        return (
+            FIRST_EMBEDDING <= character <= LAST_EMBEDDING
+            or character == WORD_JOINER
+            or character >= FIRST_ISOLATE
+        )
+    return FIRST_ICON <= character <= LAST_ICON or character == BYTE_ORDER_MARK
 
 
 cdef inline size_t last_size(const unsigned char *data, size_t size) noexcept nogil:
@@ -67,11 +97,13 @@ cdef inline size_t leading_space(const unsigned char *data, size_t size) noexcep
 
 
 cdef inline size_t characters(const unsigned char *data, size_t size) noexcept nogil:
-    """How many characters there are up to the last that is no white space."""
+    """How many characters can be seen up to the last that is no white space."""
     cdef size_t place = 0, count = 0, inked = 0
     cdef uint32_t character
     while place < size:
         place += read(data + place, size - place, &character)
+        if is_invisible(character):
+            continue
         count += 1
         if not Py_UNICODE_ISSPACE(character):
             inked = count
@@ -89,7 +121,7 @@ cdef inline size_t first(const unsigned char *data, size_t size, size_t count) n
 
 
 cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
-    """Fold a text's white space and take out its soft hyphens, in place; how many bytes are left."""
+    """Fold a text's white space and take out what is invisible, in place; how many bytes are left."""
     cdef size_t place = 0, written = 0, length
     cdef uint32_t character
     cdef bint parted = False
@@ -99,7 +131,7 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
             parted = written > 0
             place += length
             continue
-        if character == SOFT_HYPHEN:
+        if is_invisible(character):
             place += length
             continue
         if parted:
@@ -116,6 +148,19 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
             if place == size or not is_mark(data[place]):
                 break
             length = 1
+    return written
+
+
+cdef inline size_t without_invisible(unsigned char *data, size_t size) noexcept nogil:
+    """Take out what is invisible, in place; how many bytes are left."""
+    cdef size_t place = 0, written = 0, length
+    cdef uint32_t character
+    while place < size:
+        length = read(data + place, size - place, &character)
+        if not is_invisible(character):
+            memmove(data + written, data + place, length)
+            written += length
+        place += length
     return written
 
 

@@ -79,6 +79,11 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>ใน<a>อาหาร</a>ที่<p>価格<span>100</span>円", ["ในอาหารที่", "価格100円"]),
         ("<p>soft&shy;ened</p>", ["softened"]),
         ("<p>  much \n\n space&nbsp;here </p>", ["much space here"]),
+        ("<p>a\u200bb\u2060c\ufeffd\u200ee\u200ff\u202ag\u202eh\u2066i\u2069j", ["abcdefghij"]),
+        ("<p>می\u200cشود</p><p>👩\u200d👧</p>", ["می\u200cشود", "👩\u200d👧"]),
+        ("<p>\ue001 Home \uf8ff</p><p><i>\ue900</i></p><p>\u200f\u00a0&zwnj;</p><p>&zwj; &zwnj;", ["Home"]),
+        ("<p>\u2010\u2029\u202f\u205f\u2063\u206a\ud7ff\uf900", ["\u2010 \u2063\u206a\ud7ff\uf900"]),
+        ("<pre>\ufeffa\u00ad\ue000\n\u200b  b\u200cc</pre><pre>&zwnj;\n &zwj;</pre>", ["a\n  b\u200cc"]),
         ("<p>zero&ZeroWidthSpace;</p><p>&ZeroWidthSpace;</p><p>&shy;</p>", ["zero"]),
         ("<h2>Title<a class=headerlink href='#title' title='Link to this heading'>¶</a></h2>", ["Title"]),
         ("<h2><a class=anchor href='#title'>§</a>Title</h2>", ["Title"]),
@@ -284,6 +289,7 @@ def test_paths_of_deep_elements_name_the_innermost() -> None:
         ("<p>see <a href=x> this <b>one</b> </a> here</p>", 7),
         ("<a href=x><p>block</p></a>", 5),
         ("<p><a href=x>a&shy;&shy;&shy;&shy;</a></p>", 1),
+        ("<p>none <a href=x>\ue000&shy;a</a></p>", 1),
     ],
 )
 def test_linked_characters_are_counted(html: str, linked: int) -> None:
@@ -421,6 +427,7 @@ def test_what_parted_a_block_without_text_parts_its_neighbours() -> None:
     ("html", "title", "language"),
     [
         ("<html lang=en-GB><title> A\n title </title>", "A title", "en"),
+        ("<title>\ue000 A&shy;\u200e\xa0title &#x202c;</title>", "A title", None),
         ("<html lang=DE_at><title>first</title><title>second</title>", "first", "de"),
         ("<svg><title>icon</title></svg><p>x", "", None),
         ("<html lang=''><head><title></title>", "", None),
