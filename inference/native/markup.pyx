@@ -22,6 +22,11 @@ cdef enum:
     LONGEST_NUMBER = 9  # digits
     MOST_UNNUMBERED = 16
 
+cdef enum:  # where a style shows an element
+    AS_IT_IS
+    NOWHERE
+    ON_LINES
+
 cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
@@ -109,7 +114,7 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_l
     cdef bint hidden = False, open_ = False, findable = False
     cdef Attribute *attribute = element.first_attribute
     cdef String value
-    cdef int name
+    cdef int name, shown
     while attribute != NULL:
         name = _name(attribute)
         if name != OTHER:
@@ -118,8 +123,9 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_l
                 findable = _is(value, b"until-found")
                 hidden = True
             elif name == STYLE:
-                hidden = hidden or _hides(value)
-                on_lines[0] = _is_block(value)
+                shown = _shown(value)
+                hidden = hidden or shown == NOWHERE
+                on_lines[0] = shown == ON_LINES
             elif name == ROLE:
                 flags |= _role(value)
                 role[0] = attribute
@@ -153,26 +159,23 @@ cdef int _name(Attribute *attribute) noexcept:
     return OTHER
 
 
-cdef bint _hides(String style) noexcept:
-    """Whether a style has `display: none` or `visibility: hidden`."""
-    return _declares(style, b"display", b"none") or _declares(style, b"visibility", b"hidden")
-
-
-cdef bint _is_block(String style) noexcept:
-    return _declares(style, b"display", b"block")
-
-
-cdef bint _declares(String style, bytes name, bytes value) noexcept:
-    """Whether `name: value` stands in a style."""
+cdef int _shown(String style) noexcept:
+    """Where an element is shown, as `display: none`, `display: block` or `visibility: hidden` say."""
     cdef size_t place
+    cdef int shown = AS_IT_IS
     for place in range(style.length):
         if place == 0 or style.data[place - 1] == c";" or _is_space(style.data[place - 1]):
-            if _declares_at(style, place, name, value):
-                return True
-    return False
+            if _declares(style, place, b"display", b"none"):
+                return NOWHERE
+            if _declares(style, place, b"visibility", b"hidden"):
+                return NOWHERE
+            if _declares(style, place, b"display", b"block"):
+                shown = ON_LINES
+    return shown
 
 
-cdef bint _declares_at(String style, size_t place, bytes name, bytes value) noexcept:
+cdef bint _declares(String style, size_t place, bytes name, bytes value) noexcept:
+    """Whether `name: value` stands at a place of a style."""
     if not _starts(style, place, name):
         return False
     place = _skip_space(style, place + len(name))

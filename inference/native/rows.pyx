@@ -74,6 +74,7 @@ cdef class Rows:
 
     cdef bint _holds_line(self, int place) noexcept:
         """Whether what stands in an element stands beside text, or where HTML has nothing but parts of lines."""
+        cdef Row *row
         cdef int looked
         for looked in range(LOOK_UP):
             row = self.at(place)

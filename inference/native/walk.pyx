@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """One walk over the parser's tree: the text blocks of a page and the elements that they stand in."""
 
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint16_t
 from libc.string cimport strlen
 
 from inference.native cimport edges, formulas, lexbor, lines, marks, markup, utf8
