@@ -6,6 +6,7 @@ import numpy.typing as npt
 LEAST_WORDS = 15.0
 """A page of which fewer words are expected to be content, and no block is likely to be, has none."""
 LIKELY = 0.5
+_NO_WORDS = 1e-9
 _BETTER_COPY = 0.25
 """The probability from which the first copy of a repeated run is kept, however likely a later one is."""
 
@@ -19,20 +20,20 @@ def select(
 
     They are the most probable ones, as many as make the F1 of their words greatest if the probabilities are
     right: it counts what is expected to be missed as well as what is expected to be wrong, so an unsure page
-    keeps more than at a threshold of one half. Of a repeated run only the better copy is kept.
+    keeps more than at a threshold of one half. A block raises it when its probability is above half of it,
+    and so blocks without words are decided on, too. Of a repeated run only the better copy is kept.
 
     `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1.
     """
     likely = _without_repeats(probabilities.astype(np.float64), repeat)
     lengths = words.astype(np.float64)
-    content = np.zeros(len(likely), np.bool_)
     expected = float(likely @ lengths)
-    if expected >= LEAST_WORDS or bool((likely >= LIKELY).any()):
-        order = np.argsort(-likely, kind="stable")
-        right = np.cumsum((likely * lengths)[order])
-        best = int(np.argmax(2 * right / (np.cumsum(lengths[order]) + expected)))
-        content[order[: best + 1]] = True
-    return content
+    if expected < LEAST_WORDS and not bool((likely >= LIKELY).any()):
+        return np.zeros(len(likely), np.bool_)
+    order = np.argsort(-likely, kind="stable")
+    right = np.cumsum((likely * lengths)[order])
+    best = float((2 * right / np.maximum(np.cumsum(lengths[order]) + expected, _NO_WORDS)).max())
+    return likely >= (best / 2 or LIKELY)
 
 
 def _without_repeats(

@@ -1,4 +1,4 @@
-"""Labeled pages as the network reads them, and the batches of an epoch."""
+"""Labeled pages as the network reads them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from inference.encoding import encode
-from training.config import TrainerConfig
 from training.network import Blocks
 from training.pages import LabeledPage
 from training.vocabulary import Vocabulary
@@ -51,20 +50,6 @@ def class_weights(examples: Sequence[Example]) -> tuple[float, float]:
     return blocks / 2 / (blocks - content), blocks / 2 / content
 
 
-def epoch_batches(
-    examples: Sequence[Example], config: TrainerConfig, random: np.random.Generator
-) -> list[list[Example]]:
-    """Every page once, long ones cropped at random, in batches in random order."""
-    crops = [_random_crop(each, config.crop_blocks, random) for each in examples]
-    if config.by_length:
-        order = np.argsort([len(each) * random.uniform(0.8, 1.25) for each in crops])
-    else:
-        order = random.permutation(len(crops))
-    size = config.batch_pages
-    batches = [[crops[i] for i in order[first : first + size]] for first in range(0, len(order), size)]
-    return [batches[i] for i in random.permutation(len(batches))]
-
-
 def parts(batch: Sequence[Example]) -> list[list[Example]]:
     """The batch in parts whose shortest page has at least half the blocks of the longest: less is padded."""
     made: list[list[Example]] = []
@@ -74,9 +59,3 @@ def parts(batch: Sequence[Example]) -> list[list[Example]]:
         else:
             made.append([page])
     return made
-
-
-def _random_crop(page: Example, length: int, random: np.random.Generator) -> Example:
-    if len(page) <= length:
-        return page
-    return page.crop(int(random.integers(len(page) - length + 1)), length)

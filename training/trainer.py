@@ -11,10 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor, nn
 
 from schemas.errors import ConfigurationError
+from training.batches import epoch_batches
 from training.block_scores import mean_f1, score_blocks
 from training.checkpoint import Best, Run, load, new_run, save
 from training.config import Config, TrainerConfig
-from training.examples import Example, class_weights, epoch_batches, example, parts
+from training.examples import Example, class_weights, example, parts
 from training.pages import LabeledPage, held_out_pages, training_pages
 from training.publish import network_predict
 from training.vocabulary import most_frequent
@@ -71,7 +72,8 @@ def _epoch(
     """One pass over the pages; its randomness is the seed's and the epoch's alone."""
     settings = run.config.trainer
     torch.manual_seed(settings.seed * 1000 + epoch)
-    batches = epoch_batches(examples, settings, np.random.default_rng([settings.seed, epoch]))
+    random = np.random.default_rng([settings.seed, epoch])
+    batches = epoch_batches(examples, settings, random, by_length=settings.by_length)
     task = progress.add_task(f"epoch {epoch + 1}/{settings.epochs}", total=len(batches), loss=0.0)
     run.network.train()
     for done, batch in enumerate(batches):

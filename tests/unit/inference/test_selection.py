@@ -27,6 +27,9 @@ def expected_f1(probabilities, words, content):
         ([0.9, 0.45, 0.02], [100, 100, 100], [True, True, False]),
         ([0.4, 0.4, 0.3], [100, 100, 100], [True, True, True]),
         ([0.99, 0.3], [1000, 20], [True, False]),
+        ([0.9, 0.85, 0.8, 0.2], [100, 0, 0, 100], [True, True, True, False]),
+        ([0.9, 0.3], [100, 0], [True, False]),
+        ([0.9, 0.3], [0, 0], [True, False]),
     ],
 )
 def test_the_most_probable_blocks_are_kept_while_the_expected_f1_rises(probabilities, words, content):

@@ -1,18 +1,12 @@
-from dataclasses import replace
-
-import numpy as np
 import pytest
 import torch
 
-from training.config import DEFAULT_CONFIG, read_config
-from training.examples import Example, class_weights, epoch_batches, example, parts
+from training.examples import Example, class_weights, example, parts
 from training.network import Blocks
 from training.pages import GoldPage, label
 from training.vocabulary import most_frequent
 
 pytestmark = pytest.mark.training
-
-TRAINER = replace(read_config(DEFAULT_CONFIG).trainer, batch_pages=3, crop_blocks=10)
 
 
 def numbered(blocks, first=0):
@@ -54,30 +48,6 @@ def test_both_classes_weigh_the_same():
     pages = [Example(numbered(4).blocks, torch.tensor([1.0, 0, 0, 0])), numbered(6)]
     boilerplate, content = class_weights(pages)
     assert boilerplate * 6 == pytest.approx(content * 4) == pytest.approx(5)
-
-
-def test_an_epoch_has_every_page_once_long_ones_cropped_in_batches_of_similar_length():
-    pages = [numbered(blocks, first=1000 * blocks) for blocks in (2, 3, 4, 7, 8, 9, 50)]
-    batches = epoch_batches(pages, TRAINER, np.random.default_rng(1))
-    assert sorted(len(page) for batch in batches for page in batch) == [2, 3, 4, 7, 8, 9, 10]
-    assert sorted(len(batch) for batch in batches) == [1, 3, 3]
-    again = epoch_batches(pages, TRAINER, np.random.default_rng(1))
-    other = epoch_batches(pages, TRAINER, np.random.default_rng(2))
-    rows = [
-        [page.blocks.rows.tolist() for batch in each for page in batch] for each in (batches, again, other)
-    ]
-    assert rows[0] == rows[1] != rows[2]
-
-
-def test_batches_of_any_length_hold_every_page_once_mixed_anew_in_each_epoch():
-    settings = replace(TRAINER, by_length=False, crop_blocks=1000)
-    pages = [numbered(blocks) for blocks in range(1, 41)]
-    epochs = [epoch_batches(pages, settings, np.random.default_rng(epoch)) for epoch in (1, 1, 2)]
-    lengths = [[[len(page) for page in batch] for batch in batches] for batches in epochs]
-    assert sorted(length for batch in lengths[0] for length in batch) == list(range(1, 41))
-    assert sorted(map(len, lengths[0])) == [1, *[3] * 13]
-    assert max(max(batch) - min(batch) for batch in lengths[0]) > 10
-    assert lengths[0] == lengths[1] != lengths[2]
 
 
 def test_the_parts_of_a_batch_are_little_padded():
