@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from inference.signature import (
+    ALIKE,
     BLOCK_LENGTHS,
     ELEMENT,
     ELEMENT_TOKEN_LENGTHS,
@@ -92,6 +93,7 @@ def _whole(page: StructureTensors) -> Window:
         WORD_LENGTHS.name: page.word_lengths,
         HEADING.name: page.heading,
         ELEMENT.name: page.element,
+        ALIKE.name: page.alike,
         FEATURES.name: page.features.ravel(),
         PARENT.name: page.parent,
         ELEMENT_TOKENS.name: page.element_tokens,
@@ -115,10 +117,17 @@ def _part(page: StructureTensors, first: int, last: int) -> Window:
         parent=number[page.parent[elements]],
         element_tokens=page.element_tokens[np.repeat(elements, page.element_token_lengths)],
         element_token_lengths=page.element_token_lengths[elements],
+        alike=_first_alike(page.alike[first:last]),
         features=page.features[first:last],
         page_features=page.page_features,
     )
     return _whole(part)
+
+
+def _first_alike(alike: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """The first of some of a page's blocks that each of them is like."""
+    _, first, group = np.unique(alike, return_index=True, return_inverse=True)
+    return first[group].astype(np.int32)
 
 
 def _elements_above(page: StructureTensors, first: int, last: int) -> npt.NDArray[np.bool_]:

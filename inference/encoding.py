@@ -20,6 +20,7 @@ __all__ = ["MAX_BLOCK_TOKENS", "encode"]
 _PAGE_COLUMNS = [feature.name for feature in PAGE_FEATURES]
 _LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
 _STEPS = 255 / np.array([feature.range[1] - feature.range[0] for feature in PAGE_FEATURES])
+_IN_CELL = [feature.name for feature in BLOCK_FEATURES].index("in_cell")
 _ARTICLE = tag_id("article")
 _LEAST_REPEATED_WORDS = 30
 """A run of fewer that stands on a page twice may be meant: the same parameter of two functions, a refrain."""
@@ -54,6 +55,7 @@ def encode(page: SegmentedPage) -> EncodedPage:
     density, linked_words = link_densities(page.texts, page.linked, counts)
     hidden = np.frombuffer(bytearray(page.hidden), np.bool_)
     blocks = _Blocks(words, counts, density, *find_repeats(words, counts), hidden)
+    tensors = None if page.structure is None else _tensors(page, page.structure, blocks)
     return EncodedPage(
         ids=ids,
         block_lengths=block_lengths,
@@ -61,9 +63,18 @@ def encode(page: SegmentedPage) -> EncodedPage:
         linked_words=linked_words,
         fingerprints=fingerprints(page.texts),
         hidden=hidden,
-        repeat=np.where(blocks.repeating >= _LEAST_REPEATED_WORDS, blocks.repeat, -1).astype(np.int32),
-        structure=None if page.structure is None else _tensors(page, page.structure, blocks),
+        repeat=_repeats(blocks, tensors),
+        structure=tensors,
     )
+
+
+def _repeats(blocks: _Blocks, tensors: StructureTensors | None) -> npt.NDArray[np.int32]:
+    """The block that each repeats, or -1; cells that repeat one of the same kind are meant."""
+    repeats = np.where(blocks.repeating >= _LEAST_REPEATED_WORDS, blocks.repeat, -1).astype(np.int32)
+    if tensors is not None:
+        of_its_kind = tensors.alike == tensors.alike[repeats]
+        repeats[of_its_kind & (tensors.features[:, _IN_CELL] > 0)] = -1
+    return repeats
 
 
 def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> StructureTensors:
@@ -80,6 +91,7 @@ def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> Stru
         word_lengths=word_lengths,
         heading=places.describe(hidden, blocks.repeating, blocks.repeated, blocks.repeat, features),
         element=structure.elements + 1,
+        alike=places.first_alike(),
         parent=structure.parents + 1,
         element_tokens=structure.tokens,
         element_token_lengths=structure.token_counts,

@@ -73,6 +73,8 @@ HEADING = Tensor("heading", "INT32")
 """For each block, 1 + the place of the heading it stands under; 0 for none."""
 ELEMENT = Tensor("element", "INT32")
 """For each block, 1 + the place of the element that holds it."""
+ALIKE = Tensor("alike", "INT32")
+"""For each block, the place of the first block whose innermost elements have the same tags and classes."""
 FEATURES = Tensor("features", "UINT8")
 """The features of each block, one block after the other."""
 PARENT = Tensor("parent", "INT32")
@@ -88,12 +90,13 @@ ELEMENT_COUNTS = Tensor("n_elements", "INT32")
 ELEMENT_TOKEN_COUNTS = Tensor("n_tokens", "INT32")
 
 STRUCTURE = Signature(
-    encoding="structure 1 crc32",
+    encoding="structure 2 crc32",
     request=(
         WORDS,
         WORD_LENGTHS,
         HEADING,
         ELEMENT,
+        ALIKE,
         FEATURES,
         PARENT,
         ELEMENT_TOKENS,

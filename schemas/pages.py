@@ -206,6 +206,8 @@ class StructureTensors:
     """Shape [K]: the hashed tag and the parts of class, id and role of each element."""
     element_token_lengths: npt.NDArray[np.uint8]
     """Shape [E]: how many of `element_tokens` belong to each element, at least 1."""
+    alike: npt.NDArray[np.int32]
+    """Shape [T]: the first block whose four innermost elements have the same tags and classes, or itself."""
     features: npt.NDArray[np.uint8]
     """Shape [T, len(BLOCK_FEATURES)]: see `inference.features`."""
     page_features: npt.NDArray[np.uint8]
@@ -229,7 +231,8 @@ class EncodedPage:
     hidden: npt.NDArray[np.bool_]
     """Shape [T]: `SegmentedPage.hidden`."""
     repeat: npt.NDArray[np.int32]
-    """Shape [T]: the earlier block that each repeats, in a run of blocks with 30 words at least; else -1."""
+    """Shape [T]: the earlier block that each repeats, in a run of blocks with 30 words at least; else -1, and
+    for cells that repeat a cell of the same kind."""
     structure: StructureTensors | None = None
     """None where only the texts and paths of the page are known."""
 

@@ -168,7 +168,7 @@ def export_command(directory: Path, config: Path, model: str, repository: Path, 
     target = repository / model / version
     graph = build_model(weights_of(run.network), run.vocabulary)
     difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
-    click.echo(f"Wrote {target}; largest difference from the network: {difference:.1e}.")
+    click.echo(f"Wrote {target}; largest difference from the trained one: {difference:.1e}.")
 
 
 @cli.command("predict")

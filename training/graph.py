@@ -9,7 +9,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from inference.signature import ANSWER, SIGNATURE_KEY, Signature, Tensor
 
-OPSET = 18
+TREES = "ai.onnx.ml"
+"""The domain of ONNX's operators on trees."""
+OPSETS = {"": 18, TREES: 3}
 IR_VERSION = 10
 """Read by ONNX Runtime 1.18 and newer, and so by Triton's containers since 24.08."""
 
@@ -46,6 +48,22 @@ class Graph:
         """The tensor as int64, in which every index is computed."""
         return self.add("Cast", tensor, to=TensorProto.INT64)
 
+    def floats(self, tensor: str) -> str:
+        """The tensor as float32."""
+        return self.add("Cast", tensor, to=TensorProto.FLOAT)
+
+    def numbers(self, total: str) -> str:
+        """0 … total - 1, where `total` has shape [1]."""
+        return self.add("Range", self.constant(0), self.add("Squeeze", total), self.constant(1))
+
+    def column(self, matrix: str, column: int) -> str:
+        """One column of a matrix, shape [rows]."""
+        return self.add("Gather", matrix, self.constant(column), axis=1)
+
+    def upright(self, vector: str) -> str:
+        """A vector as a matrix of one column."""
+        return self.add("Unsqueeze", vector, self.constant([1]))
+
     def filled(self, shape: str, value: float, dtype: npt.DTypeLike = np.int64) -> str:
         """A tensor of a shape, all of one value."""
         tensor = numpy_helper.from_array(np.array([value], dtype))
@@ -55,7 +73,8 @@ class Graph:
         """The checked model, which reads and gives the tensors of the signature and declares it."""
         inputs = (*signature.request, *(count.tensor for count in signature.counts))
         graph = helper.make_graph(self._nodes, name, _declared(inputs), _declared(ANSWER), self._constants)
-        opsets = [helper.make_opsetid("", OPSET)]
+        domains = sorted({node.domain for node in self._nodes})
+        opsets = [helper.make_opsetid(domain, OPSETS[domain]) for domain in domains]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dehusk")
         helper.set_model_props(model, {SIGNATURE_KEY: signature.declared})
         onnx.checker.check_model(model, full_check=True)

@@ -62,8 +62,7 @@ def parts(graph: Graph, counts: str, total: str) -> Parts:
 def places(graph: Graph, blocks: Parts) -> Places:
     """Where each block lies when pages lie padded side by side."""
     pages = graph.add("Shape", blocks.counts)
-    number = graph.add("Range", graph.constant(0), graph.add("Squeeze", blocks.total), graph.constant(1))
-    place = graph.add("Sub", number, graph.add("Gather", blocks.first, blocks.page))
+    place = graph.add("Sub", graph.numbers(blocks.total), graph.add("Gather", blocks.first, blocks.page))
     return Places(
         pages=pages,
         longest=graph.add("ReduceMax", blocks.counts, keepdims=1),
@@ -107,9 +106,7 @@ def padded(graph: Graph, where: Places, vectors: str) -> str:
     width = graph.add("Slice", graph.add("Shape", vectors), graph.constant([1]), graph.constant([2]))
     rows = graph.add("Mul", where.longest, where.pages)
     zeros = graph.filled(graph.add("Concat", rows, width, axis=0), 0, np.float32)
-    scattered = graph.add(
-        "ScatterND", zeros, graph.add("Unsqueeze", where.place, graph.constant([1])), vectors
-    )
+    scattered = graph.add("ScatterND", zeros, graph.upright(where.place), vectors)
     return graph.add("Reshape", scattered, graph.add("Concat", where.longest, where.pages, width, axis=0))
 
 
@@ -134,6 +131,14 @@ def at_places(graph: Graph, where: Places, states: str) -> str:
     width = graph.add("Slice", graph.add("Shape", states), graph.constant([2]), graph.constant([3]))
     flat = graph.add("Reshape", states, graph.add("Concat", graph.constant([-1]), width, axis=0))
     return graph.add("Gather", flat, where.place)
+
+
+def summed(graph: Graph, values: str, owner: str, total: str, dtype: npt.DTypeLike = np.float32) -> str:
+    """Rows of `values`, of this type, added up by owner, shape [total, columns]."""
+    width = graph.add("Slice", graph.add("Shape", values), graph.constant([1]), graph.constant([2]))
+    zeros = graph.filled(graph.add("Concat", total, width, axis=0), 0, dtype)
+    rows = graph.upright(owner)
+    return graph.add("ScatterND", zeros, rows, values, reduction="add")
 
 
 def weight(graph: Graph, name: str, values: Floats) -> str:

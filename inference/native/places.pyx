@@ -35,6 +35,7 @@ cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 
 
 cdef struct Group:  # of blocks whose elements have the same tags and classes
+    int32_t first
     double blocks
     double words
     double linked
@@ -74,6 +75,7 @@ cdef class Places(Parts):
                 found[0] = self.groups
                 self.groups += 1
                 group = <Group *> more(&self._groups, sizeof(Group))
+                group.first = block
                 group.blocks = group.words = group.linked = 0
             group_of[block] = found[0]
             group = <Group *> self._groups.data + found[0]
@@ -121,6 +123,18 @@ cdef class Places(Parts):
             self.repeated += self.words[block] if repeats[block] != ABSENT else 0
         return headings
 
+    def first_alike(self) -> object:
+        """The first block of each block's group."""
+        cdef Py_ssize_t block
+        firsts = np.empty(self.blocks, np.int32)
+        cdef int32_t[::1] column = firsts
+        for block in range(self.blocks):
+            column[block] = self._group_with(block).first
+        return firsts
+
+    cdef inline Group *_group_with(self, Py_ssize_t block) noexcept:
+        return <Group *> self._groups.data + (<int32_t *> self._group_of.data)[block]
+
     cdef void _describe_place(self, int32_t block, uint8_t *column) noexcept:
         cdef double after = (block - self.first_heading) / 50.0
         column[0] = share(<double> block / self.blocks)
@@ -141,7 +155,7 @@ cdef class Places(Parts):
         column[2 + FLAGS] = share(self.headings[element] / 6.0)
 
     cdef void _describe_signature(self, int32_t block, uint8_t *column) noexcept:
-        cdef Group *group = <Group *> self._groups.data + (<int32_t *> self._group_of.data)[block]
+        cdef Group *group = self._group_with(block)
         column[0] = logarithm(group.blocks)
         column[1] = share(group.blocks / self.blocks)
         column[2] = share(group.words / self.total)

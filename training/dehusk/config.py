@@ -23,8 +23,8 @@ class TrainerConfig:
 
     seed: int
     folds: int
-    """Parts of the sites by which token scores are given out of fold, and the model is cross-validated; at
-    least 3, as cross-validation leaves one out and the token scores another."""
+    """Parts of the sites by which token scores and the first pass's answers are given out of fold, and the
+    model is cross-validated; at least 3, as the first pass leaves one out and the token scores another."""
     epochs: int
     batch_pages: int
     crop_blocks: int
@@ -47,6 +47,24 @@ class TrainerConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class TreesConfig:
+    """How the trees of the second pass are grown, in LightGBM's terms."""
+
+    trees: int
+    leaves: int
+    bins: int
+    learning_rate: float
+    columns_share: float
+    """Share of the columns that a tree sees."""
+    blocks_share: float
+    """Share of the blocks that a tree sees."""
+    least_blocks: int
+    """Blocks that a leaf must have."""
+    l2: float
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
 class DehuskConfig:
     """One training run."""
 
@@ -56,6 +74,7 @@ class DehuskConfig:
     """Pages on which even the aligned blocks reproduce the gold text worse than this are not trained on."""
     network: NetworkConfig
     trainer: TrainerConfig
+    trees: TreesConfig
 
 
 DEFAULT_CONFIG = Path(__file__).with_name("dehusk.toml")
@@ -81,6 +100,7 @@ def read_dehusk_config(file: Path) -> DehuskConfig:
             **tables["data"],
             network=NetworkConfig(**tables["network"]),
             trainer=TrainerConfig(**tables["trainer"]),
+            trees=TreesConfig(**tables["trees"]),
         )
     except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"{file} is no training configuration: {error}") from error

@@ -1,8 +1,8 @@
-"""Training of the default model: token scores out of fold, then the network, epoch by epoch."""
+"""Training of the default model's first pass: token scores out of fold, then the network, epoch by epoch."""
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from schemas.errors import ConfigurationError
 from schemas.pages import StructureTensors
+from training.batches import epoch_batches
 from training.checkpoint import write_state
 from training.dehusk.config import DehuskConfig, TrainerConfig
 from training.dehusk.examples import Example
@@ -33,23 +35,37 @@ PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "pro
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DehuskModel:
-    """A trained model: everything that its graph is made of."""
+class FirstAnswer:
+    """What the first pass says of a page's blocks."""
+
+    scores: Floats
+    """Shape [T, 2]: the token scores."""
+    logits: Floats
+    """Shape [T]."""
+
+    @property
+    def probabilities(self) -> Floats:
+        """Shape [T]."""
+        probabilities: Floats = torch.sigmoid(torch.from_numpy(self.logits)).numpy()
+        return probabilities
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstPass:
+    """The token scores and the network that reads them."""
 
     token_scores: TokenScores
     standard: Standard
     network: PageLabeler
 
-    def __call__(self, page: StructureTensors) -> Floats:
-        """The probability of each block, shape [T]."""
-        if not len(page.element):
-            return np.empty(0, np.float32)
-        inputs = self.standard(block_inputs(page, self.token_scores.of(page)))
+    def __call__(self, page: StructureTensors) -> FirstAnswer:
+        """The answer to a page of one block at least."""
+        scores = self.token_scores.of(page)
+        inputs = self.standard(block_inputs(page, scores))
         self.network.eval()
         with torch.no_grad():
             logits, _ = self.network([torch.from_numpy(inputs)])
-            probabilities: Floats = torch.sigmoid(logits).numpy()
-        return probabilities
+        return FirstAnswer(scores, logits.numpy())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +77,14 @@ class _Page:
     content: Tensor
     weights: Tensor
     page_type: int
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def crop(self, first: int, length: int) -> "_Page":
+        """The `length` blocks from `first` on."""
+        part = slice(first, first + length)
+        return _Page(self.raw[part], self.content[part], self.weights[part], self.page_type)
 
 
 def fold_of(site: str, folds: int) -> int:
@@ -76,17 +100,17 @@ class Epoch:
     """Epochs done."""
     loss: float
     """The mean over the epoch's batches."""
-    model: DehuskModel
+    model: FirstPass
 
 
-def train_dehusk(
+def train_first_pass(
     examples: Sequence[Example],
     config: DehuskConfig,
     seed: int,
     without: str | None = None,
     checkpoint: Path | None = None,
 ) -> Iterator[Epoch]:
-    """The model after each epoch, from the last checkpoint on where there is one; the last comes in any case.
+    """The first pass after each epoch, from the last checkpoint on where one is; the last comes in any case.
 
     Inputs of the group `without` are not seen: what they bring shows where they are missing.
     """
@@ -101,8 +125,8 @@ def train_dehusk(
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
-    model = DehuskModel(fit_token_scores(examples, settings.least_sites, seed), standard, network)
-    state = _State(network, optimizer, 0, float("nan"))
+    model = FirstPass(fit_token_scores(examples, settings.least_sites, seed), standard, network)
+    state = _State(config, network, optimizer, 0, float("nan"))
     if checkpoint is not None and checkpoint.exists():
         state.load(checkpoint)
         yield Epoch(state.epochs, state.loss, model)
@@ -121,6 +145,7 @@ def train_dehusk(
 class _State:
     """What a checkpoint keeps."""
 
+    config: DehuskConfig
     network: PageLabeler
     optimizer: torch.optim.Optimizer
     epochs: int
@@ -129,6 +154,7 @@ class _State:
     def save(self, file: Path) -> None:
         """Write the state."""
         state = {
+            "config": asdict(self.config),
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "epochs": self.epochs,
@@ -137,8 +163,16 @@ class _State:
         write_state(file, state)
 
     def load(self, file: Path) -> None:
-        """Go on from the state in a file."""
+        """Go on from the state in a file.
+
+        Raises:
+            ConfigurationError: it is of another configuration.
+        """
         state = torch.load(file, weights_only=True)
+        if state["config"] != asdict(self.config):
+            raise ConfigurationError(
+                f"{file} is of another configuration; delete it or name another directory"
+            )
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.epochs, self.loss = state["epochs"], state["loss"]
@@ -165,7 +199,7 @@ def _page(example: Example, raw: Floats) -> _Page:
 
 
 def _epoch(
-    model: DehuskModel,
+    model: FirstPass,
     optimizer: torch.optim.Optimizer,
     pages: Sequence[_Page],
     settings: TrainerConfig,
@@ -174,7 +208,7 @@ def _epoch(
     random: np.random.Generator,
 ) -> float:
     model.network.train()
-    batches = _batches(pages, settings, random)
+    batches = epoch_batches(pages, settings, random, by_length=True)
     losses = []
     for done, batch in enumerate(batches):
         step, steps = epoch * len(batches) + done, settings.epochs * len(batches)
@@ -190,7 +224,7 @@ def _epoch(
 
 
 def _loss(
-    model: DehuskModel, batch: Sequence[_Page], settings: TrainerConfig, random: np.random.Generator
+    model: FirstPass, batch: Sequence[_Page], settings: TrainerConfig, random: np.random.Generator
 ) -> Tensor:
     """Cross entropy, every page counting the same, its blocks by the root of their words."""
     seen = torch.from_numpy((random.random(INPUTS) >= settings.input_dropout).astype(np.float32))
@@ -217,26 +251,6 @@ def _as_found(raw: Floats, settings: TrainerConfig, random: np.random.Generator)
     if random.random() < settings.blind:
         found[:, _WORD_SCORE] = 0
     return found
-
-
-def _batches(
-    pages: Sequence[_Page], settings: TrainerConfig, random: np.random.Generator
-) -> list[list[_Page]]:
-    """Every page once, long ones cropped at random, in batches of similar length in random order."""
-    crops = [_crop(page, settings.crop_blocks, random) for page in pages]
-    about_length = [len(page.raw) * random.uniform(0.8, 1.25) for page in crops]
-    order = np.argsort(about_length)
-    size = settings.batch_pages
-    batches = [[crops[i] for i in order[first : first + size]] for first in range(0, len(order), size)]
-    return [batches[i] for i in random.permutation(len(batches))]
-
-
-def _crop(page: _Page, length: int, random: np.random.Generator) -> _Page:
-    if len(page.raw) <= length:
-        return page
-    first = int(random.integers(len(page.raw) - length + 1))
-    part = slice(first, first + length)
-    return _Page(page.raw[part], page.content[part], page.weights[part], page.page_type)
 
 
 def _learning_rate(settings: TrainerConfig, step: int, steps: int) -> float:

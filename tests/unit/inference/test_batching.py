@@ -150,6 +150,10 @@ def test_the_windows_of_a_long_page_know_the_elements_and_headings_of_their_bloc
         assert (
             headings[~outside] + first == structure.heading[first : first + window.blocks][~outside]
         ).all()
+        alike = window.tensors["alike"]
+        assert (alike[alike] == alike).all()
+        here = structure.alike[first : first + window.blocks]
+        assert ((alike[:, None] == alike) == (here[:, None] == here)).all()
         first += window.blocks
 
 

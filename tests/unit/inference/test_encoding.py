@@ -18,6 +18,7 @@ DTYPES = {
     "word_lengths": np.uint8,
     "heading": np.int32,
     "element": np.int32,
+    "alike": np.int32,
     "parent": np.int32,
     "element_tokens": np.uint32,
     "element_token_lengths": np.uint8,
@@ -164,6 +165,13 @@ def test_a_block_repeats_an_earlier_one_where_the_run_is_long_enough() -> None:
     encoded = encode(page(*longer, *longer))
     assert encoded.repeat.tolist() == [-1, -1, -1, 0, 1, 2]
     assert encoded.repeat.dtype == np.int32
+
+
+def test_cells_of_one_kind_repeat_each_other_on_purpose() -> None:
+    row = "<tr>" + "".join(f"<td>run {miles} slow miles then rest" for miles in range(7))
+    assert (encode(segment(f"<table>{row}{row}</table>".encode())).repeat == -1).all()
+    copies = encode(segment(f"<table>{row}</table><div><table class=print>{row}</table></div>".encode()))
+    assert (copies.repeat[7:] >= 0).all()
 
 
 @pytest.mark.parametrize(

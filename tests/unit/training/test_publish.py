@@ -54,6 +54,6 @@ def test_a_version_is_never_overwritten(run, pages, tmp_path):
 def test_a_model_that_answers_otherwise_is_not_published(run, pages, tmp_path):
     weights = weights_of(run.network)
     altered = build_model(replace(weights, output_bias=weights.output_bias + 0.01), run.vocabulary)
-    with pytest.raises(ConfigurationError, match="differs from the network"):
+    with pytest.raises(ConfigurationError, match="differs from the trained one"):
         publish(altered, network_predict(run), pages, "", tmp_path / "boilernet" / "1")
     assert not list((tmp_path / "boilernet").iterdir())

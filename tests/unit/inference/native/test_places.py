@@ -37,6 +37,13 @@ def test_a_block_knows_the_elements_around_it(block_columns) -> None:
     assert columns["depth"] == pytest.approx([0.5, 0.4, 0.3, 0.3, 0.3], abs=0.02)
 
 
+def test_a_block_names_the_first_whose_elements_are_like_its_own() -> None:
+    html = "<ul><li class=card>a<li class=card>b<li>c<li class='card'>d</ul><ol><li class=card>e</ol><p>f"
+    structure = encode(segment(html.encode())).structure
+    assert structure is not None
+    assert structure.alike.tolist() == [0, 0, 2, 0, 4, 5]
+
+
 def test_blocks_of_the_same_tags_and_classes_are_told_of_each_other(block_columns) -> None:
     columns = block_columns("<p class=a1>one two<p class=a2><a href=x>four</a><p class=b>x")
     assert columns["signature_count_share"] == pytest.approx([2 / 3, 2 / 3, 1 / 3], abs=0.01)

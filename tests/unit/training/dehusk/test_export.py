@@ -11,7 +11,7 @@ from inference.segmentation import segment
 from schemas.outcomes import Broken
 from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
 from training.dehusk.export import build_dehusk
-from training.dehusk.trainer import train_dehusk
+from training.dehusk.model import train_dehusk
 
 pytestmark = pytest.mark.training
 
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.training
 @pytest.fixture(scope="module")
 def model(pages):
     config = read_dehusk_config(DEFAULT_CONFIG)
-    trainer = replace(config.trainer, epochs=1, folds=2, least_sites=1, threads=1)
-    *_, last = train_dehusk([page.example for page in pages], replace(config, trainer=trainer), 1)
-    return last.model
+    trainer = replace(config.trainer, epochs=1, folds=3, least_sites=1, threads=1)
+    small = replace(config, trainer=trainer, trees=replace(config.trees, least_blocks=5))
+    return train_dehusk([page.example for page in pages], small, progress=lambda _: None)
 
 
 @pytest.fixture(scope="module")

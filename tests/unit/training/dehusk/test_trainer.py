@@ -3,8 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from schemas.errors import ConfigurationError
 from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
-from training.dehusk.trainer import INPUT_GROUPS, fold_of, train_dehusk
+from training.dehusk.trainer import INPUT_GROUPS, fold_of, train_first_pass
 
 pytestmark = pytest.mark.training
 
@@ -26,7 +27,7 @@ def config():
 
 
 def trained(pages, config, **options):
-    *_, last = train_dehusk([page.example for page in pages], config, 1, **options)
+    *_, last = train_first_pass([page.example for page in pages], config, 1, **options)
     return last
 
 
@@ -34,26 +35,33 @@ def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config):
     last = trained(pages[:18], config)
     assert last.number == 4
     for page in pages[18:]:
-        probabilities = last.model(page.structure)
+        probabilities = last.model(page.structure).probabilities
         assert probabilities[page.content].min() > probabilities[~page.content].max()
 
 
 def test_pages_of_no_known_type_teach_blocks_alone(pages, config):
     last = trained([replace(page, page_type="") for page in pages[:18]], config)
-    probabilities = last.model(pages[20].structure)
+    probabilities = last.model(pages[20].structure).probabilities
     assert probabilities[pages[20].content].min() > probabilities[~pages[20].content].max()
 
 
 def test_an_interrupted_run_goes_on_to_the_same_model(pages, config, tmp_path):
     whole = trained(pages[:12], config)
     examples = [page.example for page in pages[:12]]
-    started = train_dehusk(examples, config, 1, checkpoint=tmp_path / "run.pt")
+    started = train_first_pass(examples, config, 1, checkpoint=tmp_path / "run.pt")
     assert [next(started).number, next(started).number] == [1, 2]
     started.close()
-    resumed = list(train_dehusk(examples, config, 1, checkpoint=tmp_path / "run.pt"))
+    resumed = list(train_first_pass(examples, config, 1, checkpoint=tmp_path / "run.pt"))
     assert [epoch.number for epoch in resumed] == [2, 3, 4]
-    ours, theirs = (each.model(pages[20].structure) for each in (resumed[-1], whole))
+    ours, theirs = (each.model(pages[20].structure).probabilities for each in (resumed[-1], whole))
     assert np.abs(ours - theirs).max() < 1e-6
+
+
+def test_a_run_of_another_configuration_is_not_gone_on_with(pages, config, tmp_path):
+    short = replace(config, trainer=replace(config.trainer, epochs=1))
+    trained(pages[:8], short, checkpoint=tmp_path / "run.pt")
+    with pytest.raises(ConfigurationError, match="another configuration"):
+        trained(pages[:8], config, checkpoint=tmp_path / "run.pt")
 
 
 @pytest.mark.parametrize("group", dict.fromkeys(INPUT_GROUPS))
@@ -65,7 +73,7 @@ def test_a_group_that_is_left_out_changes_nothing(pages, config, group):
     of_block = [place for place in columns if place < structure.features.shape[1]]
     changed = structure.features.copy()
     changed[:, of_block] ^= 255
-    assert (model(structure) == model(replace(structure, features=changed))).all()
+    assert (model(structure).logits == model(replace(structure, features=changed)).logits).all()
 
 
 def test_a_site_has_one_fold():

@@ -1,0 +1,70 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inference.encoding import encode
+from inference.segmentation import segment
+from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
+from training.dehusk.second_pass import AROUND, COLUMN_GROUPS, OUTSIDE, context_columns, fit_second_pass
+from training.dehusk.trainer import FirstAnswer
+
+pytestmark = pytest.mark.training
+
+LIST = b"<ul><li>one two<li>three four<li>five six</ul><p>A paragraph that stands for itself."
+
+
+def answer(probabilities):
+    probabilities = np.array(probabilities)
+    logits = np.log(probabilities / (1 - probabilities)).astype(np.float32)
+    return FirstAnswer(np.zeros((len(logits), 2), np.float32), logits)
+
+
+@pytest.fixture(scope="module")
+def structure():
+    return encode(segment(LIST)).structure
+
+
+def test_every_column_has_its_group(structure):
+    columns = context_columns(structure, answer([0.2, 0.4, 0.6, 0.9]))
+    assert columns.shape == (4, len(COLUMN_GROUPS))
+    assert np.isfinite(columns).all()
+
+
+def test_a_block_sees_what_was_answered_around_it(structure):
+    around = context_columns(structure, answer([0.2, 0.4, 0.6, 0.8]))[:, -12 - len(AROUND) : -12]
+    before, after = AROUND.index(-1), AROUND.index(1)
+    assert around[:, before].tolist() == [OUTSIDE, 51, 102, 153]
+    assert around[:, after].tolist() == [102, 153, 204, OUTSIDE]
+
+
+def test_a_block_sees_what_was_answered_to_those_like_it(structure):
+    columns = context_columns(structure, answer([0.2, 0.4, 0.6, 0.8]))[:, -12:]
+    by_words, mean, largest, words, share = columns[:, :5].T
+    assert mean.tolist() == by_words.tolist() == [102, 102, 102, 204]
+    assert largest.tolist() == [153, 153, 153, 204]
+    assert words.tolist() == [6, 6, 6, 6]
+    assert share.tolist() == [85, 85, 85, 170]
+    assert columns[:, 10:].tolist() == [[0, 2], [0, 2], [1, 1], [2, 0]]
+
+
+def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
+    config = read_dehusk_config(DEFAULT_CONFIG).trees
+    examples = [page.example for page in pages]
+    unsure = [answer(np.where(each.content, 0.55, 0.45)) for each in examples]
+    second = fit_second_pass(examples[:18], unsure[:18], replace(config, least_blocks=5, threads=1), 1)
+    for example, first in zip(examples[18:], unsure[18:], strict=True):
+        logits = second.logits(example.structure, first)
+        assert logits[example.content].min() > 1 > -1 > logits[~example.content].max()
+
+
+def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
+    config = replace(read_dehusk_config(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
+    examples = [page.example for page in pages[:8]]
+    answers = [answer(np.full(len(each), 0.5)) for each in examples]
+    second = fit_second_pass(examples, answers, config, 1, without="words")
+    shown = FirstAnswer(
+        np.stack([np.full(len(examples[0]), 3.0), np.zeros(len(examples[0]))], 1), answers[0].logits
+    )
+    structure = examples[0].structure
+    assert (second.logits(structure, shown) == second.logits(structure, answers[0])).all()

@@ -1,0 +1,163 @@
+"""The second pass: gradient-boosted trees that see what the network made of the blocks around a block.
+
+The network reads a page as a sequence. The trees read, of each block, its inputs again, those of its
+neighbours, and what the network answered on average for the blocks of the same tags and classes, so that the
+cards of a listing or the posts of a thread are kept or left together. They learn from answers given out of
+fold, by networks that did not see the page's site (stacked generalisation: Wolpert, Neural Networks 1992).
+Probabilities are rounded to bytes first, so that sums over them are exact wherever they are computed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import lightgbm
+import numpy as np
+import numpy.typing as npt
+
+from inference.features import BLOCK_FEATURES
+from schemas.pages import StructureTensors
+from training.dehusk.config import TreesConfig
+from training.dehusk.examples import Example
+from training.dehusk.trainer import INPUT_GROUPS, FirstAnswer
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+NEIGHBOURS = (-2, -1, 1, 2)
+"""Blocks before and after one of which the trees see some inputs."""
+AROUND = (-6, -4, -3, -2, -1, 1, 2, 3, 4, 6)
+"""Blocks before and after one of which they see the probability."""
+OUTSIDE = -1
+"""What stands for a block beyond the page's."""
+LIKELY = 127
+"""Bytes above this are probabilities above one half."""
+_SEEN = "log_words log_characters link_density has_link all_upper starts_lower".split()  # noqa: SIM905 -- names
+NEIGHBOUR_COLUMNS = tuple(place for place, each in enumerate(BLOCK_FEATURES) if each.name in _SEEN)
+"""Which features of a neighbour are seen, beside its token scores."""
+WORDS = np.maximum(np.rint(np.expm1(np.arange(256) * 12 / 255)), 1).astype(np.int64)
+"""About how many words a block has, by the byte of its first feature: the weight of its probability."""
+_TOKEN_SCORES = ("words", "class names")
+_OF_NEIGHBOUR = (*(BLOCK_FEATURES[column].group for column in NEIGHBOUR_COLUMNS), *_TOKEN_SCORES)
+_ANSWERS = 1 + len(AROUND) + 12
+"""Columns made of probabilities: its own, those around, and those of `_of_alike`."""
+COLUMN_GROUPS = (*INPUT_GROUPS, *_OF_NEIGHBOUR * len(NEIGHBOURS), *("",) * _ANSWERS)
+"""The group of inputs that each column comes from; of those made of probabilities, none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondPass:
+    """The trees."""
+
+    booster: lightgbm.Booster
+    unseen: npt.NDArray[np.bool_]
+    """Shape [columns]: those that are always 0."""
+
+    def logits(self, page: StructureTensors, answer: FirstAnswer) -> Floats:
+        """The logit of each block, shape [T]."""
+        columns = np.where(self.unseen, 0, context_columns(page, answer))
+        logits: Floats = self.booster.predict(columns, raw_score=True).astype(np.float32)
+        return logits
+
+
+def fit_second_pass(
+    examples: Sequence[Example],
+    answers: Sequence[FirstAnswer],
+    config: TreesConfig,
+    seed: int,
+    without: str | None = None,
+) -> SecondPass:
+    """Trees over the pages and the first pass's answers to them, given out of fold."""
+    unseen = np.array(COLUMN_GROUPS) == without
+    columns = np.concatenate(
+        [context_columns(each.structure, answer) for each, answer in zip(examples, answers, strict=True)]
+    )
+    columns[:, unseen] = 0
+    data = lightgbm.Dataset(
+        columns,
+        label=np.concatenate([each.content for each in examples]),
+        weight=np.concatenate([each.weights for each in examples]) * (len(columns) / len(examples)),
+    )
+    settings = {
+        "objective": "binary",
+        "max_bin": config.bins,
+        "num_leaves": config.leaves,
+        "learning_rate": config.learning_rate,
+        "feature_fraction": config.columns_share,
+        "bagging_fraction": config.blocks_share,
+        "bagging_freq": 1,
+        "min_data_in_leaf": config.least_blocks,
+        "lambda_l2": config.l2,
+        "num_threads": config.threads,
+        "seed": seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbose": -1,
+    }
+    return SecondPass(lightgbm.train(settings, data, config.trees), unseen)
+
+
+def context_columns(page: StructureTensors, answer: FirstAnswer) -> Floats:
+    """What the trees read of each block, shape [T, columns]."""
+    features = page.features.astype(np.float32)
+    of_page = np.broadcast_to(page.page_features.astype(np.float32), (len(features), len(page.page_features)))
+    likely = np.rint(answer.probabilities * np.float32(255)).astype(np.int64)
+    seen = np.concatenate([features[:, NEIGHBOUR_COLUMNS], answer.scores], 1)
+    columns = [
+        features,
+        of_page,
+        answer.scores,
+        *(_shifted(seen, distance) for distance in NEIGHBOURS),
+        likely[:, None],
+        *(_shifted(likely[:, None], distance) for distance in AROUND),
+        _of_alike(likely, WORDS[page.features[:, 0]], page.alike),
+    ]
+    return np.concatenate(columns, 1, dtype=np.float32, casting="unsafe")
+
+
+def _shifted(values: npt.NDArray[Any], distance: int) -> npt.NDArray[Any]:
+    """The row of the block that stands so far after each block, or before it."""
+    places = np.arange(len(values)) + distance
+    inside = (places >= 0) & (places < len(values))
+    return np.where(inside[:, None], values[np.where(inside, places, 0)], OUTSIDE)
+
+
+def _of_alike(likely: Integers, words: Integers, alike: npt.NDArray[np.int32]) -> Floats:
+    """The columns on the blocks like each, on the page, and on a block's place in it; shape [T, 12]."""
+    here, page = _Sums(likely, words, alike), _Sums(likely, words, np.zeros_like(alike))
+    all_expected = np.maximum(page.expected, 1)
+    before = np.cumsum(likely > LIKELY)
+    columns = [
+        _ratio(here.expected, here.words),
+        _ratio(here.likely, here.blocks),
+        here.largest,
+        here.words,
+        _ratio(255 * here.expected, all_expected),
+        _ratio(page.expected, page.words),
+        page.expected // 255,
+        page.largest,
+        _ratio(page.likely, page.blocks),
+        _ratio(255 * np.cumsum(likely * words), all_expected),
+        before,
+        before[-1] - before,
+    ]
+    return np.stack(columns, 1, dtype=np.float32, casting="unsafe")
+
+
+class _Sums:
+    """Of each block, sums over the group that it is in, each of shape [T]."""
+
+    def __init__(self, likely: Integers, words: Integers, group: npt.NDArray[np.int32]) -> None:
+        largest = np.zeros(len(likely), np.int64)
+        np.maximum.at(largest, group, likely)
+        self.largest = largest[group]
+        self.blocks, self.words, self.likely, self.expected = (
+            np.bincount(group, values).astype(np.int64)[group]
+            for values in (np.ones_like(likely), words, likely, likely * words)
+        )
+
+
+def _ratio(numerator: Integers, denominator: Integers) -> Floats:
+    """Rounded, so that it is the same wherever it is computed."""
+    ratio: Floats = np.rint(numerator.astype(np.float32) / denominator.astype(np.float32))
+    return ratio
