@@ -7,6 +7,9 @@ _NEED_IT = [
         f"test_{name}.py"
         for name in ("card", "checkpoint", "examples", "export", "network", "publish", "trainer")
     ),
-    *(f"dehusk/test_{name}.py" for name in ("crossvalidation", "export", "token_scores", "trainer")),
+    *(
+        f"dehusk/test_{name}.py"
+        for name in ("crossvalidation", "export", "second_pass", "token_scores", "trainer")
+    ),
 ]
 collect_ignore = _NEED_IT if find_spec("torch") is None else []

@@ -2,11 +2,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 from training.batches import epoch_batches
-
-pytestmark = pytest.mark.training
 
 
 @dataclass(frozen=True)
