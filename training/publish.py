@@ -63,7 +63,7 @@ def labeler_predict(labeler: OnnxLabeler) -> Predict:
 def publish(
     model: onnx.ModelProto, predict: Predict, pages: Sequence[EncodedPage], card: str, directory: Path
 ) -> float:
-    """Write a version's directory; the largest difference from what `predict`, the model itself, gives.
+    """Write a version's directory; its difference, but for outliers, from what `predict` gives.
 
     Raises:
         ConfigurationError: the version is there already, or the exported model gives other answers.
@@ -85,12 +85,13 @@ def publish(
 
 
 def _difference(predict: Predict, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
-    """The largest difference but for outliers, the exported model reading the pages in batches."""
-    answers = asyncio.run(labeler.label(pages))
-    differences = [
-        np.abs(predict(page) - (np.nan if isinstance(answer, Broken) else answer.probabilities))
-        for page, answer in zip(pages, answers, strict=True)
-    ]
-    return float(
-        np.quantile(np.nan_to_num(np.concatenate(differences), nan=np.inf), 1 - OUTLIERS, method="higher")
-    )
+    """The largest difference but for outliers, the exported model reading the pages in batches.
+
+    It is infinite where that rejects a page.
+    """
+    differences = []
+    for page, answer in zip(pages, asyncio.run(labeler.label(pages)), strict=True):
+        if isinstance(answer, Broken):
+            return np.inf
+        differences.append(np.abs(predict(page) - answer.probabilities))
+    return float(np.quantile(np.concatenate(differences), 1 - OUTLIERS, method="higher"))

@@ -57,3 +57,15 @@ def test_a_model_that_answers_otherwise_is_not_published(run, pages, tmp_path):
     with pytest.raises(ConfigurationError, match="differs from the trained one"):
         publish(altered, network_predict(run), pages, "", tmp_path / "boilernet" / "1")
     assert not list((tmp_path / "boilernet").iterdir())
+
+
+def test_a_model_that_rejects_a_page_is_not_published_however_small_the_page_is(run, pages, tmp_path):
+    sound, *others = pages
+    rejected = replace(sound, block_lengths=sound.block_lengths + 1)
+    predict = network_predict(run)
+
+    def answers(page):
+        return predict(sound if page is rejected else page)
+
+    with pytest.raises(ConfigurationError, match="differs from the trained one by inf"):
+        publish(graph(run), answers, [rejected, *others], "", tmp_path / "boilernet" / "1")
