@@ -9,7 +9,14 @@ _NEED_IT = [
     ),
     *(
         f"dehusk/test_{name}.py"
-        for name in ("crossvalidation", "export", "second_pass", "token_scores", "trainer")
+        for name in (
+            "crossvalidation",
+            "export",
+            "second_pass",
+            "second_pass_graph",
+            "token_scores",
+            "trainer",
+        )
     ),
 ]
 collect_ignore = _NEED_IT if find_spec("torch") is None else []
