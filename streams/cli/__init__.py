@@ -57,7 +57,9 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except click.Abort:
+    except click.Abort as aborted:
+        if not isinstance(aborted.__cause__, KeyboardInterrupt):
+            raise  # click says it of files that end early, too
         sys.exit(interrupted_status())
     except DehuskError as error:
         raise SystemExit(f"dehusk: {error}") from error

@@ -16,6 +16,13 @@ from streams.cli.interrupts import interrupt_on_signals
 interrupt_on_signals()
 os.kill(os.getpid(), signal.SIGHUP)
 print("alive")"""
+CUT_SHORT = """\
+import click, streams.cli
+@click.command()
+def command():
+    raise EOFError("cut short")
+streams.cli.cli = command
+streams.cli.main()"""
 
 
 @pytest.fixture
@@ -54,3 +61,9 @@ def test_what_click_ends_has_the_status_of_click(arguments: list[str], status: i
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == status
     assert "Usage: " in ended.stdout + ended.stderr
+
+
+def test_a_file_that_ends_early_is_no_interruption() -> None:
+    ended = subprocess.run([sys.executable, "-c", CUT_SHORT], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "EOFError: cut short" in ended.stderr
