@@ -4,9 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 LEAST_WORDS = 15.0
-"""A page of which fewer words are expected to be content, and no block is likely to be, has none."""
+"""A page of which fewer words are expected to be content, and no block of words is likely to be, has none."""
 LIKELY = 0.5
-_NO_WORDS = 1e-9
 _BETTER_COPY = 0.25
 """The probability from which the first copy of a repeated run is kept, however likely a later one is."""
 
@@ -28,12 +27,12 @@ def select(
     likely = _without_repeats(probabilities.astype(np.float64), repeat)
     lengths = words.astype(np.float64)
     expected = float(likely @ lengths)
-    if expected < LEAST_WORDS and not bool((likely >= LIKELY).any()):
+    if expected < LEAST_WORDS and not bool((likely[lengths > 0] >= LIKELY).any()):
         return np.zeros(len(likely), np.bool_)
     order = np.argsort(-likely, kind="stable")
     right = np.cumsum((likely * lengths)[order])
-    best = float((2 * right / np.maximum(np.cumsum(lengths[order]) + expected, _NO_WORDS)).max())
-    return likely >= (best / 2 or LIKELY)
+    best = float((2 * right / (np.cumsum(lengths[order]) + expected)).max())
+    return likely >= best / 2
 
 
 def _without_repeats(

@@ -40,10 +40,12 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
     return not (_ends_in_one_letter(before) or _starts_with_one_letter(text))
 
 
-cdef inline bint digits_meet(String before, String text) noexcept:
-    """Whether two numbers stand together as if they were one."""
+cdef inline bint digits_meet(String before, String text, bint is_shifted) noexcept:
+    """Whether two numbers stand together as if they were one; a shifted one may have a sign."""
     cdef uint32_t first
-    utf8.read(text.data, text.length, &first)
+    cdef size_t length = utf8.read(text.data, text.length, &first)
+    if is_shifted and length < text.length and (first == c"-" or first == c"+" or first == 0x2212):
+        utf8.read(text.data + length, text.length - length, &first)
     return Py_UNICODE_ISDECIMAL(first) and Py_UNICODE_ISDECIMAL(utf8.last(before.data, before.length))
 
 

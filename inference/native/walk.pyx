@@ -130,11 +130,12 @@ cdef class Walk:
     cdef bint _read_tex(self, Element *formula, int place) except -1:
         """Read the TeX that stands for a formula, if any, and leave it."""
         cdef String tex = formulas.tex_of(formula)
-        if tex.length:
+        cdef bint is_there = utf8.leading_space(tex.data, tex.length) < tex.length
+        if is_there:
             self._read(tex, place)
             self._leave(place)
             self._formula = formula.node.parent
-        return tex.length > 0
+        return is_there
 
     cdef bint _in_code(self, int row) noexcept:
         return row != NONE and self._rows.at(row).preformatted
@@ -240,7 +241,10 @@ cdef class Walk:
 
     cdef int _part_words(self, String text) except -1:
         """Part a text from the one before it, where elements begin or end between them."""
-        if self._shift and not self._edges & edges.LINK_START and edges.digits_meet(self._text(), text):
+        cdef bint is_shifted = self._shift != c" "
+        if self._shift and not self._edges & edges.LINK_START and edges.digits_meet(
+            self._text(), text, is_shifted
+        ):
             append(&self._leaves, &self._shift, 1)
         elif self._edges and edges.would_merge(self._text(), text, self._edges):
             append(&self._leaves, b" ", 1)

@@ -44,8 +44,8 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>H<sub>2</sub>O</p>", ["H2O"]),
         ("<p>10<sup>th</sup> x<sup>2</sup> <em>un</em>believable", ["10th x2 unbelievable"]),
         (
-            "<p>10<sup>15</sup> IP68<sup>2</sup> 2<sub>10</sub> 1<sup><span>2</span></sup>",
-            ["10^15 IP68^2 2_10 1^2"],
+            "<p>10<sup>15</sup> 10<sup>-3</sup> IP68<sup>2</sup> 2<sub>10</sub> 1<sup><span>2</span></sup>-3",
+            ["10^15 10^-3 IP68^2 2_10 1^2-3"],
         ),
         (
             "<p>10<sup>3</sup>5 v1<sub>1</sub><sup>2</sup> 2010<sup></sup>, 7<sup>th",
@@ -205,6 +205,7 @@ TEX = "{\\displaystyle x=\\frac 1 2}"
         ("<math><mrow><msup><mi>a</mi><mi>b</mi></msup></mrow><mtext>or <b>c</b></mtext></math>", "ab or c"),
         (f"<math>{110 * '<mrow>'}x{110 * '</mrow>'}</math>", "x"),
         ("<math><semantics><mi>x</mi><annotation encoding=application/x-tex></annotation></math>", "x"),
+        ("<math><semantics><mi>x</mi><annotation encoding=application/x-tex> </annotation></math>", "x"),
         (f"<span><span style='display: none;'>{MATHML}</span><img alt='x'></span>", TEX),
         (
             f"<span><span class=katex-mathml>{MATHML}</span><span class=katex-html aria-hidden=true>"

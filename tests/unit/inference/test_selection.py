@@ -29,7 +29,6 @@ def expected_f1(probabilities, words, content):
         ([0.99, 0.3], [1000, 20], [True, False]),
         ([0.9, 0.85, 0.8, 0.2], [100, 0, 0, 100], [True, True, True, False]),
         ([0.9, 0.3], [100, 0], [True, False]),
-        ([0.9, 0.3], [0, 0], [True, False]),
     ],
 )
 def test_the_most_probable_blocks_are_kept_while_the_expected_f1_rises(probabilities, words, content):
@@ -54,6 +53,7 @@ def test_no_other_choice_has_a_better_expected_f1(blocks):
     ("probabilities", "words", "content"),
     [
         ([0.4, 0.1], [4, 30], [False, False]),
+        ([0.9, 0.3], [0, 10], [False, False]),
         ([0.6, 0.1], [4, 30], [True, False]),
         ([0.4, 0.0], [90, 30], [True, False]),
         ([], [], []),
