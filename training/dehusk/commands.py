@@ -1,6 +1,6 @@
 """The steps from data to a published version of the default model, as `python -m training` runs them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -14,8 +14,9 @@ from schemas.pages import EncodedPage, ModelVersion
 from training.dehusk.config import DehuskConfig
 from training.dehusk.crossvalidation import cross_validated
 from training.dehusk.evaluation import Floats, PageScores, groups, page_score, table
+from training.dehusk.examples import Example
 from training.dehusk.export import build_dehusk
-from training.dehusk.model import DehuskModel, train_dehusk
+from training.dehusk.model import train_dehusk, train_first_passes
 from training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
 from training.dehusk.trainer import INPUT_GROUPS
 from training.prepare import sources, write_sources
@@ -40,13 +41,12 @@ def prepare(files: Sequence[Path], directory: Path, config: DehuskConfig, proces
 
 
 def train(directory: Path, config: DehuskConfig) -> None:
-    """Train on all pages; goes on from the last checkpoint where one is."""
-    _train(list(prepared_pages(directory)), directory, config)
+    """Train the networks that `export` publishes; goes on from the last checkpoint where one is."""
+    train_first_passes(_examples(prepared_pages(directory)), config, _say, directory)
 
 
-def _train(pages: Sequence[DehuskPage], directory: Path, config: DehuskConfig) -> DehuskModel:
-    examples = [page.example for page in pages if page.reliable]
-    return train_dehusk(examples, config, progress=_say, checkpoints=directory)
+def _examples(pages: Iterable[DehuskPage]) -> list[Example]:
+    return [page.example for page in pages if page.reliable]
 
 
 def cross_validate(directory: Path, config: DehuskConfig, seeds: Sequence[int], *, ablate: bool) -> None:
@@ -100,7 +100,7 @@ def export(
 ) -> None:
     """Publish the trained model as a new version of the repository, with its card."""
     pages = list(prepared_pages(directory))
-    trained = _train(pages, directory, config)
+    trained = train_dehusk(_examples(pages), config, _say, directory)
     facts = asdict(config.network) | asdict(config.trees) | asdict(config.trainer) | asdict(model)
     facts["tree_learning_rate"] = config.trees.learning_rate
     facts |= {

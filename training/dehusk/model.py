@@ -44,11 +44,22 @@ def train_dehusk(
     checkpoints: Path | None = None,
 ) -> DehuskModel:
     """The model over all pages; goes on from the checkpoints of first passes that a run before left."""
+    held_out, first = train_first_passes(examples, config, progress, checkpoints)
+    progress("second pass")
+    return DehuskModel(first, fit_on_answers(examples, held_out, config, config.trainer.seed))
+
+
+def train_first_passes(
+    examples: Sequence[Example],
+    config: DehuskConfig,
+    progress: Callable[[str], object],
+    checkpoints: Path | None = None,
+) -> tuple[list[FirstPass], FirstPass]:
+    """Those that each did not see a part of the sites, and the one over all pages."""
     seed = config.trainer.seed
     held_out = train_held_out(examples, config, seed, progress=progress, checkpoints=checkpoints)
     first = _last(examples, config, seed, "all parts", progress=progress, checkpoints=checkpoints)
-    progress("second pass")
-    return DehuskModel(first, fit_on_answers(examples, held_out, config, seed))
+    return held_out, first
 
 
 def train_held_out(

@@ -15,7 +15,7 @@ import lightgbm
 import numpy as np
 import numpy.typing as npt
 
-from inference.features import BLOCK_FEATURES
+from inference.features import BLOCK_FEATURES, LOGARITHM
 from schemas.pages import StructureTensors
 from training.dehusk.config import TreesConfig
 from training.dehusk.examples import Example
@@ -35,7 +35,7 @@ LIKELY = 127
 _SEEN = "log_words log_characters link_density has_link all_upper starts_lower".split()  # noqa: SIM905 -- names
 NEIGHBOUR_COLUMNS = tuple(place for place, each in enumerate(BLOCK_FEATURES) if each.name in _SEEN)
 """Which features of a neighbour are seen, beside its token scores."""
-WORDS = np.maximum(np.rint(np.expm1(np.arange(256) * 12 / 255)), 1).astype(np.int64)
+WORDS = np.maximum(np.rint(np.expm1(np.arange(256) * LOGARITHM[1] / 255)), 1).astype(np.int64)
 """About how many words a block has, by the byte of its first feature: the weight of its probability."""
 _TOKEN_SCORES = ("words", "class names")
 _OF_NEIGHBOUR = (*(BLOCK_FEATURES[column].group for column in NEIGHBOUR_COLUMNS), *_TOKEN_SCORES)

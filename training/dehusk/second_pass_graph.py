@@ -125,7 +125,8 @@ def _sums(graph: Graph, values: Sequence[str], group: str, groups: str) -> _Sums
     _, _, likely, *_ = values
     none = graph.upright(graph.filled(groups, 0))
     largest = graph.add("ScatterElements", none, graph.upright(group), likely, axis=0, reduction="max")
-    return _Sums(*[_column(graph, sums, column) for column in range(len(values))], *[largest])
+    columns = [_column(graph, sums, column) for column in range(len(values))]
+    return _Sums(*[*columns, largest])
 
 
 def _upto(graph: Graph, blocks: Parts, values: str) -> str:
@@ -193,5 +194,13 @@ def _flat(structure: Mapping[str, Any], nodes: list[_Node]) -> list[_Node]:
     _flat(structure["left_child"], nodes)
     right = len(nodes)
     _flat(structure["right_child"], nodes)
-    nodes[place] = _Node(structure["split_feature"], structure["threshold"], true=place + 1, false=right)
+    nodes[place] = _Node(
+        structure["split_feature"], _single(structure["threshold"]), true=place + 1, false=right
+    )
     return nodes
+
+
+def _single(threshold: float) -> float:
+    """The largest float32 up to a threshold: single numbers are on the same side of both."""
+    single = np.float32(threshold)
+    return float(single if single <= threshold else np.nextafter(single, np.float32(-np.inf)))

@@ -126,7 +126,7 @@ def train_first_pass(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     model = FirstPass(fit_token_scores(examples, settings.least_sites, seed), standard, network)
-    state = _State(config, network, optimizer, 0, float("nan"))
+    state = _State(config, _fingerprint(examples), network, optimizer, 0, float("nan"))
     if checkpoint is not None and checkpoint.exists():
         state.load(checkpoint)
         yield Epoch(state.epochs, state.loss, model)
@@ -146,6 +146,8 @@ class _State:
     """What a checkpoint keeps."""
 
     config: DehuskConfig
+    pages: int
+    """Their fingerprint."""
     network: PageLabeler
     optimizer: torch.optim.Optimizer
     epochs: int
@@ -155,6 +157,7 @@ class _State:
         """Write the state."""
         state = {
             "config": asdict(self.config),
+            "pages": self.pages,
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "epochs": self.epochs,
@@ -166,12 +169,12 @@ class _State:
         """Go on from the state in a file.
 
         Raises:
-            ConfigurationError: it is of another configuration.
+            ConfigurationError: it is of another configuration, or of other pages.
         """
         state = torch.load(file, weights_only=True)
-        if state["config"] != asdict(self.config):
+        if (state["config"], state["pages"]) != (asdict(self.config), self.pages):
             raise ConfigurationError(
-                f"{file} is of another configuration; delete it or name another directory"
+                f"{file} is of another configuration or of other pages; delete it or name another directory"
             )
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
@@ -187,6 +190,15 @@ def _out_of_fold(examples: Sequence[Example], settings: TrainerConfig, seed: int
         fitted = fit_token_scores(others, settings.least_sites, seed)
         scores |= {i: fitted.of(each.structure) for i, each in enumerate(examples) if folds[i] == fold}
     return [scores[i] for i in range(len(examples))]
+
+
+def _fingerprint(examples: Sequence[Example]) -> int:
+    """A number that other pages or labels would change."""
+    fingerprint = 0
+    for each in examples:
+        for column in (each.structure.features, each.structure.word_ids, each.content):
+            fingerprint = zlib.crc32(column.tobytes(), fingerprint)
+    return fingerprint
 
 
 def _page(example: Example, raw: Floats) -> _Page:

@@ -57,11 +57,13 @@ def test_an_interrupted_run_goes_on_to_the_same_model(pages, config, tmp_path):
     assert np.abs(ours - theirs).max() < 1e-6
 
 
-def test_a_run_of_another_configuration_is_not_gone_on_with(pages, config, tmp_path):
+def test_a_run_of_another_configuration_or_of_other_pages_is_not_gone_on_with(pages, config, tmp_path):
     short = replace(config, trainer=replace(config.trainer, epochs=1))
     trained(pages[:8], short, checkpoint=tmp_path / "run.pt")
     with pytest.raises(ConfigurationError, match="another configuration"):
         trained(pages[:8], config, checkpoint=tmp_path / "run.pt")
+    with pytest.raises(ConfigurationError, match="other pages"):
+        trained(pages[:9], short, checkpoint=tmp_path / "run.pt")
 
 
 @pytest.mark.parametrize("group", dict.fromkeys(INPUT_GROUPS))
