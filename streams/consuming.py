@@ -74,10 +74,10 @@ class Reader:
         """The messages from before it was opened, in order per partition.
 
         With `newest`, only about that many, as evenly of the partitions as they hold them; with
-        `newest_of_each`, only that many of each partition.
+        `newest_of_each`, only those of that many offsets of each partition.
         """
         with kafka_errors(self._settings):
-            counts = await self._held()
+            counts = await self.offsets()
             if newest is not None:
                 counts = _shares(counts, newest)
             if newest_of_each is not None:
@@ -94,8 +94,8 @@ class Reader:
             async for record in self._consumer:
                 yield _message(record), record.timestamp
 
-    async def _held(self) -> dict[TopicPartition, int]:
-        """How many offsets there are in each partition."""
+    async def offsets(self) -> dict[TopicPartition, int]:
+        """How many offsets there are in each partition; not all of them hold a message."""
         starts = await self._consumer.beginning_offsets(list(self._ends))
         return {partition: end - starts[partition] for partition, end in self._ends.items()}
 

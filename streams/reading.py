@@ -2,11 +2,14 @@
 
 import heapq
 import itertools
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
 from schemas.pages import Message
-from streams.consuming import Timed, open_topic
+from streams.consuming import Reader, Timed, open_topic
 from streams.settings import KafkaSettings
+
+_FARTHER = 4
 
 
 async def read_documents(
@@ -21,8 +24,8 @@ async def read_documents(
         UnavailableError: the brokers do not answer.
     """
     async with open_topic(kafka, topic) as reader:
-        held = _documents(reader.held(newest_of_each=newest))
-        async for document, _ in held if newest is None else _newest(held, newest):
+        held = _documents(reader.held())
+        async for document, _ in held if newest is None else _newest(reader, newest):
             yield document
         if follow:
             async for document, _ in _documents(reader.coming()):
@@ -35,13 +38,42 @@ async def _documents(messages: AsyncIterator[Timed]) -> AsyncIterator[Timed]:
             yield message, time
 
 
-async def _newest(messages: AsyncIterator[Timed], count: int) -> AsyncIterator[Timed]:
-    """So many of the messages, in the order of their times."""
-    kept: list[tuple[int, int, Message]] = []
-    numbers = itertools.count()
-    async for message, time in messages:
-        heapq.heappush(kept, (time, next(numbers), message))
-        if len(kept) > count:
-            heapq.heappop(kept)
-    for time, _, message in sorted(kept):
-        yield message, time
+async def _newest(reader: Reader, count: int) -> AsyncIterator[Timed]:
+    """So many of the documents, in the order of their times.
+
+    Tombstones and transactions take offsets, too: where a partition's last ones hold fewer documents, it is
+    read again from farther back.
+    """
+    reach, offsets = count, await reader.offsets()
+    while True:
+        found = _Newest(count)
+        async for document, time in _documents(reader.held(newest_of_each=reach)):
+            found.add(document, time)
+        if all(
+            held <= reach or found.of_partition[part.partition] >= count for part, held in offsets.items()
+        ):
+            break
+        reach *= _FARTHER
+    for timed in found:
+        yield timed
+
+
+class _Newest:
+    """The newest of the documents that were added."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._kept: list[tuple[int, int, Message]] = []
+        self._numbers = itertools.count()
+        self.of_partition: Counter[int] = Counter()
+        """How many were added of each partition."""
+
+    def add(self, document: Message, time: int) -> None:
+        """Keep it if it is one of the newest so far."""
+        self.of_partition[document.partition] += 1
+        heapq.heappush(self._kept, (time, next(self._numbers), document))
+        if len(self._kept) > self._count:
+            heapq.heappop(self._kept)
+
+    def __iter__(self) -> Iterator[Timed]:
+        return ((document, time) for time, _, document in sorted(self._kept))

@@ -76,6 +76,13 @@ async def test_the_last_are_the_newest_of_all_partitions(kafka, topics):
         assert await ids(kafka, "--topic", topics.output, "--last", str(count)) == wanted
 
 
+async def test_the_last_are_found_behind_tombstones(kafka, topics):
+    for number in range(4):
+        await write(kafka, topics.output, document(number))
+    await write(kafka, topics.output, *[Record(document(3).key, None)] * 20)
+    assert await ids(kafka, "--topic", topics.output, "--last", "2") == ["2", "3"]
+
+
 async def test_prints_the_texts_alone(kafka, topics):
     await write(kafka, topics.output, document(1))
     assert await run(kafka, "--topic", topics.output, "--text") == "Text 1\n\nin Größe\n\n"
