@@ -28,6 +28,9 @@ _CHECKPOINT = "checkpoint.pt"
 _SCORES = "scores.md"
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FRAMEWORK = ("lightgbm", "onnx", "scipy", "sklearn", "torch")
+"""What training needs and serving does not."""
+
 _directory = click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
@@ -196,6 +199,12 @@ def main() -> None:
         cli()
     except DehuskError as error:
         raise SystemExit(f"Error: {error}") from error
+    except ModuleNotFoundError as error:
+        if error.name not in _FRAMEWORK:
+            raise
+        raise SystemExit(
+            f"Error: {error.name} is not installed here; .venv-training has it (make test-training makes it)"
+        ) from error
 
 
 if __name__ == "__main__":
