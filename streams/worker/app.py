@@ -51,9 +51,23 @@ class FaustApp(faust.App):
         since = self._without_partitions_since
         return 0.0 if since is None else time.monotonic() - since
 
+    def __post_init__(self) -> None:
+        """Note that the parts are still to be started."""
+        self._is_whole = asyncio.Event()
+
     async def on_first_start(self) -> None:
         """Begin to wait for partitions; the directories of Faust's tables are not needed."""
         self._wait_for_partitions()
+
+    async def on_started(self) -> None:
+        """Take note that all parts run."""
+        self._is_whole.set()
+        await super().on_started()
+
+    async def stop(self) -> None:
+        """Stop all parts, once all run: Faust leaves a thread behind that it stops while it starts it."""
+        await self._is_whole.wait()
+        await super().stop()
 
     def on_rebalance_start(self) -> None:
         """Take note that Kafka deals the partitions out again."""

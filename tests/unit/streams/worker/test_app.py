@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import pytest
+from mode import Service
 from mode.utils.queues import FlowControlEvent
 
 from streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
@@ -68,6 +70,32 @@ def test_no_directory_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     asyncio.run(begin())
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_stop_that_comes_while_it_starts_waits_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_go_on = asyncio.Event(), asyncio.Event()
+    life: list[str] = []
+
+    class SlowPart(Service):
+        async def on_start(self) -> None:
+            begun.set()
+            await may_go_on.wait()
+            life.append("started")
+
+        async def on_stop(self) -> None:
+            life.append("stopped")
+
+    stopped = app()
+    monkeypatch.setattr(stopped, "on_init_dependencies", lambda: [SlowPart()])
+    monkeypatch.setattr(stopped, "on_start", AsyncMock())  # which would make a consumer and its thread
+    starting = asyncio.create_task(stopped.start())
+    stopping = asyncio.create_task(stopped.stop())
+    await begun.wait()
+    await asyncio.sleep(0)
+    assert not stopped.should_stop
+    may_go_on.set()
+    await asyncio.gather(starting, stopping)
+    assert life == ["started", "stopped"]
 
 
 @pytest.fixture
