@@ -4,11 +4,14 @@
 it has its partitions and all parts are there as well, and `/metrics` is for Prometheus.
 """
 
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import orjson
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
+from aiohttp.log import server_logger
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from schemas.errors import ConfigurationError
@@ -25,6 +28,7 @@ async def monitoring(
     Raises:
         ConfigurationError: the port is taken.
     """
+    server_logger.addFilter(_is_no_malformed_request)
     runner = web.AppRunner(_pages(registry, report), access_log=None)
     await runner.setup()
     try:
@@ -40,6 +44,12 @@ async def monitoring(
         yield f"http://{host}:{port}/"
     finally:
         await runner.cleanup()
+
+
+def _is_no_malformed_request(record: logging.LogRecord) -> bool:
+    """Whether the record is about something else than a request that is no HTTP/1.1, which is a stranger's."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
 
 
 def _pages(registry: CollectorRegistry, report: Callable[[], Report]) -> web.Application:

@@ -14,7 +14,7 @@ from streams.worker.assembly import CleanedMessage
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
 from streams.worker.parts import Parts, name_parts
-from streams.worker.progress import Progress
+from streams.worker.progress import Progress, Report
 from streams.worker.settings import MonitoringSettings, WorkerSettings
 
 ANY_PORT = MonitoringSettings(port=0)
@@ -105,3 +105,30 @@ async def test_the_log_tells_of_progress(
     logging.cancel()
     assert "4 pages = 0 documents" in caplog.records[0].message
     assert not caplog.records[0].message.startswith("0 pages/s")
+
+
+async def test_a_stranger_who_speaks_no_http_1_is_refused_and_fills_no_log(
+    metrics: Metrics, parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    progress = Progress(metrics, parts, lambda: 0, lambda: 0)
+    async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+    assert answer.startswith(b"HTTP/1.0 400 ")
+    assert not caplog.records
+
+
+async def test_a_bug_in_a_page_is_logged(metrics: Metrics, caplog: pytest.LogCaptureFixture) -> None:
+    def report() -> Report:
+        raise KeyError("bug")
+
+    async with (
+        monitoring(ANY_PORT, metrics.registry, report) as address,
+        aiohttp.ClientSession(address) as client,
+    ):
+        assert (await get(client, "/"))[0] == 500
+    assert "KeyError: 'bug'" in caplog.text
