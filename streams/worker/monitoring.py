@@ -47,7 +47,7 @@ async def monitoring(
 
 
 def _is_no_malformed_request(record: logging.LogRecord) -> bool:
-    """Whether the record is about something else than a request that is no HTTP/1.1, which is a stranger's."""
+    """Whether the record is not about a request that is no HTTP/1.1: any stranger may send one."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, HttpProcessingError)
 
