@@ -1,5 +1,6 @@
 """The `dehusk` command."""
 
+import errno
 import sys
 from importlib import import_module
 
@@ -7,6 +8,7 @@ import click
 
 from schemas.errors import DehuskError
 from streams.cli.interrupts import interrupt_on_signals, interrupted_status
+from streams.cli.standard_input import leave
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
@@ -18,6 +20,8 @@ _COMMANDS = {
     "dead-letters": "List or replay pages that could not be cleaned.",
     "demo": "Crawl a real site and clean it while it is crawled.",
 }
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+"""Errors of an output that has no room."""
 
 
 class _LazyGroup(click.Group):
@@ -63,3 +67,8 @@ def main() -> None:
         sys.exit(interrupted_status())
     except DehuskError as error:
         raise SystemExit(f"dehusk: {error}") from error
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        sys.stderr.write(f"dehusk: cannot write the output: {error.strerror}\n")
+        leave(1)

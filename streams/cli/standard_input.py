@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 from schemas.errors import DehuskError
 from streams.cli.interrupts import interrupted_status
@@ -20,15 +21,16 @@ def abandoned_on_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        _leave(128 + signal.SIGPIPE)
+        leave(128 + signal.SIGPIPE)
     except KeyboardInterrupt:
-        _leave(interrupted_status())
+        leave(interrupted_status())
     except DehuskError as error:
         sys.stderr.write(f"dehusk: {error}\n")
-        _leave(1)
+        leave(1)
 
 
-def _leave(status: int) -> None:
+def leave(status: int) -> NoReturn:
+    """End the process at once, whatever its threads wait for and its output will not take."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
