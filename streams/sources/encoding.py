@@ -1,7 +1,8 @@
 """The character encoding of a page, in the order of authority of the HTML standard (section 13.2.3).
 
-A byte order mark wins over the transport's declaration, that over the page's own `<meta>`, and only a page
-that declares nothing is looked at for what it could be.
+A byte order mark wins over the transport's declaration, that over the page's own `<meta>`, and a page that
+declares nothing is looked at for what it could be. So is one whose bytes belie what it declares, where the
+standard would destroy its text: UTF-8 under another name, and what is called UTF-8 and is not.
 """
 
 import codecs
@@ -23,6 +24,11 @@ _BYTE_ORDER_MARKS = (
 _NOT_ASCII_COMPATIBLE = {"utf-16be", "utf-16le", "replacement", "iso-2022-jp"}
 _SAMPLE = 1 << 16
 """Bytes that detection looks at, from shortly before the first one that is not ASCII."""
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_SEVERAL_CHARACTERS = re.compile(rb"[\xc2-\xf4][^\xc2-\xf4]*[\xc2-\xf4]")
+"""In valid UTF-8, characters beyond ASCII that are too many to be legacy text by chance."""
+_BROKEN_IN_PASSING = 2
+"""Broken places that alone do not make a page doubtful which declares UTF-8."""
 _UTF16_MARKUP = re.compile(rb"(?P<le>(?:[\t\n\f\r ]\0)*<\0)|(?P<be>(?:\0[\t\n\f\r ])*\0<)")
 _CODECS = {"gbk": "gb18030", "euc-jp": "euc_jp", "iso-2022-jp": "iso2022_jp_ext"}
 """Python's codecs that come nearer to the standard's decoders than those of the same name."""
@@ -44,10 +50,17 @@ def decode_html(body: bytes, declared: str | None = None) -> DecodedText:
 
     U+0000 stays: what it becomes depends on where it stands, which the parser knows.
     """
-    for mark, name in _BYTE_ORDER_MARKS:
+    for mark, marked in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
-            return _decode(body[len(mark) :], name)
-    return _decode(body, encoding_of(declared) or prescan(body) or _detect(body))
+            return _decode(body[len(mark) :], marked)
+    name = encoding_of(declared) or prescan(body) or _utf16_by_markup(body)
+    if name in _NOT_ASCII_COMPATIBLE:
+        return _decode(body, name)
+    if not is_utf8(body):
+        return _decode(body, _encoding_of_others(body, name))
+    if name in (None, "utf-8") or (not body.isascii() and _SEVERAL_CHARACTERS.search(body)):
+        return DecodedText(body, "utf-8")
+    return _decode(body, name)
 
 
 def encode_text(text: str) -> bytes:
@@ -80,24 +93,39 @@ def _decode(body: bytes, name: str) -> DecodedText:
     return DecodedText(encode_text(text), name)
 
 
-def _detect(body: bytes) -> str:
-    """What a page could be that declares nothing at its start.
+def _encoding_of_others(body: bytes, declared: str | None) -> str:
+    """The encoding of a page that is not valid UTF-8, whose first bytes declare this one or none.
 
-    UTF-16 where its markup is, UTF-8 where it is valid, else what a `<meta>` further on declares (a parser
-    that comes upon it begins again), else what Firefox would take.
+    Where most characters are whole, or few are broken of what is called UTF-8, it is UTF-8 in spite of that.
+    Else it is what a `<meta>` says, also one further on (a parser that comes upon it begins again), and what
+    Firefox would take where none does.
     """
-    if utf16 := _UTF16_MARKUP.match(body):
-        return "utf-16le" if utf16["le"] else "utf-16be"
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        start = max(0, error.start - _SAMPLE // 8)
-        return (
-            prescan(body, _SAMPLE)
-            or encoding_of(chardetng_py.detect(body[start : start + _SAMPLE]))
-            or _FALLBACK
-        )
-    return "utf-8"
+    if declared not in (None, "utf-8"):
+        return declared
+    broken, whole = _beyond_ascii(body)
+    if broken <= max(whole, _BROKEN_IN_PASSING if declared else 0):
+        return "utf-8"
+    own = prescan(body, _SAMPLE)
+    is_belied = own == "utf-8" and broken > _BROKEN_IN_PASSING
+    return own if own and not is_belied else _detect(body)
+
+
+def _detect(body: bytes) -> str:
+    first = _BEYOND_ASCII.search(body)
+    start = max(0, first.start() - _SAMPLE // 8) if first else 0
+    return encoding_of(chardetng_py.detect(body[start : start + _SAMPLE])) or _FALLBACK
+
+
+def _beyond_ascii(body: bytes) -> tuple[int, int]:
+    """How many places beyond ASCII are broken, and how many are whole, for a reader of UTF-8."""
+    text = body.decode("utf-8", "replace")
+    broken = text.count("\ufffd") - body.count("\ufffd".encode())
+    return broken, len(text) - len(text.encode("ascii", "ignore")) - broken
+
+
+def _utf16_by_markup(body: bytes) -> str | None:
+    utf16 = _UTF16_MARKUP.match(body)
+    return ("utf-16le" if utf16["le"] else "utf-16be") if utf16 else None
 
 
 def _read_nec_rows(error: UnicodeError) -> tuple[str, int]:

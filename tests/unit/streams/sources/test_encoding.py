@@ -1,7 +1,15 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.sources.encoding import DecodedText, decode_html, encode_text
 
+SHORT_PAGES = [
+    ("windows-1251", "Хлеб дорожает", "Сегодня на рынке свежий хлеб стоит дорого."),
+    ("windows-1252", "Le café", "Où est le déjeuner, près du café d'à côté ?"),
+    ("shift_jis", "パンの値段", "今日はとてもいい天気ですね。"),
+    ("euc-kr", "빵값", "오늘은 날씨가 아주 좋습니다."),
+]
 PRESCANNED = [
     (b'<meta charset="windows-1251">', "windows-1251"),
     (b"<META CHARSET = koi8-r >", "koi8-r"),
@@ -84,6 +92,10 @@ def test_a_declaration_further_on_counts_where_the_page_is_not_in_utf8():
     late = b"<html>" + b" " * 1500 + b"<meta charset=koi8-r>"
     assert decode_html(late + b"\xcf").encoding == "koi8-r"
     assert decode_html(late + "é".encode()).encoding == "utf-8"
+    assert decode_html(late.replace(b"koi8-r", b"utf-8") + b"\xcf").encoding == "utf-8"
+    assert (
+        decode_html(late.replace(b"koi8-r", b"utf-8") + b"d\xe9j\xe0 vu, tr\xe8s").encoding == "windows-1252"
+    )
 
 
 def test_an_unknown_label_leaves_the_page_to_say():
@@ -111,6 +123,71 @@ def test_a_page_that_declares_nothing_is_looked_at(text, encoding):
     decoded = decode_html(body)
     assert decoded.encoding == encoding
     assert decoded.html.endswith(text.encode())
+
+
+def short_page(declared, title, sentence):
+    return f"<meta charset={declared}><title>{title}</title><p>{sentence}"
+
+
+@pytest.mark.parametrize(("encoding", "title", "sentence"), SHORT_PAGES)
+@pytest.mark.parametrize("by_transport", [True, False])
+def test_utf8_is_known_whatever_it_declares(encoding, title, sentence, by_transport):
+    page = short_page("utf-8" if by_transport else encoding, title, sentence)
+    decoded = decode_html(page.encode(), encoding if by_transport else None)
+    assert decoded == DecodedText(page.encode(), "utf-8")
+
+
+@pytest.mark.parametrize(("encoding", "title", "sentence"), SHORT_PAGES)
+@pytest.mark.parametrize("transport", ["utf-8", None])
+def test_what_is_called_utf8_and_is_not_is_looked_at(encoding, title, sentence, transport):
+    page = short_page("utf-8", title, sentence)
+    assert decode_html(page.encode(encoding), transport) == DecodedText(page.encode(), encoding)
+
+
+@pytest.mark.parametrize(("encoding", "title", "sentence"), SHORT_PAGES)
+def test_a_legacy_page_is_what_it_declares(encoding, title, sentence):
+    page = short_page(encoding, title, sentence)
+    assert decode_html(page.encode(encoding)) == DecodedText(page.encode(), encoding)
+
+
+def test_a_page_says_what_it_is_where_the_transport_is_wrong():
+    page = short_page("windows-874", "ขนมปัง", "วันนี้อากาศดี")
+    assert decode_html(page.encode("cp874"), "utf-8") == DecodedText(page.encode(), "windows-874")
+
+
+@pytest.mark.parametrize("declared", ["utf-8", None])
+@pytest.mark.parametrize("broken", [b"caf\xe9", b"\xff", "é".encode()[:1], "値".encode()[:2]])
+def test_utf8_stays_utf8_where_a_byte_is_broken_or_its_end_is_missing(declared, broken):
+    page = "<p>Déjà vu. ".encode()
+    for body in (page + broken, broken + page):
+        decoded = decode_html(body, declared)
+        assert decoded == DecodedText(body.decode(errors="replace").encode(), "utf-8")
+
+
+def test_a_legacy_encoding_is_trusted_with_what_is_utf8_by_chance():
+    assert decode_html(b"BEYONC\xc9\x92S", "windows-1252").html == "BEYONCÉ’S".encode()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16le", "iso-2022-jp"])
+def test_encodings_that_do_not_hold_ascii_are_trusted(encoding):
+    assert decode_html("été, déjà vu".encode(), encoding).encoding == encoding
+
+
+@given(st.text(), st.sampled_from([None, "utf-8"]))
+def test_valid_utf8_is_as_it_was(text, declared):
+    body = ("<p>" + text).encode(errors="replace")
+    assert decode_html(body, declared) == DecodedText(body, "utf-8")
+
+
+@given(st.text(st.characters(min_codepoint=0x80, exclude_categories=["Cs"]), min_size=2))
+def test_characters_of_utf8_are_read_in_spite_of_a_legacy_encoding(text):
+    assert decode_html(text.encode(), "windows-1251").html == text.encode().removeprefix(b"\xef\xbb\xbf")
+
+
+@given(st.binary(), st.sampled_from([None, "utf-8", "windows-1251", "shift_jis"]))
+def test_any_bytes_become_utf8(body, declared):
+    html = decode_html(body, declared).html
+    assert html.decode().encode() == html
 
 
 def test_malformed_utf8_becomes_replacement_characters():
