@@ -166,6 +166,8 @@ _SOURCE = (
     ),
     max_page_option("is a dead letter"),
 )
+_WITH_FIELDS = {"json", "auto"}
+"""The values of --source that read objects whose fields can be named."""
 
 
 def kafka_options(command: Command) -> Command:
@@ -205,14 +207,17 @@ def source_options(command: Command) -> Command:
     @wraps(command)
     def with_source(
         *,
+        source: str,
         field: tuple[str, ...],
         warc_directory: Path | None,
         schema_registry: str | None,
         max_page_mib: int,
         **others: object,
     ) -> None:
+        if field and source not in _WITH_FIELDS:
+            raise click.UsageError("--field is for --source json")
         settings = SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry)
-        command(source_settings=settings, **others)
+        command(source=source, source_settings=settings, **others)
 
     return _with_options(with_source, _SOURCE)
 

@@ -102,5 +102,15 @@ def test_a_field_that_is_none_is_refused(field: str) -> None:
         source("--field", field)
 
 
+def test_fields_of_a_source_that_has_none_to_name_are_refused() -> None:
+    with pytest.raises(click.UsageError, match="--field is for --source json"):
+        source("--source", "html", "--field", "url=page.link")
+
+
+def test_fields_are_for_messages_too_that_are_recognised_as_json() -> None:
+    _, settings = source("--field", "url=page.link")
+    assert dict(settings.fields)["url"] == "page.link"
+
+
 def test_the_largest_page_is_given_in_mebibytes() -> None:
     assert source("--max-page-mib", "3")[1].max_bytes == 3 * MIB
