@@ -82,6 +82,9 @@ class FaustApp(faust.App):
         self.on_assigned()
         _log.info("reads %d partitions", len(self.consumer.assignment()))
 
+    def _on_rebalance_when_stopped(self) -> None:
+        """Leave the consumer to its own thread: Faust would cut it off before it has left the group."""
+
     def _wait_for_partitions(self) -> None:
         if not self.waits_for_partitions:
             _log.info("waits for its partitions")

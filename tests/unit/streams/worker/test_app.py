@@ -124,6 +124,17 @@ async def test_a_worker_knows_how_long_it_has_been_without_partitions(
     assert made.seconds_without_partitions == 7
 
 
+async def test_partitions_that_come_while_it_stops_leave_the_consumer_open(
+    made: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[bool] = []
+    monkeypatch.setattr(made.consumer, "close", lambda: closed.append(True))
+    made._stopped.set()
+    await made._on_partitions_revoked(set())
+    await made._on_partitions_assigned(set())
+    assert not closed
+
+
 async def test_the_lag_is_unknown_until_kafka_has_dealt_the_partitions(
     made: FaustApp, caplog: pytest.LogCaptureFixture
 ) -> None:
