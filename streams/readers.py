@@ -8,6 +8,7 @@ or xz. Everything is read as a stream: memory holds one page at a time.
 import codecs
 import gzip
 import io
+import json
 import lzma
 import os
 import sys
@@ -21,7 +22,7 @@ from typing import BinaryIO, TypeVar, cast
 from urllib.parse import quote
 
 from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped
+from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
 from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.encoding import encode_text
@@ -55,7 +56,7 @@ def read_pages(
     `-` is JSON lines on standard input. An HTML file has the URL of its path: below `base_url` as it lies
     below the path that was named, else `file:///…`. The URL of a line is what it says, or empty; with
     `needs_url`, what is no URL of a page gives one Broken. Where a file is damaged, the pages before the
-    damage come first and then one Broken.
+    damage come first and then one Damaged.
 
     Raises:
         ConfigurationError: a path does not exist.
@@ -87,7 +88,7 @@ def _read_path(path: Path, read_line: ReadLine, max_bytes: int, base_url: str) -
         url = _url(file, path, base_url)
         read = partial(_read_stream, url=url, read_line=read_line, max_bytes=max_bytes)
         yield from _read_file(file, url, read)
-    yield from (Broken(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}") for error in unreadable)
+    yield from (Damaged(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}") for error in unreadable)
 
 
 def _files(path: Path, unreadable: list[OSError]) -> Iterator[Path]:
@@ -119,7 +120,7 @@ def _read_file(
         with file.open("rb") as raw:
             yield from read(_inflated(raw), name)
     except DAMAGE as damage:
-        yield Broken(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
+        yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
 
 
 def _inflated(raw: io.BufferedReader) -> BinaryIO:
@@ -180,12 +181,11 @@ def read_page_line(line: bytes, max_bytes: int) -> Outcome:
     """The page of a line `{"id", "url", "html"}`; its URL is what the line says, empty where it says none."""
     try:
         fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
+        name, url = _said(fields, "id", line), _said(fields, "url", line)
     except PageError as error:
         return Broken(error.reason, str(error))
-    outcome = _page(fields, max_bytes)
-    if isinstance(outcome, RawPage):
-        return outcome
-    return replace(outcome, id=_said(fields.get("id")), url=_said(fields.get("url")))
+    outcome = _page(fields, name, max_bytes)
+    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=name, url=url)
 
 
 def _read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
@@ -203,8 +203,7 @@ def _read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
     return Broken(reason, address.detail, outcome.url, outcome.id)
 
 
-def _page(fields: Fields, max_bytes: int) -> Outcome:
-    name = fields.get("id")
+def _page(fields: Fields, name: str | None, max_bytes: int) -> Outcome:
     try:
         url = (expect_text(fields.get("url"), "url") or "").strip()
         body = expect_text(fields.get("html"), "html")
@@ -214,7 +213,7 @@ def _page(fields: Fields, max_bytes: int) -> Outcome:
         url=NOWHERE,
         body=body,
         content_type="text/html",
-        id=None if name is None else str(name),
+        id=name,
         source="json",
         max_bytes=max_bytes,
     )
@@ -224,9 +223,24 @@ def _page(fields: Fields, max_bytes: int) -> Outcome:
     return replace(outcome, url=address if isinstance(address, str) else encode_text(url).decode())
 
 
-def _said(value: object) -> str | None:
-    """What a line says in a field, as UTF-8 can say it: also where the page has something wrong with it."""
-    return encode_text(str(value)).decode() if value not in (None, "") else None
+def _said(fields: Fields, name: str, line: bytes) -> str | None:
+    """What a line says in a field, as UTF-8 can say it: text, or the JSON of anything else; else None."""
+    value = fields.get(name)
+    if value in (None, ""):
+        return None
+    if type(value) is int:
+        return str(value)
+    return encode_text(value if isinstance(value, str) else _json(name, line)).decode()
+
+
+def _json(name: str, line: bytes) -> str:
+    """A field's value in compact JSON; read anew by `json`, which alone keeps all digits of whole numbers."""
+    try:
+        value = json.loads(line.removeprefix(codecs.BOM_UTF8))[name]
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError as error:
+        detail = f"field {name!r}: its JSON nests too deep"
+        raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error
 
 
 def _placed(outcome: Item, place: str) -> Item:

@@ -1,6 +1,7 @@
 """`dehusk clean`: pages in, lines of JSON out, without Kafka."""
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import get_args
@@ -8,11 +9,13 @@ from typing import get_args
 import click
 
 from schemas.errors import ConfigurationError
+from schemas.outcomes import Damaged
 from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
 from streams.cli.standard_input import abandoned_on_errors
 from streams.isolation import open_pool
-from streams.offline import DecodedPages, clean_lines
-from streams.readers import read_pages
+from streams.offline import DecodedPages, Input, clean_lines
+from streams.printable import printable
+from streams.readers import STANDARD_INPUT, read_pages
 from streams.settings import MIB, PageLimits, TritonSettings
 from streams.worker.parts import open_labeler
 from streams.worker.settings import LabelerName, WorkerSettings, available_processors
@@ -64,10 +67,11 @@ def command(
     the same order, as soon as it is done: {"id", "url", "title", "text", "blocks", "error"}, where a block is
     {"text", "path", "probability", "content"}.
 
-    `error` is null, or says why the page could not be cleaned; `id` is null where its line could not be read.
+    `error` is null, or says why the page could not be cleaned; `id` is null where its line could not be read,
+    and JSON in a string where it is no string.
     The "url" may be missing or anything, and is passed on; only a worker needs one of a page. A page that
     crashes or exceeds its time costs its own line alone. Status 0 means that every page has its line, not
-    that none has an `error`.
+    that none has an `error`; where a file cannot be read to its end, the status is 1.
     """
     if labeler in {"onnx", "rules"} and triton:
         raise ConfigurationError(f"--triton is for --labeler triton, not {labeler}")
@@ -77,12 +81,27 @@ def command(
         page=PageLimits(max_page_mib * MIB, page_seconds),
         processes=processes,
     )
+    damaged: list[Damaged] = []
+    pages = _noting(read_pages(paths or (STANDARD_INPUT,), settings.page.max_bytes), damaged)
     with abandoned_on_errors():
-        asyncio.run(_clean(paths or (Path("-"),), settings, with_blocks=not no_blocks))
+        count = asyncio.run(_clean(pages, settings, with_blocks=not no_blocks))
+    if not count:
+        click.echo("dehusk: no page was found", err=True)
+    for damage in damaged:
+        click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
+    raise SystemExit(1 if damaged else 0)
 
 
-async def _clean(paths: tuple[Path, ...], settings: WorkerSettings, *, with_blocks: bool) -> None:
-    pages = read_pages(paths, settings.page.max_bytes)
+def _noting(pages: Iterator[Input], damaged: list[Damaged]) -> Iterator[Input]:
+    for page in pages:
+        if isinstance(page, Damaged):
+            damaged.append(page)
+        yield page
+
+
+async def _clean(pages: Iterator[Input], settings: WorkerSettings, *, with_blocks: bool) -> int:
+    """How many lines were written."""
+    count = 0
     output = click.get_binary_stream("stdout")
     labelers = [open_labeler(settings) for _ in range(settings.processes)]
     try:
@@ -93,6 +112,8 @@ async def _clean(paths: tuple[Path, ...], settings: WorkerSettings, *, with_bloc
             async for line in lines:
                 output.write(line)
                 output.flush()
+                count += 1
     finally:
         for labeler in labelers:
             await labeler.close()
+    return count

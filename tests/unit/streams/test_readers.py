@@ -190,6 +190,45 @@ def test_what_cannot_be_cleaned_keeps_the_id_and_url_of_its_line(tmp_path, line,
     assert (outcome.reason, outcome.id, outcome.url) == (reason, "7", line.get("url"))
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("null", None),
+        ('""', None),
+        ('"7"', "7"),
+        ("0", "0"),
+        ("12345678901234567890123456789012345", "12345678901234567890123456789012345"),
+        ("1.5", "1.5"),
+        ("NaN", "NaN"),
+        ("true", "true"),
+        ("false", "false"),
+        ("[]", "[]"),
+        ('{"x": [1, "é"]}', '{"x":[1,"é"]}'),
+        ('["\\ud800"]', '["\ufffd"]'),
+    ],
+)
+def test_an_id_that_is_no_text_is_passed_on_as_json(tmp_path, written, name):
+    file = tmp_path / "pages.jsonl"
+    for html in ("<p>", ""):
+        file.write_text(f'{{"id": {written}, "url": "http://a/", "html": "{html}"}}\n')
+        (outcome,) = read(file)
+        assert outcome.id == name
+
+
+@pytest.mark.parametrize("field", ["id", "url"])
+def test_a_field_that_nests_deeper_than_python_reads_is_named(tmp_path, monkeypatch, field):
+    def loads(line):
+        raise RecursionError
+
+    monkeypatch.setattr(
+        "streams.readers.json.loads", loads
+    )  # versions of Python differ in how deep they read
+    file = tmp_path / "pages.jsonl"
+    file.write_text(f'{{"{field}": [[]], "html": "<p>"}}\n')
+    detail = f"line 1 of {file}: field '{field}': its JSON nests too deep"
+    assert read(file) == [Broken(BrokenReason.MALFORMED_MESSAGE, detail)]
+
+
 def test_an_id_that_utf_8_cannot_say_is_replaced(tmp_path):
     file = tmp_path / "pages.jsonl"
     file.write_bytes(b'{"id": "a\\ud800", "url": "http://a/", "html": ""}\n')
