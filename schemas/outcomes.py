@@ -74,6 +74,12 @@ class Broken:
     """What its own input calls it, where that is known."""
 
 
+class Damaged(Broken):
+    """The place from which an input cannot be read: whatever pages come behind it are lost."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Tombstone:
     """A null value: the crawler says that the page of this key is gone."""

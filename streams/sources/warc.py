@@ -18,7 +18,7 @@ from warcio.statusandheaders import (  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from schemas.pages import Message, RawPage
 from streams.settings import KIB
 from streams.sources.compression import inflate
@@ -83,14 +83,14 @@ def open_warc(raw: BinaryIO) -> BinaryIO:
 
 
 def read_warc(stream: BinaryIO, max_bytes: int, source: str = Warc.name) -> Iterator[Outcome]:
-    """One outcome per record, in order; where the archive is damaged, one Broken and the end."""
+    """One outcome per record, in order; where the archive is damaged, one Damaged and the end."""
     try:
         while (headers := _record_headers(stream)) is not None:
             block = LimitReader(stream, _content_length(headers))
             yield _outcome(headers, block, max_bytes, source)
             _skip(block)
     except (PageError, EOFError, OSError, zlib.error) as damage:
-        yield Broken(BrokenReason.MALFORMED_MESSAGE, f"the WARC is damaged: {damage}")
+        yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"the WARC is damaged: {damage}")
 
 
 def write_warc(page: RawPage, out: BinaryIO) -> None:
