@@ -11,6 +11,12 @@ DEFAULT_REPOSITORY = Path(__file__).resolve().parents[1] / "model_repository"
 MODEL_FILE = "model.onnx"
 
 
+def models(repository: Path) -> list[str]:
+    """The models that have a version, by name."""
+    folders = repository.iterdir() if repository.is_dir() else ()
+    return sorted(folder.name for folder in folders if versions(repository, folder.name))
+
+
 def versions(repository: Path, model: str) -> list[str]:
     """The versions of a model that hold a model file, oldest first; empty where there is no such model."""
     found = (file.parent.name for file in (repository / model).glob(f"*/{MODEL_FILE}"))
@@ -24,10 +30,13 @@ def find_model(repository: Path, model: str, version: str = "") -> tuple[ModelVe
         ConfigurationError: the repository holds no such model or version.
     """
     known = versions(repository, model)
-    wanted = version or (known[-1] if known else "")
+    if not known:
+        raise ConfigurationError(
+            f"{repository} holds no model {model!r}; models there: {', '.join(models(repository)) or 'none'}"
+        )
+    wanted = version or known[-1]
     if wanted not in known:
         raise ConfigurationError(
-            f"{repository} holds no version {version or 'at all'} of model {model!r};"
-            f" versions there: {', '.join(known) or 'none'}"
+            f"{repository} holds no version {version} of model {model!r}; versions there: {', '.join(known)}"
         )
     return ModelVersion(model, wanted), repository / model / wanted / MODEL_FILE

@@ -110,7 +110,7 @@ async def test_the_event_loop_runs_while_the_model_does(labeler):
 
 
 def test_a_model_that_is_not_there_is_a_configuration_error(tmp_path):
-    with pytest.raises(ConfigurationError, match="no version at all of model 'boilernet'"):
+    with pytest.raises(ConfigurationError, match="no model 'boilernet'"):
         OnnxLabeler("boilernet", repository=tmp_path)
 
 
