@@ -12,7 +12,7 @@ from schemas.pages import StructureTensors
 from training.dehusk.config import DehuskConfig
 from training.dehusk.examples import Example
 from training.dehusk.second_pass import SecondPass, fit_second_pass
-from training.dehusk.trainer import FirstAnswer, FirstPass, fold_of, train_first_pass
+from training.dehusk.trainer import FirstPass, fold_of, train_first_pass
 
 Floats = npt.NDArray[np.float32]
 
@@ -28,10 +28,7 @@ class DehuskModel:
         """The probability of each block, shape [T]."""
         if not len(page.element):
             return np.empty(0, np.float32)
-        return self.second_thought(page, self.first(page))
-
-    def second_thought(self, page: StructureTensors, answer: FirstAnswer) -> Floats:
-        """The probability of each block, shape [T], given the first pass's answer."""
+        answer = self.first(page)
         both = (answer.logits + self.second.logits(page, answer)) / 2
         probabilities: Floats = torch.sigmoid(torch.from_numpy(both)).numpy()
         return probabilities
