@@ -1,25 +1,30 @@
 """`dehusk clean`: what it says of files that it cannot read, or that hold no page."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from schemas.pages import RawPage
-from streams.cli import cli
 from streams.sources.warc import write_warc
 
 PAGE = "<p>A paragraph of prose, which is the whole of its page."
 
 
-def clean(path: Path) -> Result:
-    return CliRunner().invoke(cli, ["clean", "--labeler", "rules", "--processes", "1", str(path)])
+COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "clean"]
+
+
+def clean(path: Path) -> subprocess.CompletedProcess[str]:
+    """The ended command: a process of its own, with which its pool ends."""
+    command = [*COMMAND, "--labeler", "rules", "--processes", "1", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_a_page_in_a_file_is_a_line_and_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(PAGE)
     ended = clean(tmp_path)
-    assert (ended.exit_code, ended.stdout.count("\n"), ended.stderr) == (0, 1, "")
+    assert (ended.returncode, ended.stdout.count("\n"), ended.stderr) == (0, 1, "")
 
 
 @pytest.mark.parametrize("lost", [30, 350])
@@ -32,7 +37,7 @@ def test_an_archive_that_is_cut_off_is_named_and_the_pages_before_are_cleaned(
             write_warc(RawPage(f"http://x.test/{number}", PAGE.encode()), archive)
     file.write_bytes(file.read_bytes()[:-lost])
     ended = clean(file)
-    assert ended.exit_code == 1
+    assert ended.returncode == 1
     assert '"http://x.test/0"' in ended.stdout
     (said,) = ended.stderr.splitlines()
     assert said.startswith("dehusk: pages may be lost: ")
@@ -43,9 +48,9 @@ def test_a_line_that_is_no_json_has_an_error_of_its_own_and_loses_nothing(tmp_pa
     file = tmp_path / "pages.jsonl"
     file.write_text("{\n")
     ended = clean(file)
-    assert (ended.exit_code, ended.stdout.count("malformed-message"), ended.stderr) == (0, 1, "")
+    assert (ended.returncode, ended.stdout.count("malformed-message"), ended.stderr) == (0, 1, "")
 
 
 def test_a_directory_without_pages_is_said_to_have_none(tmp_path: Path) -> None:
     ended = clean(tmp_path)
-    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "dehusk: no page was found\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "dehusk: no page was found\n")
