@@ -53,20 +53,23 @@ class FaustApp(faust.App):
 
     def __post_init__(self) -> None:
         """Note that the parts are still to be started."""
-        self._is_whole = asyncio.Event()
+        self._has_started = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start all parts."""
+        try:
+            await super().start()
+        finally:
+            self._has_started.set()
 
     async def on_first_start(self) -> None:
         """Begin to wait for partitions; the directories of Faust's tables are not needed."""
         self._wait_for_partitions()
 
-    async def on_started(self) -> None:
-        """Take note that all parts run."""
-        self._is_whole.set()
-        await super().on_started()
-
     async def stop(self) -> None:
-        """Stop all parts, once all run: Faust leaves a thread behind that it stops while it starts it."""
-        await self._is_whole.wait()
+        """Stop all parts; those that start now, once they have: Faust would leave their thread behind."""
+        if self.started:
+            await self._has_started.wait()
         await super().stop()
 
     def on_rebalance_start(self) -> None:

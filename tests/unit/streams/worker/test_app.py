@@ -98,6 +98,17 @@ async def test_a_stop_that_comes_while_it_starts_waits_for_all_parts(monkeypatch
     assert life == ["started", "stopped"]
 
 
+async def test_what_failed_to_start_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = app()
+    monkeypatch.setattr(failed, "on_init_dependencies", list)
+    monkeypatch.setattr(failed, "on_start", AsyncMock(side_effect=ConnectionError("no broker")))
+    monkeypatch.setattr(failed, "on_stop", AsyncMock())  # which would ask for the consumer
+    with pytest.raises(ConnectionError):
+        await failed.start()
+    await asyncio.wait_for(failed.stop(), timeout=30)
+    assert failed.should_stop
+
+
 @pytest.fixture
 async def made() -> AsyncIterator[FaustApp]:
     """An app with a consumer, whose thread has an event loop of its own."""
