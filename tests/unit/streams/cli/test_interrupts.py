@@ -9,6 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
+IN_A_TERMINAL = [
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+]
+"""Runs a command that the end of its terminal ends, also where these tests run under nohup."""
 RUN = "from streams.cli import main; main()"
 HANG_UP = """\
 import os, signal
@@ -38,7 +44,7 @@ def test_the_status_tells_the_signal_and_nothing_is_said(
     silent: socket.socket, arguments: list[str], number: signal.Signals
 ) -> None:
     brokers = f"127.0.0.1:{silent.getsockname()[1]}"
-    command = [sys.executable, "-c", RUN, *arguments, "--brokers", brokers]
+    command = [*IN_A_TERMINAL, sys.executable, "-c", RUN, *arguments, "--brokers", brokers]
     pipe = subprocess.PIPE
     with (
         subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT) as process,
