@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-IN_A_TERMINAL = [
-    sys.executable,
-    "-c",
-    "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
-]
+HEAR_HANG_UP = """\
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])"""
+IN_A_TERMINAL = [sys.executable, "-c", HEAR_HANG_UP]
 """Runs a command that the end of its terminal ends, also where these tests run under nohup."""
 RUN = "from streams.cli import main; main()"
 HANG_UP = """\
@@ -48,8 +48,9 @@ def test_the_status_tells_the_signal_and_nothing_is_said(
     pipe = subprocess.PIPE
     with (
         subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT) as process,
-        silent.accept()[0],
+        silent.accept()[0] as connection,
     ):
+        assert connection.recv(1)  # now it waits for an answer
         process.send_signal(number)
         output, _ = process.communicate(timeout=60)
     assert (process.returncode, output.strip()) == (128 + number, b"")
