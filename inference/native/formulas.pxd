@@ -2,7 +2,7 @@
 
 from inference.native cimport lexbor
 from inference.native.lexbor cimport Attribute, Element, Node, String
-from inference.native.markup cimport same, tag_name
+from inference.native.markup cimport spells, tag_name
 
 
 cdef inline String tex_of(Element *formula):
@@ -24,19 +24,15 @@ cdef inline bint is_pictured(Element *hidden):
 
 cdef inline bint is_drawing(Element *element):
     """Whether an element draws the formula that stands before it, as in KaTeX."""
-    return same(lexbor.value_of(element.classes), _string(b"katex-html"))
+    return spells(lexbor.value_of(element.classes), b"katex-html")
 
 
 cdef inline bint _is(Node *node, bytes tag):
-    return node != NULL and node.type == lexbor.ELEMENT and same(tag_name(node.name), _string(tag))
+    return node != NULL and node.type == lexbor.ELEMENT and spells(tag_name(node.name), tag)
 
 
 cdef inline bint _has_tex(Element *annotation):
     cdef Attribute *attribute = annotation.first_attribute
-    while attribute != NULL and not same(lexbor.value_of(attribute), _string(b"application/x-tex")):
+    while attribute != NULL and not spells(lexbor.value_of(attribute), b"application/x-tex"):
         attribute = attribute.next
     return attribute != NULL
-
-
-cdef inline String _string(bytes letters):
-    return String(<const unsigned char *> letters, len(letters))

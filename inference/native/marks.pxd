@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 
 from inference.native cimport lexbor, utf8
 from inference.native.lexbor cimport Element, Node, String
-from inference.native.markup cimport Tag, same
+from inference.native.markup cimport Tag, spells
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -52,7 +52,7 @@ cdef inline bint is_gutter(Element *element):
 
 cdef inline bint _names_gutter(String part):
     for name in (b"linenos", b"lineno", b"linenumber", b"line-number", b"gutter", b"ln", b"lnt", b"lntd"):
-        if same(part, String(<const unsigned char *> <bytes> name, len(<bytes> name))):
+        if spells(part, name):
             return True
     return False
 

@@ -41,6 +41,7 @@ cdef struct Tag:  # inference.elements.Traits
 
 cdef Tag *tag_of(uintptr_t name) except NULL
 cdef bint same(String one, String other) noexcept
+cdef bint spells(String value, bytes wanted) noexcept
 cdef String tag_name(uintptr_t name) noexcept
 cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_lines) noexcept
 cdef bint has(Element *element, int name) noexcept

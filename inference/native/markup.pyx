@@ -120,7 +120,7 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_l
         if name != OTHER:
             value = lexbor.value_of(attribute)
             if name == HIDDEN:
-                findable = _is(value, b"until-found")
+                findable = spells(value, b"until-found")
                 hidden = True
             elif name == STYLE:
                 shown = _shown(value)
@@ -141,7 +141,7 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_l
 
 cdef uint16_t _role(String value) noexcept:
     for role, flag in _roles:
-        if _is(value, role):
+        if spells(value, role):
             return flag
     return 0
 
@@ -233,7 +233,8 @@ cdef Attribute *_find(Element *element, int name) noexcept:
     return attribute
 
 
-cdef bint _is(String value, bytes wanted) noexcept:
+cdef bint spells(String value, bytes wanted) noexcept:
+    """Whether a text is that of some letters."""
     return same(value, lexbor.String(wanted, len(wanted)))
 
 
