@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from training.dehusk.config import DehuskConfig
 from training.dehusk.evaluation import page_score
-from training.dehusk.model import DehuskModel, fit_on_answers, train_held_out
+from training.dehusk.model import DehuskModel, held_out_answers, train_held_out
 from training.dehusk.pages import DehuskPage
+from training.dehusk.second_pass import fit_second_pass
 from training.dehusk.trainer import fold_of
 
 
@@ -25,12 +26,11 @@ class Scores:
 
     def add(self, page: DehuskPage, model: DehuskModel) -> None:
         """Score one page."""
-        probabilities = model(page.structure)
+        first, probabilities = model.passes(page.structure)
         self.published[page.id] = page_score(page, page.encoded, probabilities, page.gold)
         if page.repaired and not page.reliable:
             return
         self.repaired[page.id] = page_score(page, page.encoded, probabilities, page.best_gold)
-        first = model.first(page.structure).probabilities if len(probabilities) else probabilities
         self.first_pass[page.id] = page_score(page, page.encoded, first, page.best_gold)
         for script, encoded in page.scripts.items():
             if encoded.structure is not None:
@@ -54,10 +54,12 @@ def cross_validated(
     folds = config.trainer.folds
     examples = [page.example for page in pages if page.reliable]
     held_out = train_held_out(examples, config, seed, without=without, progress=progress)
+    answers = held_out_answers(examples, held_out)
     scores = Scores()
     for fold, first in enumerate(held_out):
-        learned = [each for each in examples if fold_of(each.site, folds) != fold]
-        model = DehuskModel(first, fit_on_answers(learned, held_out, config, seed, without))
+        learned = [place for place, each in enumerate(examples) if fold_of(each.site, folds) != fold]
+        of_learned = [examples[place] for place in learned], [answers[place] for place in learned]
+        model = DehuskModel(first, fit_second_pass(*of_learned, config.trees, seed, without))
         for page in pages:
             if fold_of(page.site, folds) == fold:
                 scores.add(page, model)

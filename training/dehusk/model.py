@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from schemas.pages import StructureTensors
 from training.dehusk.config import DehuskConfig
 from training.dehusk.examples import Example
 from training.dehusk.second_pass import SecondPass, fit_second_pass
-from training.dehusk.trainer import FirstPass, fold_of, train_first_pass
+from training.dehusk.trainer import FirstAnswer, FirstPass, fold_of, sigmoid, train_first_pass
 
 Floats = npt.NDArray[np.float32]
 
@@ -26,12 +25,15 @@ class DehuskModel:
 
     def __call__(self, page: StructureTensors) -> Floats:
         """The probability of each block, shape [T]."""
+        _, both = self.passes(page)
+        return both
+
+    def passes(self, page: StructureTensors) -> tuple[Floats, Floats]:
+        """The probability of each block by the first pass alone and by both, each of shape [T]."""
         if not len(page.element):
-            return np.empty(0, np.float32)
+            return np.empty(0, np.float32), np.empty(0, np.float32)
         answer = self.first(page)
-        both = (answer.logits + self.second.logits(page, answer)) / 2
-        probabilities: Floats = torch.sigmoid(torch.from_numpy(both)).numpy()
-        return probabilities
+        return answer.probabilities, sigmoid((answer.logits + self.second.logits(page, answer)) / 2)
 
 
 def train_dehusk(
@@ -43,7 +45,8 @@ def train_dehusk(
     """The model over all pages; goes on from the checkpoints of first passes that a run before left."""
     held_out, first = train_first_passes(examples, config, progress, checkpoints)
     progress("second pass")
-    return DehuskModel(first, fit_on_answers(examples, held_out, config, config.trainer.seed))
+    answers = held_out_answers(examples, held_out)
+    return DehuskModel(first, fit_second_pass(examples, answers, config.trees, config.trainer.seed))
 
 
 def train_first_passes(
@@ -84,16 +87,9 @@ def train_held_out(
     ]
 
 
-def fit_on_answers(
-    examples: Sequence[Example],
-    held_out: Sequence[FirstPass],
-    config: DehuskConfig,
-    seed: int,
-    without: str | None = None,
-) -> SecondPass:
-    """The second pass over the answers that each page got from the first pass that did not see its site."""
-    answers = [held_out[fold_of(each.site, len(held_out))](each.structure) for each in examples]
-    return fit_second_pass(examples, answers, config.trees, seed, without)
+def held_out_answers(examples: Sequence[Example], held_out: Sequence[FirstPass]) -> list[FirstAnswer]:
+    """The answer to each page of the first pass that did not see its site."""
+    return [held_out[fold_of(each.site, len(held_out))](each.structure) for each in examples]
 
 
 def _last(

@@ -46,8 +46,13 @@ class FirstAnswer:
     @property
     def probabilities(self) -> Floats:
         """Shape [T]."""
-        probabilities: Floats = torch.sigmoid(torch.from_numpy(self.logits)).numpy()
-        return probabilities
+        return sigmoid(self.logits)
+
+
+def sigmoid(logits: Floats) -> Floats:
+    """The probabilities of logits."""
+    probabilities: Floats = torch.sigmoid(torch.from_numpy(logits)).numpy()
+    return probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
