@@ -138,11 +138,6 @@ def test_what_is_not_shown_is_no_text(html: str) -> None:
     assert texts(f"{html}<p>yes</p>") == ["yes"]
 
 
-def hidden(html: str) -> list[tuple[str, bool]]:
-    page = segment(html.encode())
-    return list(zip(page.texts, page.hidden, strict=True))
-
-
 @pytest.mark.parametrize(
     "html",
     [
@@ -157,7 +152,7 @@ def hidden(html: str) -> list[tuple[str, bool]]:
         "<noscript hidden>no</noscript><p hidden>no</p>",
     ],
 )
-def test_what_is_not_shown_at_first_is_marked(html: str) -> None:
+def test_what_is_not_shown_at_first_is_marked(hidden, html: str) -> None:
     assert hidden(f"{html}<p>yes</p>") == [("no", True), ("yes", False)]
 
 
@@ -180,11 +175,11 @@ def test_what_is_not_shown_at_first_is_marked(html: str) -> None:
         "<details><summary>yes</summary></details>",
     ],
 )
-def test_what_may_be_seen_is_not_marked(html: str) -> None:
+def test_what_may_be_seen_is_not_marked(hidden, html: str) -> None:
     assert hidden(html) == [("yes", False)]
 
 
-def test_hidden_text_in_a_line_is_a_block_of_its_own() -> None:
+def test_hidden_text_in_a_line_is_a_block_of_its_own(hidden) -> None:
     assert hidden("<p>one <span hidden>two <b>three</b></span> four <span hidden></span> five</p>") == [
         ("one", False),
         ("two three", True),
@@ -207,7 +202,7 @@ def test_noscript_does_not_count_beside_content(noscript: str) -> None:
     assert texts(f"<p>{WORDS} more</p><noscript>{noscript}</noscript>") == [f"{WORDS} more"]
 
 
-def test_noscript_counts_where_it_outweighs_what_is_shown() -> None:
+def test_noscript_counts_where_it_outweighs_what_is_shown(hidden) -> None:
     page = f"<p hidden>{WORDS} more</p><noscript>{WORDS}</noscript>"
     assert hidden(page) == [(f"{WORDS} more", True), (WORDS, False)]
 

@@ -1,13 +1,5 @@
 import pytest
 
-from inference.segmentation import segment
-
-
-def hidden(html: str) -> list[tuple[str, bool]]:
-    page = segment(html.encode())
-    return list(zip(page.texts, page.hidden, strict=True))
-
-
 MATHML = """<math><semantics> <mrow><mi>x</mi><mo>=</mo><mfrac><mn>1</mn><mn>2</mn></mfrac></mrow>
 <annotation-xml encoding="MathML-Content"><apply></apply></annotation-xml>
 <annotation encoding="application/x-tex">{\\displaystyle x=\\frac 1 2}</annotation></semantics></math>"""
@@ -33,13 +25,13 @@ TEX = "{\\displaystyle x=\\frac 1 2}"
         ("<span><span></span><span class=katex-html>x</span></span>", "x"),
     ],
 )
-def test_a_formula_is_read_once(formula: str, text: str) -> None:
+def test_a_formula_is_read_once(hidden, formula: str, text: str) -> None:
     assert hidden(f"<p>if {formula} then</p><div>{formula}</div>") == [
         (f"if {text} then", False),
         (text, False),
     ]
 
 
-def test_a_hidden_formula_without_a_picture_is_hidden() -> None:
+def test_a_hidden_formula_without_a_picture_is_hidden(hidden) -> None:
     assert hidden(f"<span hidden>{MATHML}</span><i></i>") == [(TEX, True)]
     assert hidden(f"<span hidden>{MATHML}<b>too</b></span><img>") == [(f"{TEX}too", True)]
