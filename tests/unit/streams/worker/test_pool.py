@@ -59,10 +59,17 @@ def _die_once(file: Path) -> None:
 
 @pytest.fixture
 async def pool() -> AsyncIterator[PreparationPool]:
-    running = PreparationPool(hostile, 2, PageLimits(seconds=1.0))
-    await running.start()
-    yield running
-    running.close()
+    with closing(PreparationPool(hostile, 2, PageLimits())) as running:
+        await running.start()
+        yield running
+
+
+@pytest.fixture
+async def hasty_pool() -> AsyncIterator[PreparationPool]:
+    """Of little patience with messages that hang."""
+    with closing(PreparationPool(hostile, 2, PageLimits(seconds=2.0))) as running:
+        await running.start()
+        yield running
 
 
 def messages(*values: str) -> list[Message]:
@@ -101,9 +108,9 @@ async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool)
     ],
 )
 async def test_a_message_that_breaks_its_process_is_broken_alone(
-    pool: PreparationPool, guilty: str, reason: BrokenReason
+    hasty_pool: PreparationPool, guilty: str, reason: BrokenReason
 ) -> None:
-    outcomes = await pool.prepare(messages("a", guilty, "b", guilty, "c"))
+    outcomes = await hasty_pool.prepare(messages("a", guilty, "b", guilty, "c"))
     assert told(outcomes) == ["a", reason.value, "b", reason.value, "c"]
 
 
@@ -112,13 +119,15 @@ async def test_a_kill_from_outside_breaks_no_message(pool: PreparationPool, tmp_
     assert told(await pool.prepare([*messages("a"), once, *messages("b")])) == ["a", "once", "b"]
 
 
-async def test_a_stopped_process_is_replaced(pool: PreparationPool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stopped_process_is_replaced(
+    hasty_pool: PreparationPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("streams.worker.process._STUCK_SECONDS", 0.2)
-    guard = asyncio.create_task(pool.kill_the_stuck())
+    guard = asyncio.create_task(hasty_pool.kill_the_stuck())
     before = children()
     for child in before:
         child.suspend()
-    outcomes = await asyncio.gather(*(pool.prepare(messages("a", "b")) for _ in range(4)))
+    outcomes = await asyncio.gather(*(hasty_pool.prepare(messages("a", "b")) for _ in range(4)))
     assert [told(each) for each in outcomes] == [["a", "b"]] * 4
     assert not any(child.is_running() for child in before)
     guard.cancel()
@@ -161,9 +170,9 @@ async def test_a_batch_is_prepared_as_far_as_there_is_room_for_its_html(
     assert told(await pool.prepare(messages("a", "b"))) == ["a", "b"]
 
 
-async def test_batches_run_in_parallel(pool: PreparationPool) -> None:
-    hanging = asyncio.create_task(pool.prepare(messages("hang")))
-    assert told(await pool.prepare(messages("a"))) == ["a"]
+async def test_batches_run_in_parallel(hasty_pool: PreparationPool) -> None:
+    hanging = asyncio.create_task(hasty_pool.prepare(messages("hang")))
+    assert told(await hasty_pool.prepare(messages("a"))) == ["a"]
     assert not hanging.done()
     assert told(await hanging) == [BrokenReason.TIME_BUDGET_EXCEEDED.value]
 
