@@ -1,6 +1,9 @@
 """`dehusk demo`: the main job on a real site, from crawl to cleaned documents."""
 
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
@@ -44,7 +47,8 @@ _COLUMNS = 160
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the documents and logs are written; a new temporary folder by default.",
+    help="Where the documents and logs are written; by default a new temporary folder, which is "
+    "removed if the demo is interrupted.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
 def command(
@@ -66,10 +70,22 @@ def command(
         if site.instead:
             display.milestone(site.instead)
         display.milestone(f"the site to crawl: {site.name}, {site.directory}")
-        folder = directory or Path(mkdtemp(prefix="dehusk-demo-"))
-        summary = run_demo(DemoSettings(site, pages, labeler, folder.resolve()), display)
+        with nullcontext(directory) if directory else _temporary_folder() as folder:
+            summary = run_demo(DemoSettings(site, pages, labeler, folder.resolve()), display)
     if as_json:
         click.echo(summary.to_json())
     else:
         show(summary, console)
     sys.exit(summary.unaccounted != 0)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that stays, unless the demo is interrupted or fails before it wrote anything."""
+    folder = Path(mkdtemp(prefix="dehusk-demo-"))
+    try:
+        yield folder
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or not any(folder.iterdir()):
+            shutil.rmtree(folder)
+        raise

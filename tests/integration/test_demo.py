@@ -1,5 +1,6 @@
 """`dehusk demo` as a newcomer runs it, on the site that needs no network."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -15,13 +16,17 @@ DEHUSK = Path(sys.executable).with_name("dehusk")
 PAGES = len(list(SHIPPED.directory.rglob("*.html")))
 
 
-def start(directory: Path, *options: str) -> subprocess.Popen[str]:
-    command = [DEHUSK, "demo", "--site", "shipped", "--json", "--directory", directory, *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(temporary: Path, *options: str) -> subprocess.Popen[str]:
+    """The demo, which has this folder for what is temporary."""
+    command = [DEHUSK, "demo", "--site", "shipped", "--json", *options]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
 
 
 def test_every_page_of_the_site_is_accounted_for(tmp_path: Path) -> None:
-    demo = start(tmp_path / "out")
+    demo = start(tmp_path, "--directory", str(tmp_path / "out"))
     output, messages = demo.communicate(timeout=200)
     assert demo.returncode == 0, messages
     summary = orjson.loads(output)
@@ -48,3 +53,5 @@ def test_nothing_is_left_running_however_it_ends(tmp_path: Path, number: signal.
     assert len(started) > 2
     assert alive == []
     assert demo.returncode != 0
+    if number is signal.SIGTERM:
+        assert list(tmp_path.iterdir()) == []

@@ -1,17 +1,28 @@
-"""`dehusk demo`: what the command makes of a run's summary."""
+"""`dehusk demo`: what the command makes of a run's summary, and where its results are."""
 
+import tempfile
 from pathlib import Path
 
 import orjson
 import pytest
 from click.testing import CliRunner
 
+from schemas.errors import UnavailableError
 from streams.cli import demo
 from streams.demo.outcome import Block
 from streams.demo.run import DemoSettings
 from streams.demo.summary import Summary
 
 SENTENCE = "A sentence of a page that is longer than the half of eighty columns."
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's folder for what is temporary."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -74,3 +85,48 @@ def test_without_scrapy_one_line_says_what_to_install(
     result = CliRunner().invoke(demo.command, ["--site", "shipped"])
     assert "pip install 'dehusk[demo]'" in str(result.exception)
     assert runs == []
+
+
+ENDS = [KeyboardInterrupt(), UnavailableError("the worker ended")]
+
+
+def end_with(monkeypatch: pytest.MonkeyPatch, end: BaseException, *files: str) -> None:
+    """Let a demo write these files and end so."""
+
+    def run(settings: DemoSettings, display: object) -> Summary:
+        for name in files:
+            (settings.directory / name).touch()
+        raise end
+
+    monkeypatch.setattr(demo, "run_demo", run)
+
+
+def test_the_temporary_folder_that_the_summary_names_stays(runs: list[DemoSettings], temporary: Path) -> None:
+    CliRunner().invoke(demo.command, ["--site", "shipped"])
+    assert [runs[0].directory] == list(temporary.iterdir())
+
+
+@pytest.mark.parametrize(("end", "left"), [(ENDS[0], []), (ENDS[1], ["worker.log"])])
+def test_the_log_of_a_demo_that_failed_stays_and_that_of_an_interrupted_one_does_not(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path, end: BaseException, left: list[str]
+) -> None:
+    end_with(monkeypatch, end, "worker.log")
+    CliRunner().invoke(demo.command, ["--site", "shipped"])
+    assert [file.name for file in temporary.glob("*/*")] == left
+    assert len(list(temporary.iterdir())) == len(left)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_no_empty_folder_stays(monkeypatch: pytest.MonkeyPatch, temporary: Path, end: BaseException) -> None:
+    end_with(monkeypatch, end)
+    CliRunner().invoke(demo.command, ["--site", "shipped"])
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_folder_that_was_named_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: BaseException
+) -> None:
+    end_with(monkeypatch, end)
+    CliRunner().invoke(demo.command, ["--site", "shipped", "--directory", str(tmp_path)])
+    assert tmp_path.exists()
