@@ -73,7 +73,7 @@ _KINDS = {
     **dict.fromkeys(
         """
         abbr acronym bdi bdo data del dfn img ins kbd label math mi mn mo ms mtext nobr picture q rb rt rtc
-        ruby samp slot span strike time tt var
+        ruby samp slot span strike time tt var mfrac mrow msqrt msub msubsup msup munder munderover
         """.split(),
         INLINE,
     ),
@@ -92,7 +92,8 @@ _EDGES = {
 _LISTS = {**dict.fromkeys("ul menu dir".split(), BULLETED), "ol": NUMBERED, "li": ITEM}
 _TABLES = {"table": TABLE, "tr": ROW, **dict.fromkeys("td th".split(), CELL)}
 _SHIFTS = {"sup": "^", "sub": "_"}
-_SIGNS = {"q": "“”", "rt": "()"}
+_SIGNS = {"q": ("“", "”"), "rt": ("(", ")"), "msqrt": ("√(", ")"), "mtext": (" ", " ")}
+_JOINTS = {"mfrac": "/", "msub": "_", "msubsup": "_^", "msup": "^", "munder": "_", "munderover": "_^"}
 _PHRASING = frozenset("h1 h2 h3 h4 h5 h6 legend math p pre summary".split())
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
 _PARTS_OF_CODE = {
@@ -147,7 +148,8 @@ TAGS = tuple(
     fespecularlighting fespotlight fetile feturbulence fieldset figcaption figure font footer
     foreignobject form frame frameset glyphref h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe image
     img input ins isindex kbd keygen label legend li lineargradient link listing main malignmark map mark
-    marquee math menu meta meter mfenced mglyph mi mn mo ms mtext multicol nav nextid nobr noembed
+    marquee math menu meta meter mfenced mfrac mglyph mi mn mo mrow ms msqrt msub msubsup msup mtext multicol
+    munder munderover nav nextid nobr noembed
     noframes noscript object ol optgroup option output p param path picture plaintext pre progress q
     radialgradient rb rp rt rtc ruby s samp script search section select selectedcontent slot small source
     spacer span strike strong style sub summary sup svg table tbody td template textarea textpath tfoot th
@@ -170,8 +172,12 @@ class Traits(NamedTuple):
     """What it is to tables."""
     shift: str
     """What stands for its raising or lowering where digits meet at its start, or a null byte."""
-    signs: str
-    """What stands before its text and behind it; or nothing."""
+    opening: str
+    """What stands before its text, or nothing."""
+    closing: str
+    """What stands behind its text, or nothing."""
+    joints: str
+    """What stands between its first elements: a sign for each but the first."""
     phrasing: bool
     """Whether it holds nothing but parts of lines, as HTML has it."""
     preformatted: bool
@@ -195,7 +201,9 @@ def traits(tag: str) -> Traits:
         lists=_LISTS.get(tag, NOTHING),
         tables=_TABLES.get(tag, NOTHING),
         shift=_SHIFTS.get(tag, "\0"),
-        signs=_SIGNS.get(tag, ""),
+        opening=_SIGNS.get(tag, ("", ""))[0],
+        closing=_SIGNS.get(tag, ("", ""))[1],
+        joints=_JOINTS.get(tag, ""),
         phrasing=tag in _PHRASING,
         preformatted=tag in _PREFORMATTED,
         parts=_PARTS_OF_CODE.get(tag, "\0"),

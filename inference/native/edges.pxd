@@ -22,14 +22,26 @@ cdef enum:  # edges of inline elements between two texts; several may meet
     END = 2
     LINK_START = 4
 
+cdef enum:
+    MIDDLE_DOT = 0xB7
+    BULLET = 0x2022
+    LEFT_GUILLEMET = 0xAB
+    RIGHT_GUILLEMET = 0xBB
+    LEFT_QUOTE = 0x201C
+    RIGHT_QUOTE = 0x201D
+    ELLIPSIS = 0x2026
+
+cdef enum:
+    LONGEST_ENDING = 3  # characters: word(s)
+
 
 cdef inline bint would_merge(String before, String text, int edges) noexcept:
     """Whether two words, or a sentence and the next, stand together without a space."""
     cdef uint32_t last = utf8.last(before.data, before.length), first
     utf8.read(text.data, text.length, &first)
-    if not Py_UNICODE_ISALNUM(last):
-        return Py_UNICODE_ISUPPER(first) and (last == c"." or last == c"!" or last == c"?" or last == c":")
-    if not Py_UNICODE_ISALNUM(first) or writes_no_spaces(last) or writes_no_spaces(first):
+    if not Py_UNICODE_ISALNUM(last) or not Py_UNICODE_ISALNUM(first):
+        return _sign_parts(before, text, edges)
+    if writes_no_spaces(last) or writes_no_spaces(first):
         return False
     if Py_UNICODE_ISDECIMAL(last) and _starts_with_ordinal(text):
         return False
@@ -38,6 +50,81 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
     if edges == END or edges == LINK_START or (not edges & END and not Py_UNICODE_ISLOWER(first)):
         return False
     return not (_ends_in_one_letter(before) or _starts_with_one_letter(text))
+
+
+cdef inline bint _sign_parts(String before, String text, int edges) noexcept:
+    """Whether a sign at the edge ends what stands before it, or begins what follows."""
+    cdef uint32_t last = utf8.last(before.data, before.length), first, second = 0
+    cdef uint32_t before_last = _before_last(before)
+    cdef size_t size = utf8.read(text.data, text.length, &first)
+    if size < text.length:
+        utf8.read(text.data + size, text.length - size, &second)
+    if last == c":" and Py_UNICODE_ISALNUM(first) and Py_UNICODE_ISALPHA(before_last):
+        return True
+    if last == c"." or last == c"!" or last == c"?" or last == c":":
+        return Py_UNICODE_ISUPPER(first)
+    if _is_currency(first) and Py_UNICODE_ISDECIMAL(second) and Py_UNICODE_ISALNUM(last):
+        return edges & END or Py_UNICODE_ISDECIMAL(last)
+    if first == c"(" and edges & START and Py_UNICODE_ISALPHA(last) and not _ends_in_one_letter(before):
+        return Py_UNICODE_ISDECIMAL(second) or text.length > LONGEST_ENDING
+    if not edges & END or edges == END:  # an element that ends where another one starts is a thing of its own
+        return False
+    if Py_UNICODE_ISDECIMAL(first) and Py_UNICODE_ISDECIMAL(before_last) and last == c",":
+        return False
+    if Py_UNICODE_ISALNUM(last):
+        return _is_separator(first) or _begins_text(first, second) and not _ends_in_one_letter(before)
+    return (_is_separator(last) or _ends_text(last, before_last)) and (
+        Py_UNICODE_ISALNUM(first) or _begins_text(first, second)
+    )
+
+
+cdef inline uint32_t _before_last(String text) noexcept:
+    """The character before the last one and a space before that, or 0."""
+    cdef size_t rest = text.length - utf8.last_size(text.data, text.length)
+    if rest and text.data[rest - 1] == c" ":
+        rest -= 1
+    return utf8.last(text.data, rest) if rest else 0
+
+
+cdef inline bint _is_currency(uint32_t character) noexcept nogil:
+    return character == c"$" or 0xA2 <= character <= 0xA5 or 0x20A0 <= character <= 0x20CF or character == 0x0E3F
+
+
+cdef inline bint _is_separator(uint32_t character) noexcept nogil:
+    """Whether a sign stands between things in a row: a vertical line, a middle dot, a bullet."""
+    return character == c"|" or character == MIDDLE_DOT or character == BULLET
+
+
+cdef inline bint _begins_text(uint32_t character, uint32_t after) noexcept:
+    """Whether a sign belongs to what follows it, as brackets do, or a currency before a number."""
+    if _is_currency(character):
+        return Py_UNICODE_ISDECIMAL(after)
+    if character < 0x80:
+        return character == c"(" or character == c"[" or character == c"@" or character == c"#"
+    return character == LEFT_GUILLEMET or character == LEFT_QUOTE
+
+
+cdef inline bint _ends_text(uint32_t character, uint32_t before) noexcept:
+    """Whether a sign belongs to what stands before it, as brackets do, or a currency behind a number."""
+    if character == c"+" or _is_currency(character):
+        return Py_UNICODE_ISDECIMAL(before)
+    if character < 0x80:
+        return character == c")" or character == c"]" or character == c"%" or character == c";" or character == c","
+    return character == RIGHT_GUILLEMET or character == RIGHT_QUOTE or character == ELLIPSIS
+
+
+cdef inline bint is_price(String before, String cents) noexcept:
+    """Whether a text ends in an amount of money of which two raised digits are the cents."""
+    cdef size_t end = before.length
+    cdef uint32_t sign
+    if cents.length != 2 or not c"0" <= cents.data[0] <= c"9" or not c"0" <= cents.data[1] <= c"9":
+        return False
+    while end and (c"0" <= before.data[end - 1] <= c"9" or before.data[end - 1] == c","):
+        end -= 1
+    while end and before.data[end - 1] == c" ":
+        end -= 1
+    sign = utf8.last(before.data, end) if end else 0
+    return _is_currency(sign)
 
 
 cdef inline bint digits_meet(String before, String text, bint is_shifted) noexcept:

@@ -2,18 +2,18 @@
 
 from inference.native cimport lexbor
 from inference.native.lexbor cimport Attribute, Element, Node, String
-from inference.native.markup cimport spells, tag_name
+from inference.native.markup cimport ALTTEXT, spells, tag_name, value_of
 
 
 cdef inline String tex_of(Element *formula):
-    """The TeX that a formula is annotated with, empty where there is none."""
+    """The TeX that a formula is annotated with, or has for an alternative text; empty where there is none."""
     cdef Node *node = formula.node.first_child
     while node != NULL and node.type != lexbor.ELEMENT:
         node = node.next
     node = node.last_child if _is(node, b"semantics") else NULL
     while node != NULL and not (_is(node, b"annotation") and _has_tex(<Element *> node)):
         node = node.prev
-    return lexbor.text_of(node.first_child if node != NULL else NULL)
+    return lexbor.text_of(node.first_child) if node != NULL else value_of(formula, ALTTEXT)
 
 
 cdef inline bint is_pictured(Element *hidden):

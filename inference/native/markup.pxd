@@ -17,6 +17,11 @@ cdef enum:  # attributes: one more than the place in ATTRIBUTES
     VALUE
     COLSPAN
     ROWSPAN
+    ALTTEXT
+
+
+cdef enum:
+    SIGNS = 8  # bytes
 
 
 cdef struct Tag:  # inference.elements.Traits
@@ -26,8 +31,9 @@ cdef struct Tag:  # inference.elements.Traits
     uint8_t tables
     char parts
     char shift
-    char[4] opening  # signs, up to a null byte
-    char[4] closing
+    char[SIGNS] opening  # up to a null byte
+    char[SIGNS] closing
+    char[SIGNS] joints
     bint phrasing
     bint preformatted
     uint16_t flag
@@ -45,6 +51,7 @@ cdef bint spells(String value, bytes wanted) noexcept
 cdef String tag_name(uintptr_t name) noexcept
 cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_lines) noexcept
 cdef bint has(Element *element, int name) noexcept
+cdef String value_of(Element *element, int name) noexcept
 cdef int integer(Element *element, int name, int default) noexcept
 cdef bint is_json_ld(Element *element) noexcept
 cdef dict declaration(Element *element)

@@ -13,14 +13,14 @@ from schemas.pages import ElementFlag
 
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
-    *("start", "reversed", "value", "colspan", "rowspan"),
+    *("start", "reversed", "value", "colspan", "rowspan", "alttext"),
 )
 """The attributes that are read, but for `class` and `id`, which an element points to."""
 
 cdef enum:
     LONGEST_ATTRIBUTE = 8
     LONGEST_NUMBER = 9  # digits
-    MOST_UNNUMBERED = 16
+    MOST_UNNUMBERED = 32
 
 cdef enum:  # where a style shows an element
     AS_IT_IS
@@ -32,8 +32,8 @@ cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
-cdef String[ROWSPAN] _attributes
-for _place in range(ROWSPAN):
+cdef String[ALTTEXT] _attributes
+for _place in range(ALTTEXT):
     _attributes[_place] = String(<bytes> _attribute_names[_place], len(_attribute_names[_place]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
@@ -71,9 +71,9 @@ def number_attributes(size_t element) -> None:
 cdef void _fill(Tag *tag, str name):
     traits = elements.traits(name)
     letters = name.encode()
-    opening, closing = traits.signs[:1].encode(), traits.signs[1:].encode()
-    memcpy(tag.opening, <const char *> opening, len(opening) + 1)
-    memcpy(tag.closing, <const char *> closing, len(closing) + 1)
+    _copy(tag.opening, traits.opening)
+    _copy(tag.closing, traits.closing)
+    _copy(tag.joints, traits.joints)
     tag.kind, tag.edge, tag.lists, tag.tables = traits.kind, traits.edge, traits.lists, traits.tables
     tag.parts, tag.shift = ord(traits.parts), ord(traits.shift)
     tag.phrasing, tag.preformatted = traits.phrasing, traits.preformatted
@@ -81,6 +81,11 @@ cdef void _fill(Tag *tag, str name):
     tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says
     tag.length = len(letters)
     memcpy(tag.letters, <const char *> letters, tag.length)
+
+
+cdef void _copy(char *signs, str text):
+    encoded = text.encode()
+    memcpy(signs, <const char *> encoded, len(encoded) + 1)
 
 
 cdef Tag *tag_of(uintptr_t name) except NULL:
@@ -153,7 +158,7 @@ cdef int _name(Attribute *attribute) noexcept:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
-        for place in range(ROWSPAN):
+        for place in range(ALTTEXT):
             if same(name, _attributes[place]):
                 return place + 1
     return OTHER
@@ -191,7 +196,7 @@ cdef bint has(Element *element, int name) noexcept:
 
 cdef int integer(Element *element, int name, int default) noexcept:
     """The whole number that an attribute begins with, or the default."""
-    cdef String value = _value(element, name)
+    cdef String value = value_of(element, name)
     cdef size_t place = _skip_space(value, 0), first
     cdef int number = 0
     cdef bint negative = place < value.length and value.data[place] == c"-"
@@ -207,21 +212,21 @@ cdef int integer(Element *element, int name, int default) noexcept:
 
 cdef bint is_json_ld(Element *element) noexcept:
     """Whether a `<script>` holds JSON-LD."""
-    return _is_any_case(_value(element, TYPE), b"application/ld+json")
+    return _is_any_case(value_of(element, TYPE), b"application/ld+json")
 
 
 cdef dict declaration(Element *element):
     """What a `<meta>` declares of a page and how, if it is one of `_DECLARATIONS`."""
-    cdef String key = _value(element, PROPERTY), content = _value(element, CONTENT)
+    cdef String key = value_of(element, PROPERTY), content = value_of(element, CONTENT)
     if not key.length:
-        key = _value(element, NAME)
+        key = value_of(element, NAME)
     for name in _DECLARATIONS:
         if content.length and _is_any_case(key, name):
             return {name.decode(): content.data[: content.length].decode("utf-8", "replace")}
     return {}
 
 
-cdef String _value(Element *element, int name) noexcept:
+cdef String value_of(Element *element, int name) noexcept:
     """The value of an attribute, empty where there is none."""
     return lexbor.value_of(_find(element, name))
 

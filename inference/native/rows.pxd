@@ -30,6 +30,7 @@ cdef struct Row:  # an element that was entered
     uint16_t flags
     uint8_t heading
     bint preformatted
+    bint signed  # whether signs may stand for it
     int has_text  # of its own, or NONE while that was not asked
 
 
@@ -48,6 +49,7 @@ cdef class Rows:
         return <Row *> self._rows.data + place
 
     cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags, bint on_lines) except -2
+    cdef bint is_foreign(self, int place) noexcept
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1
     cdef bint _holds_line(self, int place) noexcept
     cdef int add_block(self, int place, int leaves) except -1

@@ -48,6 +48,7 @@ cdef class Rows:
         row.element, row.role, row.tag, row.parent, row.flags = element, role, tag, parent, flags
         row.kind, row.has_text = tag.kind, NONE
         row.heading, row.preformatted, row.depth = tag.heading, tag.preformatted, 1
+        row.signed = tag.opening[0]
         row.images, row.place, row.way, row.path = 0, NONE, place, NONE
         row.last_child = row.sibling = NONE
         row.item = row.list = row.table = row.line = row.cell = NONE
@@ -64,13 +65,18 @@ cdef class Rows:
                 row.kind = BLOCK
             row.preformatted = row.preformatted or above.preformatted
             row.heading = row.heading or above.heading
+            row.signed = row.signed or above.tag.joints[0]
         return place
 
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1:
         """Part of a line where it stands in one and holds little and no block, or where it is of a formula."""
-        if custom.node.namespace_ != self.at(0).element.node.namespace_:
+        if self.is_foreign(parent):
             return INLINE
         return INLINE if self._holds_line(parent) and _is_short(&custom.node) else BLOCK
+
+    cdef bint is_foreign(self, int place) noexcept:
+        """Whether an element is none of HTML: white space between those of a formula is not shown."""
+        return self.at(place).element.node.namespace_ != self.at(0).element.node.namespace_
 
     cdef bint _holds_line(self, int place) noexcept:
         """Whether what stands in an element stands beside text, or where HTML has nothing but parts of lines."""

@@ -4,13 +4,14 @@
 from libc.stdint cimport uint16_t
 from libc.string cimport strlen
 
-from inference.native cimport edges, formulas, lexbor, lines, marks, markup, utf8
+from inference.native cimport edges, formulas, lexbor, lines, marks, markup, signs, utf8
 from inference.native.buffer cimport Buffer, append, free
 from inference.native.head cimport Head
 from inference.native.lexbor cimport Attribute, Element, Node, String, decoded
 from inference.native.lists cimport Lists
 from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
+from inference.native.signs cimport Signs
 from inference.native.tables cimport Tables
 
 import numpy as np
@@ -45,6 +46,7 @@ cdef class Walk:
     cdef bint _open, _hidden
     cdef int _edges  # of inline elements since its last text
     cdef char _shift  # what stands for the last raising or lowering since then, or its end, where digits meet
+    cdef bint _in_code  # whether its last text is code
     cdef int _common, _block, _leaf_count
     cdef size_t _linked
     # where the walk is
@@ -117,7 +119,7 @@ cdef class Walk:
         if tag.counted == IMAGES or (tag.kind == LINK and marks.is_permalink(element)):
             self._edges = edges.START | edges.END
             return NONE
-        if (tag.tables == CELL or self._in_code(parent)) and marks.is_gutter(element):
+        if (tag.tables == CELL or self._is_preformatted(parent)) and marks.is_gutter(element):
             return NONE
         if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):
             self._part(c"\n")
@@ -137,7 +139,7 @@ cdef class Walk:
             self._formula = formula.node.parent
         return is_there
 
-    cdef bint _in_code(self, int row) noexcept:
+    cdef bint _is_preformatted(self, int row) noexcept:
         return row != NONE and self._rows.at(row).preformatted
 
     cdef int _open_row(self, int place) except -2:
@@ -145,8 +147,8 @@ cdef class Walk:
         cdef Row *row = self._rows.at(place)
         cdef char parts = _parts(row)
         self._links += row.tag.kind == LINK
-        if row.tag.opening[0]:
-            append(&self._signs, row.tag.opening, strlen(row.tag.opening))
+        if row.signed:
+            self._sign(row)
         if parts:
             self._part(parts)
         elif row.kind >= BLOCK:
@@ -188,8 +190,8 @@ cdef class Walk:
         cdef int parent = row.parent
         cdef char parts = _parts(row)
         self._links -= tag.kind == LINK
-        if tag.closing[0]:
-            self._close(tag)
+        if row.signed:
+            self._close(row)
         if parts:
             if parts == c"\n":
                 self._part(parts)
@@ -204,12 +206,19 @@ cdef class Walk:
             self._common = parent
         return parent
 
-    cdef int _close(self, Tag *tag) except -1:
-        """Put the sign behind an element's text, if it had any."""
+    cdef int _sign(self, Row *row) except -1:
+        """Let the signs before an element's text wait for it."""
+        cdef Signs found = signs.signs_of(row.element, row.tag, self._rows.at(row.parent).tag)
+        append(&self._signs, found.opening, strlen(found.opening))
+        return 0
+
+    cdef int _close(self, Row *row) except -1:
+        """Put the signs behind an element's text, if it had any."""
+        cdef Signs found = signs.signs_of(row.element, row.tag, self._rows.at(row.parent).tag)
         if self._signs.used:
-            self._signs.used -= strlen(tag.opening)
+            self._signs.used -= strlen(found.opening)
         elif self._open:
-            append(&self._leaves, tag.closing, strlen(tag.closing))
+            append(&self._leaves, found.closing, strlen(found.closing))
         return 0
 
     cdef int _read(self, String text, int row) except -1:
@@ -217,7 +226,7 @@ cdef class Walk:
         cdef size_t space = utf8.leading_space(text.data, text.length)
         cdef bint hidden
         if space == text.length:
-            if self._open:
+            if self._open and not self._rows.is_foreign(row):
                 append(&self._leaves, text.data, text.length)
             return 0
         hidden = self._rows.at(row).flags & HIDDEN != 0
@@ -227,8 +236,8 @@ cdef class Walk:
         if not self._open:
             self._open, self._hidden, self._common = True, hidden, row
         elif (self._edges or self._shift) and not self._rows.at(row).preformatted:
-            self._part_words(text)
-        self._edges, self._shift = 0, 0
+            self._part_words(text, self._in_code and self._rows.at(row).flags & CODE)
+        self._edges, self._shift, self._in_code = 0, 0, self._rows.at(row).flags & CODE != 0
         self._block = self._common
         self._leaf_count += 1
         if self._signs.used:
@@ -239,14 +248,18 @@ cdef class Walk:
             self._linked += utf8.characters(text.data + space, text.length - space)
         return 0
 
-    cdef int _part_words(self, String text) except -1:
+    cdef int _part_words(self, String text, bint in_code) except -1:
         """Part a text from the one before it, where elements begin or end between them."""
         cdef bint is_shifted = self._shift != c" "
+        if self._signs.used:
+            text = String(<unsigned char *> self._signs.data, self._signs.used)
         if self._shift and not self._edges & edges.LINK_START and edges.digits_meet(
             self._text(), text, is_shifted
         ):
+            if self._shift == c"^" and edges.is_price(self._text(), text):
+                self._shift = c"."
             append(&self._leaves, &self._shift, 1)
-        elif self._edges and edges.would_merge(self._text(), text, self._edges):
+        elif self._edges and not in_code and edges.would_merge(self._text(), text, self._edges):
             append(&self._leaves, b" ", 1)
         return 0
 

@@ -11,8 +11,28 @@ TEX = "{\\displaystyle x=\\frac 1 2}"
     [
         (MATHML, TEX),
         (MATHML.replace("annotation>", "annotation><annotation encoding=StarMath>x</annotation>"), TEX),
-        (MATHML.replace("application/x-tex", "StarMath 5.0"), "x=1 2"),
-        ("<math><mrow><msup><mi>a</mi><mi>b</mi></msup></mrow><mtext>or <b>c</b></mtext></math>", "ab or c"),
+        (MATHML.replace("application/x-tex", "StarMath 5.0"), "x=1/2"),
+        ("<math><mrow><msup><mi>a</mi><mi>b</mi></msup></mrow><mtext>or <b>c</b></mtext></math>", "a^b or c"),
+        (
+            "<math><mfrac><mrow><mi>a</mi> <mo>+</mo><mi>b</mi></mrow> <mn>2</mn></mfrac><mi>y</mi></math>",
+            "(a+b)/2 y",
+        ),
+        (
+            "<math><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup><msqrt><mn>2</mn></msqrt></math>",
+            "x_i^2√(2)",
+        ),
+        (
+            "<math><munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover></math>",
+            "∑_(i=1)^n",
+        ),
+        (
+            "<math><msup><mrow><mo>(</mo><mi>a</mi><mo>)</mo></mrow><mrow><mi>b</mi></mrow></msup></math>",
+            "(a)^b",
+        ),
+        ("<math><msub><mi>a</mi> <mrow> </mrow></msub> <mi>b</mi></math>", "ab"),
+        ("<math alttext='\\frac{a}{b}'><mfrac><mi>a</mi><mi>b</mi></mfrac></math>", "\\frac{a}{b}"),
+        ("<math alttext=' '><mi>a</mi></math>", "a"),
+        (MATHML.replace("<math>", "<math alttext=other>"), TEX),
         (f"<math>{110 * '<mrow>'}x{110 * '</mrow>'}</math>", "x"),
         ("<math><semantics><mi>x</mi><annotation encoding=application/x-tex></annotation></math>", "x"),
         ("<math><semantics><mi>x</mi><annotation encoding=application/x-tex> </annotation></math>", "x"),

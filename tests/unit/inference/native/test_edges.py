@@ -1,0 +1,55 @@
+import pytest
+
+from inference.segmentation import segment
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<a>Desk mat XL</a><span>€19.90</span>", "Desk mat XL €19.90"),
+        ("<s>€24</s><span>€19</span><span>US</span>", "€24 €19 US"),
+        ("<span>19 €</span><span>24 €</span><span>new</span>", "19 € 24 € new"),
+        ("costs <span>$</span><span>19</span><span>€</span>", "costs $19€"),
+        ("US<span>$5</span>", "US$5"),
+        (
+            "<span>Price:</span><span>19.90</span> <span>Size:</span>12 No:<span>3</span>",
+            "Price: 19.90 Size: 12 No: 3",
+        ),
+        ("<span>12:</span><span>30</span> <span>1,</span><span>000</span>", "12:30 1,000"),
+        (
+            "<b>walter</b><span>(5 posts)</span> item<span>(s)</span> f<span>(12)</span>",
+            "walter (5 posts) item(s) f(12)",
+        ),
+        ("<span>walter</span><span>[mod]</span><span>2 posts</span>", "walter [mod] 2 posts"),
+        ("<span>500+</span><span>customers</span><span>50%</span><span>off</span>", "500+ customers 50% off"),
+        (
+            "<span>Jan 5</span><span>·</span><span>3 min</span><span>|</span><span>News</span>",
+            "Jan 5 · 3 min | News",
+        ),
+        ("<span>Jane</span><span>@jane</span><span>#12</span>", "Jane @jane #12"),
+        (
+            "<span>Tags,</span><span>more</span><span>«so»</span><span>“it”</span><a>goes…</a><a>on",
+            "Tags, more «so» “it” goes… on",
+        ),
+        ("<span>f</span><span>(</span><span>x</span><span>)</span>", "f(x)"),
+        (
+            "<code><span>foo</span><span>(</span><span>Bar</span><span>)</span></code><span>Foo",
+            "foo(Bar) Foo",
+        ),
+        ("<span>Use</span><code>Foo</code>", "Use Foo"),
+        ("word<a>[1]</a><a>[2]</a>", "word[1] [2]"),
+    ],
+)
+def test_what_style_alone_keeps_apart_is_parted_by_a_space(html: str, text: str) -> None:
+    assert segment(html.encode()).texts == (text,)
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("$19<sup>99</sup> €1,019<sup>50</sup> $ 7<sup>00</sup>", "$19.99 €1,019.50 $ 7.00"),
+        ("19<sup>99</sup> $10<sup>9</sup> $10<sup>100</sup> $1<sub>99</sub>", "19^99 $10^9 $10^100 $1_99"),
+    ],
+)
+def test_raised_digits_behind_money_are_cents(html: str, text: str) -> None:
+    assert segment(html.encode()).texts == (text,)
