@@ -26,6 +26,9 @@ class MemoryFrequencyStore:
         """Count the pages that were not counted before and answer the counts of all, in order."""
         return [self._observe(page) for page in pages]
 
+    async def check(self) -> None:
+        """Always there."""
+
     async def close(self) -> None:
         """Nothing to give back."""
 

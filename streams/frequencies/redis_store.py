@@ -48,6 +48,10 @@ _MAX_PAGE_BLOCKS = 10_000
 """Different blocks of one page that are counted; the others are answered as if no other page had them."""
 _PLAIN_SITE = re.compile(r"[a-z0-9._:-]{1,253}")
 _DAY = 24 * 60 * 60
+_NO_SITE = " "
+"""What no host is called."""
+_Call = Sequence[bytes | str | int]
+"""The script's keys and arguments, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +91,30 @@ class RedisFrequencyStore:
             (*_keys(page.site), _hash(page.page), _packed(distinct), *self._bounds)
             for page, (distinct, _) in zip(pages, blocks, strict=True)
         ]
-        with self._errors():
-            async with asyncio.timeout(self._settings.timeout):
-                replies = await self._call(calls)
+        replies = await self._call(calls)
         return [_frequencies(reply, inverse) for reply, (_, inverse) in zip(replies, blocks, strict=True)]
+
+    async def check(self) -> None:
+        """Count a page of no site, which Redis forgets within a second, to meet whatever a page would meet.
+
+        Raises what `observe` raises.
+        """
+        await self._call([(*_keys(_NO_SITE), b"", b"", 1, 1, 1)])
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _call(self, calls: Sequence[Sequence[bytes | str | int]]) -> list[bytes]:
+    async def _call(self, calls: Sequence[_Call]) -> list[bytes]:
         """The script's answers; a server that does not know it yet is sent it, and asked again."""
-        try:
-            return await self._pipeline("EVALSHA", _SCRIPT_SHA1, calls)
-        except NoScriptError:
-            return await self._pipeline("EVAL", _SCRIPT, calls)
+        with self._errors():
+            async with asyncio.timeout(self._settings.timeout):
+                try:
+                    return await self._pipeline("EVALSHA", _SCRIPT_SHA1, calls)
+                except NoScriptError:
+                    return await self._pipeline("EVAL", _SCRIPT, calls)
 
-    async def _pipeline(
-        self, command: str, script: str | bytes, calls: Sequence[Sequence[bytes | str | int]]
-    ) -> list[bytes]:
+    async def _pipeline(self, command: str, script: str | bytes, calls: Sequence[_Call]) -> list[bytes]:
         pipeline = self._client.pipeline(transaction=False)
         for call in calls:
             pipeline.execute_command(command, script, 2, *call)

@@ -35,6 +35,13 @@ class BlockFrequencyStore(Protocol):
         """
         ...
 
+    async def check(self) -> None:
+        """See whether the store counts.
+
+        Raises what `observe` raises.
+        """
+        ...
+
     async def close(self) -> None:
         """Give back connections."""
         ...

@@ -1,13 +1,18 @@
 """Whether the parts that a worker talks to are there, as its log, its metrics and its readiness tell."""
 
+import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from schemas.errors import ConfigurationError, UnavailableError
 
 ABSENCE = (UnavailableError, ConfigurationError)
 """What a part raises while it is away; a refusal ends too, when somebody repairs a password or a model."""
+Check = Callable[[], Awaitable[object]]
+"""Asks a part for no page's sake; raises one of ABSENCE while it is away."""
+_ASK_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -20,14 +25,11 @@ class Part:
     """What happens while the part is away, as the log says it."""
     away_since: float | None = field(default=None, init=False)
     """The monotonic time when it was first missed; None while it answers."""
-    _next_trial: float = field(default=0.0, init=False)
 
-    def missed(self, error: Exception, *, retry_after: float = 0.0) -> None:
-        """Note that it did not answer; `due` says when `retry_after` seconds have passed."""
-        now = time.monotonic()
-        self._next_trial = now + retry_after
+    def missed(self, error: Exception) -> None:
+        """Note that it did not answer."""
         if self.away_since is None:
-            self.away_since = now
+            self.away_since = time.monotonic()
             _log.warning("%s is away, %s: %s", self.name, self.consequence, error)
 
     def answered(self) -> None:
@@ -41,7 +43,14 @@ class Part:
         """Whether it did not answer when it was last asked."""
         return self.away_since is not None
 
-    @property
-    def due(self) -> bool:
-        """Whether it is there, or it is time to ask it again."""
-        return self.away_since is None or time.monotonic() >= self._next_trial
+
+async def watch(part: Part, check: Check) -> None:
+    """Note every few seconds whether the part is there: a worker without pages would not notice."""
+    while True:
+        try:
+            await check()
+        except ABSENCE as error:
+            part.missed(error)
+        else:
+            part.answered()
+        await asyncio.sleep(_ASK_SECONDS)

@@ -1,6 +1,5 @@
 """The labels of a batch of pages, whatever becomes of the labeler in the meantime."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,7 +16,6 @@ _BATCH_TRIALS = 3
 """Failures of a batch until its pages are tried one by one."""
 _PAGE_TRIALS = 3
 """Failures of a page alone, on a labeler that answers, until the page is blamed."""
-_PROBE_SECONDS = 2.0
 
 PROBE = encode(segment(b"<p>a line of text"))
 """The smallest page: what it gets says whether the labeler is there."""
@@ -87,13 +85,12 @@ class WaitingLabelling:
 
 
 class DegradingLabelling:
-    """Labels by rules while the labeler is away, and asks in the background whether it is back."""
+    """Labels by rules while the labeler is away."""
 
     def __init__(self, labeler: Labeler, rules: Labeler, part: Part) -> None:
         self._labeler = labeler
         self._rules = rules
         self._part = part
-        self._probe: asyncio.Task[None] | None = None
 
     async def label(self, pages: Sequence[EncodedPage]) -> Labelled:
         """The labels of each page, of the labeler or, without waiting for it twice, of the rules."""
@@ -102,22 +99,4 @@ class DegradingLabelling:
                 return Labelled(await self._labeler.label(pages))
             except ABSENCE as error:
                 self._part.missed(error)
-        self._probe_in_background()
         return Labelled(await self._rules.label(pages), degraded=True)
-
-    def _probe_in_background(self) -> None:
-        if self._probe is not None and self._probe.done():
-            self._probe.result()
-            self._probe = None
-        if self._probe is None:
-            self._probe = asyncio.create_task(self._await_return())
-
-    async def _await_return(self) -> None:
-        while self._part.away:
-            await asyncio.sleep(_PROBE_SECONDS)
-            try:
-                await self._labeler.label([PROBE])
-            except ABSENCE as error:
-                self._part.missed(error)
-            else:
-                self._part.answered()

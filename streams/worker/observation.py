@@ -7,11 +7,9 @@ from schemas.pages import BlockFrequencies
 from streams.frequencies.store import BlockFrequencyStore, SiteObservation
 from streams.worker.availability import ABSENCE, Part
 
-_RETRY_SECONDS = 5.0
-
 
 class Observer:
-    """Counts pages in the store; while it is away one batch every few seconds asks whether it is back."""
+    """Counts pages in the store; while it is away nobody waits for it."""
 
     def __init__(self, store: BlockFrequencyStore, part: Part) -> None:
         self._store = store
@@ -21,12 +19,12 @@ class Observer:
         """The frequencies of each page's blocks, in order; None where the store is away."""
         if not pages:
             return []
-        if not self._part.due:
+        if self._part.away:
             return None
         try:
             frequencies = await self._store.observe([_observation(page) for page in pages])
         except ABSENCE as error:
-            self._part.missed(error, retry_after=_RETRY_SECONDS)
+            self._part.missed(error)
             return None
         self._part.answered()
         return frequencies

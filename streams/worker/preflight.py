@@ -1,7 +1,5 @@
 """What must hold before a worker starts; each error says in one line what to do about it."""
 
-import logging
-
 from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken
@@ -11,8 +9,6 @@ from streams.settings import WhenTritonIsAway
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from streams.worker.labelling import PROBE
 from streams.worker.settings import WorkerSettings
-
-_log = logging.getLogger(__name__)
 
 
 def check_source(settings: WorkerSettings) -> None:
@@ -56,7 +52,6 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVers
         (labels,) = await labeler.label([PROBE])
     except UnavailableError as error:
         if settings.when_triton_is_away is WhenTritonIsAway.RULES:
-            _log.warning("starting without Triton: %s", error)
             return None
         raise UnavailableError(
             f"{error}; start Triton, give its address with --triton HOST:PORT, "

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -18,11 +18,13 @@ from streams.sources.registry import open_source
 from streams.sources.source import Source
 from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
 from streams.worker.assembly import Assembler
+from streams.worker.availability import Check, Part, watch
 from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers
 from streams.worker.delivery import Delivery
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
+from streams.worker.labelling import PROBE
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
 from streams.worker.observation import Observer
@@ -42,6 +44,7 @@ _STALL_SECONDS = 300.0
 _DRAIN_SHARE = 0.7
 """How much of a deadline the work in flight may take; the rest is for committing it."""
 Loop = Coroutine[None, None, None]
+Checks = Sequence[tuple[Part, Check]]
 
 
 async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | None = None) -> None:
@@ -64,7 +67,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         metrics = Metrics(CollectorRegistry(), parts)
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
         pool = await resources.enter_async_context(open_pool(open_one, settings.processes, settings.page))
-        flow, brokers = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
+        flow, brokers, checks = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
         app = _app(settings, partitions, flow)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
@@ -78,7 +81,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         )
         loops = (
             flow.run(),
-            brokers.watch(),
+            *(watch(part, check) for part, check in checks),
             commit_acknowledged(app),
             watchdog.run(),
             progress.log_every(_PROGRESS_SECONDS),
@@ -92,12 +95,13 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
 @asynccontextmanager
 async def _flow(
     settings: WorkerSettings, parts: Parts, pool: PreparationPool, metrics: Metrics
-) -> AsyncIterator[tuple[Flow, Brokers]]:
-    """The flow through labeler, store and producer, once the labeler has answered, and its brokers."""
+) -> AsyncIterator[tuple[Flow, Brokers, Checks]]:
+    """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks."""
     async with AsyncExitStack() as resources:
-        labeler = open_labeler(settings)
-        resources.push_async_callback(labeler.close)
-        model = await check_labeler(settings, labeler)
+        opened = open_labeler(settings)
+        resources.push_async_callback(opened.close)
+        model = await check_labeler(settings, opened)
+        labeler = TakeoverLog(opened, model)
         _announce(settings, model)
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
@@ -108,13 +112,18 @@ async def _flow(
             pool,
             parts.schema_registry,
             Observer(store, parts.redis),
-            open_labelling(settings, TakeoverLog(labeler, model), parts.labeler),
+            open_labelling(settings, labeler, parts.labeler),
             Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
             metrics,
         )
         delivery = Delivery(producer, settings.topics, parts.kafka)
-        brokers = Brokers(producer.client, settings.topics.output, parts.kafka, lambda: delivery.fails)
-        yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers
+        brokers = Brokers(producer.client, settings.topics.output, lambda: delivery.fails)
+        checks = (
+            (parts.kafka, brokers.check),
+            (parts.redis, store.check),
+            (parts.labeler, partial(labeler.label, [PROBE])),
+        )
+        yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers, checks
 
 
 def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
+from functools import partial
 
 import numpy as np
 import pytest
@@ -130,6 +131,11 @@ async def test_counts_a_page_without_blocks(store, fresh):
     (empty,) = await store.observe([page(fresh, "/1")])
     assert (empty.pages_seen, empty.counts.tolist()) == (1, [])
     assert await store.observe([]) == []
+
+
+async def test_a_store_that_is_there_can_be_asked_again_and_again(store, fresh):
+    for _ in range(3):
+        await store.check()
 
 
 @pytest.mark.parametrize("site", ["", "}", "{}", "{a}b", "é.example", "\udc80", "x" * 5000])
@@ -310,11 +316,36 @@ async def test_a_redis_that_hangs_is_unavailable_in_time(redis, fresh):
     assert answer.counts.tolist() in ([1], [2])  # Redis may have counted the page that nobody waited for
 
 
+async def test_a_check_leaves_nothing_behind(redis):
+    flush(redis)
+    async with closed_after(RedisFrequencyStore(redis_settings(redis))) as store:
+        await store.check()
+    await asyncio.sleep(1.1)
+    with closing(Redis.from_url(redis.addresses.redis)) as client:
+        assert client.keys() == []
+
+
+async def test_a_redis_that_takes_no_more_is_unavailable_to_pages_and_checks(redis, fresh):
+    async with closed_after(RedisFrequencyStore(redis_settings(redis))) as store:
+        await store.check()
+        with closing(Redis.from_url(redis.addresses.redis)) as client:
+            client.config_set("maxmemory", 1)
+            try:
+                await asyncio.sleep(1.1)  # the first check is forgotten
+                for ask in (store.check, partial(store.observe, [page(fresh, "/1", 1)])):
+                    with pytest.raises(UnavailableError, match="OOM"):
+                        await ask()
+            finally:
+                client.config_set("maxmemory", 0)
+        await store.check()
+
+
 async def test_a_user_who_may_not_is_a_matter_of_configuration(redis, fresh):
     url = redis.addresses.redis
     with closing(Redis.from_url(url)) as client:
         client.execute_command("ACL SETUSER", "reader", "on", ">secret", "+ping", "+hello", "+client")
     for user in ("reader:secret", "reader:wrong"):
         async with closed_after(RedisFrequencyStore(RedisSettings(url.replace("//", f"//{user}@")))) as store:
-            with pytest.raises(ConfigurationError):
-                await store.observe([page(fresh, "/1", 1)])
+            for ask in (store.check, partial(store.observe, [page(fresh, "/1", 1)])):
+                with pytest.raises(ConfigurationError):
+                    await ask()

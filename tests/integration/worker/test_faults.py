@@ -5,6 +5,8 @@ import asyncio
 import orjson
 import pytest
 
+from streams.local.addresses import free_ports
+
 
 async def documents(bench) -> list[dict]:
     return [orjson.loads(message.value) for message in await bench.documents()]
@@ -25,18 +27,33 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
 
 
 @pytest.mark.parametrize("go", ["stop", "pause"])
-async def test_an_idle_worker_notices_that_kafka_is_gone(bench, stack, go: str) -> None:
-    broker = stack.parts["kafka-1"]
-    worker = bench.worker("--grace-seconds", "600")
+@pytest.mark.parametrize(
+    ("name", "program"), [("kafka", "kafka-1"), ("redis", "redis"), ("triton", "triton")]
+)
+async def test_an_idle_worker_notices_that_a_part_is_gone(
+    bench, stack, name: str, program: str, go: str
+) -> None:
+    part = stack.parts[program]
+    worker = bench.worker("--labeler", "triton", "--triton-seconds", "2")
     await bench.until(lambda: worker.has_partitions() and worker.is_ready())
-    await asyncio.to_thread(getattr(broker, go))
+    await asyncio.to_thread(getattr(part, go))
     try:
         await bench.until(lambda: not worker.is_ready())
-        assert worker.metric("dehusk_part_away", "part")["kafka"] == 1
+        assert name in worker.report()["away"]
+        assert worker.metric("dehusk_part_away", "part")[name] == 1
     finally:
-        await asyncio.to_thread(broker.resume if go == "pause" else broker.start)
+        await asyncio.to_thread(part.resume if go == "pause" else part.start)
     await bench.until(worker.is_ready)
-    assert worker.metric("dehusk_part_away", "part")["kafka"] == 0
+    assert worker.metric("dehusk_part_away", "part")[name] == 0
+
+
+async def test_a_worker_that_starts_without_redis_or_triton_misses_them_before_a_page_comes(bench) -> None:
+    nowhere = f"127.0.0.1:{free_ports(1)[0]}"
+    absent = ("--redis", f"redis://{nowhere}/0", "--triton", nowhere)
+    worker = bench.worker(*absent, "--labeler", "triton", "--when-triton-is-away", "rules")
+    await bench.until(worker.has_partitions)
+    await bench.until(lambda: worker.report()["away"] == ["redis", "triton"])
+    assert not worker.is_ready()
 
 
 @pytest.mark.parametrize("go", ["stop", "kill", "pause"])
@@ -73,7 +90,7 @@ async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go
         assert worker.report()["away"] == ["redis"]
     finally:
         await asyncio.to_thread(redis.resume if go == "pause" else redis.start)
-    await asyncio.sleep(6)
+    await bench.until(lambda: not worker.report()["away"])
     await bench.produce(records[200:])
     await bench.until_done()
 

@@ -17,4 +17,5 @@ async def test_counts_distinct_pages_that_hold_a_block():
     assert (again.pages_seen, again.counts.tolist()) == (1, [1])
     assert (second.pages_seen, second.counts.tolist()) == (2, [2, 1])
     assert second.counts.dtype == np.uint32
+    await store.check()
     await store.close()

@@ -1,4 +1,5 @@
 import asyncio
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ def test_says_that_a_url_is_none_of_a_redis(url, cluster):
 @pytest.mark.parametrize("cluster", [False, True])
 async def test_a_redis_that_is_not_there_is_unavailable(cluster):
     store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}", cluster=cluster))
-    with pytest.raises(UnavailableError):
-        await store.observe([PAGE])
+    for ask in (store.check, partial(store.observe, [PAGE])):
+        with pytest.raises(UnavailableError):
+            await ask()
     await store.close()
 
 
@@ -39,8 +41,9 @@ async def test_a_server_that_never_answers_is_unavailable_in_time(cluster):
     port = server.sockets[0].getsockname()[1]
     store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{port}", cluster=cluster, timeout=0.2))
     try:
-        with pytest.raises(UnavailableError):
-            await store.observe([PAGE])
+        for ask in (store.check, partial(store.observe, [PAGE])):
+            with pytest.raises(UnavailableError):
+                await ask()
     finally:
         await store.close()
         ended.set()

@@ -1,10 +1,12 @@
 """What a worker knows of its parts."""
 
+import asyncio
 import logging
 
 import pytest
 
-from streams.worker.availability import Part
+from schemas.errors import ConfigurationError, UnavailableError
+from streams.worker.availability import Part, watch
 
 
 def test_a_part_is_there_until_it_is_missed() -> None:
@@ -30,12 +32,29 @@ def test_going_and_coming_are_logged_once(caplog: pytest.LogCaptureFixture) -> N
     ]
 
 
-def test_a_part_that_was_missed_is_due_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("streams.worker.availability.time.monotonic", lambda: now[0])
-    part = Part("redis", "pages wait")
-    assert part.due
-    part.missed(OSError("refused"), retry_after=5)
-    assert not part.due
-    now[0] += 5
-    assert part.due
+@pytest.mark.parametrize("error", [UnavailableError("refused"), ConfigurationError("wrong password")])
+async def test_a_part_is_asked_again_and_again_whether_pages_come_or_not(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.worker.availability._ASK_SECONDS", 0.0)
+    part, errors = Part("redis", "pages wait"), [error]
+
+    async def check() -> None:
+        if errors:
+            raise errors[0]
+
+    watching = asyncio.create_task(watch(part, check))
+    await asyncio.sleep(0.05)
+    assert part.away
+    errors.clear()
+    await asyncio.sleep(0.05)
+    assert not part.away
+    watching.cancel()
+
+
+async def test_a_bug_met_while_asking_comes_to_light() -> None:
+    async def check() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await watch(Part("redis", "pages wait"), check)

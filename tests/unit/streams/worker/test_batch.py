@@ -64,7 +64,7 @@ async def test_a_batch_without_pages_asks_nobody(message: Message) -> None:
 
 async def test_what_was_missing_is_said(message: Message, page: PreparedPage) -> None:
     redis, triton = Part("redis", ""), Part("triton", "")
-    redis.missed(OSError(), retry_after=60)
+    redis.missed(OSError())
     triton.missed(OSError())
     labelling = DegradingLabelling(RulesLabeler(), RulesLabeler(), triton)
     (cleaned,) = await cleaner(Pool((page,)), redis=redis, labelling=labelling).clean([message])
