@@ -184,7 +184,7 @@ def read_page_line(line: bytes, max_bytes: int) -> Outcome:
         name, url = _said(fields, "id", line), _said(fields, "url", line)
     except PageError as error:
         return Broken(error.reason, str(error))
-    outcome = _page(fields, name, max_bytes)
+    outcome = _page(fields, name, url or "", max_bytes)
     return outcome if isinstance(outcome, RawPage) else replace(outcome, id=name, url=url)
 
 
@@ -203,9 +203,8 @@ def _read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
     return Broken(reason, address.detail, outcome.url, outcome.id)
 
 
-def _page(fields: Fields, name: str | None, max_bytes: int) -> Outcome:
+def _page(fields: Fields, name: str | None, url: str, max_bytes: int) -> Outcome:
     try:
-        url = (expect_text(fields.get("url"), "url") or "").strip()
         body = expect_text(fields.get("html"), "html")
     except PageError as error:
         return Broken(error.reason, str(error))
@@ -220,7 +219,7 @@ def _page(fields: Fields, name: str | None, max_bytes: int) -> Outcome:
     if not isinstance(outcome, RawPage):
         return outcome
     address = page_url(url)
-    return replace(outcome, url=address if isinstance(address, str) else encode_text(url).decode())
+    return replace(outcome, url=address if isinstance(address, str) else url.strip())
 
 
 def _said(fields: Fields, name: str, line: bytes) -> str | None:

@@ -67,11 +67,11 @@ def command(
     the same order, as soon as it is done: {"id", "url", "title", "text", "blocks", "error"}, where a block is
     {"text", "path", "probability", "content"}.
 
-    `error` is null, or says why the page could not be cleaned; `id` is null where its line could not be read,
-    and JSON in a string where it is no string.
-    The "url" may be missing or anything, and is passed on; only a worker needs one of a page. A page that
-    crashes or exceeds its time costs its own line alone. Status 0 means that every page has its line, not
-    that none has an `error`; where a file cannot be read to its end, the status is 1.
+    "id" and "url" may be missing or anything, and are passed on, as JSON in a string where they are no
+    strings; only a worker needs the URL of a page. `error` is null, or says why the page could not be
+    cleaned; where the line itself could not be read, `id` and `url` are null. A line that is no page, and a
+    page that crashes or exceeds its time, cost their own line alone. Status 0 means that every page has its
+    line, not that none has an `error`; where a file cannot be read to its end, the status is 1.
     """
     if labeler in {"onnx", "rules"} and triton:
         raise ConfigurationError(f"--triton is for --labeler triton, not {labeler}")

@@ -84,11 +84,11 @@ def test_a_bad_line_gives_a_line_with_its_error():
 
 
 def test_a_url_may_be_missing_or_anything():
-    urls = [None, "", "not a url", "mailto:x@x.test"]
+    urls = {None: "", "": "", "not a url": "not a url", "mailto:x@x.test": "mailto:x@x.test", 5: "5"}
     text = "".join(json.dumps({"id": "a", "url": url, "html": f"<p>{PROSE}"}) + "\n" for url in urls)
     ended, lines = clean("--labeler", "rules", stdin=text)
     assert ended.returncode == 0
-    assert [(each["error"], each["url"]) for each in lines] == [(None, url or "") for url in urls]
+    assert [(each["error"], each["url"]) for each in lines] == [(None, said) for said in urls.values()]
 
 
 def test_lines_are_written_as_they_come():
