@@ -8,7 +8,7 @@ class SkipReason(StrEnum):
     """Why a message is not a page; it is counted and passed over."""
 
     NOT_HTML = "not-html"
-    """The content type or the bytes are of something else: an image, a PDF, plain text."""
+    """The content type or the bytes are of something else: an image, a PDF, plain text, binary data."""
     ERROR_STATUS = "error-status"
     """The server answered with a status outside 200–299."""
     NO_BODY = "no-body"

@@ -7,7 +7,7 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.settings import KIB
-from streams.sources.compression import inflate
+from streams.sources.compression import binary_data_bytes, inflate
 from streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
 
 _HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
@@ -33,6 +33,9 @@ _OTHER_XML = re.compile(
 )
 """Feeds, site maps and images, which servers often send as HTML (the MIME Sniffing standard, section 7.3)."""
 _SNIFFED = 2048
+_BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
+_MOST_BINARY = 1 / 32
+"""Share of bytes that no text has from which the first bytes are no page, whatever markup is among them."""
 _OTHER_FORMATS = {
     b"%PDF-": "a PDF",
     b"%!PS-Adobe-": "PostScript",
@@ -49,6 +52,13 @@ _OTHER_FORMATS = {
     b"ID3": "an MP3 file",
     b"{\\rtf": "an RTF document",
     b"\xd0\xcf\x11\xe0": "an Office document",
+    b"\x1aE\xdf\xa3": "a WebM video",
+    b"wOFF": "a web font",
+    b"wOF2": "a web font",
+    b"OTTO\0": "an OpenType font",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"II*\0": "a TIFF image",
+    b"MM\0*": "a TIFF image",
 }
 _MEDIA_TYPE = re.compile(r"[^\s;,]*")
 """Up to where several headers were joined or a semicolon was forgotten."""
@@ -97,8 +107,9 @@ def html_page(
     if other:
         return Skipped(SkipReason.NOT_HTML, other, address)
     decoded = _decoded(content, charset_of(declared_type) or charset)
-    if not is_html_type(declared_type) and not looks_like_html(decoded.html):
-        return Skipped(SkipReason.NOT_HTML, "no content type of HTML, and no markup of a page", address)
+    unlike_html = _unlike_html(decoded.html, declared_type)
+    if unlike_html:
+        return Skipped(SkipReason.NOT_HTML, unlike_html, address)
     return RawPage(
         url=address,
         html=decoded.html,
@@ -127,7 +138,7 @@ def page_url(url: object) -> str | Skipped | Broken:
 
 def looks_like_html(head: bytes) -> bool:
     """Whether the start of something is markup of a page, and not of a feed or another kind of XML."""
-    head = head[:_SNIFFED].lstrip(b"\xef\xbb\xbf\t\n\r\x0c ")
+    head = head[:_SNIFFED].lstrip(_BLANK)
     found = _MARKUP.search(head)
     is_xml = head.startswith(b"<?xml") or head[:4] in (b"<rss", b"<svg")
     return found is not None and (not is_xml or b"<html" in head.lower())
@@ -182,6 +193,24 @@ def other_format(content: bytes | str) -> str | None:
     if xml:
         return f"XML of {xml['root'].decode()}"
     return next((kind for mark, kind in _OTHER_FORMATS.items() if head.startswith(mark)), None)
+
+
+def _unlike_html(html: bytes, content_type: str) -> str | None:
+    """What speaks against a page in something that is decoded."""
+    if _is_binary(html):
+        return "it begins with bytes that no text has"
+    if not is_html_type(content_type) and not looks_like_html(html):
+        return "no content type of HTML, and no markup of a page"
+    return None
+
+
+def _is_binary(html: bytes) -> bool:
+    """Whether something has bytes that no text has, and is not a page in which a few of them slipped."""
+    head = html[:_SNIFFED]
+    binary = binary_data_bytes(head)
+    if not binary or _MARKUP.match(head.lstrip(_BLANK)):
+        return False
+    return binary > len(head) * _MOST_BINARY or not looks_like_html(head)
 
 
 def _decoded(content: bytes | str, charset: str | None) -> DecodedText:

@@ -1,4 +1,6 @@
 import gzip
+import random
+import zlib
 
 import pytest
 
@@ -6,6 +8,7 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.sources.page import html_page, page_url
 
+RANDOM = random.Random(1).randbytes(5000)
 HTML = b"<!doctype html><title>t</title><p>text</p>"
 
 
@@ -45,7 +48,7 @@ def test_other_content_types_are_skipped(kind):
     assert outcome(content_type=kind).reason is SkipReason.NOT_HTML
 
 
-@pytest.mark.parametrize("body", [b"%PDF-1.7 ...", b"\x89PNG\r\n\x1a\n....", b"PK\x03\x04...."])
+@pytest.mark.parametrize("body", [b"%PDF-1.7 ...", b"\x89PNG\r\n\x1a\n....", b"PK\x03\x04....", b"wOFF\0\1"])
 def test_other_formats_are_skipped_whatever_the_content_type_says(body):
     assert outcome(body=body, content_type="text/html").reason is SkipReason.NOT_HTML
 
@@ -62,6 +65,49 @@ def test_other_formats_are_skipped_whatever_the_content_type_says(body):
 )
 def test_feeds_are_skipped_whatever_the_content_type_says(body):
     assert outcome(body=body, content_type="text/html").reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize("kind", [None, "application/octet-stream", "text/html", "text/html; charset=utf-8"])
+@pytest.mark.parametrize(
+    "body",
+    [RANDOM, RANDOM[:50], zlib.compress(HTML), b"\0\1\0\0glyf loca", "\0words"],
+    ids=["random", "short", "zlib", "font", "text"],
+)
+def test_bytes_that_no_text_has_are_skipped_whatever_the_content_type_says(kind, body):
+    assert outcome(body=body, content_type=kind).reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize("kind", [None, "text/html"])
+def test_markup_that_random_bytes_hold_by_chance_makes_no_page(kind):
+    body = RANDOM[:1000] + b"<p><a href>" + RANDOM[1000:]
+    assert outcome(body=body, content_type=kind).reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\n <title>\x0b\x1f\x02\x03\x04\x05</title>\x00",
+        b"Warning: no such file\x1a in " + b"x" * 100 + HTML,
+        b"\0\0\0" + b" " * 100 + HTML,
+        "<p>a\x01b",
+    ],
+)
+def test_a_page_may_hold_a_few_bytes_that_no_text_has(body):
+    assert isinstance(outcome(body=body), RawPage)
+    assert isinstance(outcome(body=body, content_type="text/html"), RawPage)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (HTML.decode().encode("utf-16"), None),
+        (HTML.decode().encode("utf-16-be"), "text/html"),
+        (HTML.decode().encode("utf-16-le"), "text/html; charset=utf-16le"),
+        ("<p>日本".encode("iso-2022-jp"), "text/html; charset=iso-2022-jp"),
+    ],
+)
+def test_a_page_is_text_once_it_is_decoded(body, kind):
+    assert isinstance(outcome(body=body, content_type=kind), RawPage)
 
 
 def test_a_page_may_begin_with_a_long_comment():
