@@ -1,13 +1,16 @@
 """`dehusk clean`: pages in, lines of JSON out, without Kafka."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import click
 
+from inference.labeler import Labeler
+from inference.repository import DEFAULT_REPOSITORY
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Damaged
 from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
@@ -39,6 +42,14 @@ Examples:
     "server (the default with --triton), or Boilerpipe's rules without a model.",
 )
 @click.option("--triton", metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server.")
+@click.option(
+    "--model-repository",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    show_envvar=True,
+    help="The models that run in this process, as DIR/NAME/NUMBER/model.onnx; by default those that come "
+    "with dehusk.",
+)
 @model_options
 @processes_option(
     available_processors,
@@ -53,6 +64,7 @@ def command(
     paths: tuple[Path, ...],
     labeler: LabelerName | None,
     triton: str | None,
+    model_repository: Path | None,
     model: str,
     model_version: str,
     processes: int,
@@ -73,18 +85,22 @@ def command(
     page that crashes or exceeds its time, cost their own line alone. Status 0 means that every page has its
     line, not that none has an `error`; where a file cannot be read to its end, the status is 1.
     """
-    if labeler in {"onnx", "rules"} and triton:
+    labeler = labeler or ("triton" if triton else "onnx")
+    if triton and labeler != "triton":
         raise ConfigurationError(f"--triton is for --labeler triton, not {labeler}")
+    if model_repository and labeler != "onnx":
+        raise ConfigurationError(f"--model-repository is for --labeler onnx, not {labeler}")
     settings = WorkerSettings(
-        labeler=labeler or ("triton" if triton else "onnx"),
+        labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
         page=PageLimits(max_page_mib * MIB, page_seconds),
         processes=processes,
     )
     damaged: list[Damaged] = []
     pages = _noting(read_pages(paths or (STANDARD_INPUT,), settings.page.max_bytes), damaged)
+    open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():
-        count = asyncio.run(_clean(pages, settings, with_blocks=not no_blocks))
+        count = asyncio.run(_clean(pages, settings, open_one, with_blocks=not no_blocks))
     if not count:
         click.echo("dehusk: no page was found", err=True)
     for damage in damaged:
@@ -99,11 +115,13 @@ def _noting(pages: Iterator[Input], damaged: list[Damaged]) -> Iterator[Input]:
         yield page
 
 
-async def _clean(pages: Iterator[Input], settings: WorkerSettings, *, with_blocks: bool) -> int:
+async def _clean(
+    pages: Iterator[Input], settings: WorkerSettings, open_one: Callable[[], Labeler], *, with_blocks: bool
+) -> int:
     """How many lines were written."""
     count = 0
     output = click.get_binary_stream("stdout")
-    labelers = [open_labeler(settings) for _ in range(settings.processes)]
+    labelers = [open_one() for _ in range(settings.processes)]
     try:
         async with (
             open_pool(DecodedPages, settings.processes, settings.page) as pool,

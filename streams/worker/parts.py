@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from inference.labeler import Labeler
+from inference.repository import DEFAULT_REPOSITORY
 from inference.rules import RulesLabeler
 from streams.settings import WhenTritonIsAway
 from streams.worker.availability import Part
@@ -45,8 +47,8 @@ def name_parts(settings: WorkerSettings) -> Parts:
     )
 
 
-def open_labeler(settings: WorkerSettings) -> Labeler:
-    """The labeler that the settings name.
+def open_labeler(settings: WorkerSettings, repository: Path = DEFAULT_REPOSITORY) -> Labeler:
+    """The labeler that the settings name; one that runs its model here finds it in the repository.
 
     Raises:
         ConfigurationError: the model repository holds no such model.
@@ -59,7 +61,7 @@ def open_labeler(settings: WorkerSettings) -> Labeler:
     if settings.labeler == "onnx":
         from inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
 
-        return OnnxLabeler(triton.model, triton.version)
+        return OnnxLabeler(triton.model, triton.version, repository)
     return RulesLabeler()
 
 

@@ -1,4 +1,4 @@
-"""`dehusk clean`: what it says of files that it cannot read, or that hold no page."""
+"""`dehusk clean`: what it says of files that it cannot read or that hold no page; models of one's own."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from inference.repository import DEFAULT_REPOSITORY
 from schemas.pages import RawPage
 from streams.sources.warc import write_warc
 
@@ -15,9 +16,9 @@ PAGE = "<p>A paragraph of prose, which is the whole of its page."
 COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "clean"]
 
 
-def clean(path: Path) -> subprocess.CompletedProcess[str]:
+def clean(path: Path, *labeler: str) -> subprocess.CompletedProcess[str]:
     """The ended command: a process of its own, with which its pool ends."""
-    command = [*COMMAND, "--labeler", "rules", "--processes", "1", str(path)]
+    command = [*COMMAND, *(labeler or ("--labeler", "rules")), "--processes", "1", str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -54,3 +55,38 @@ def test_a_line_that_is_no_json_has_an_error_of_its_own_and_loses_nothing(tmp_pa
 def test_a_directory_without_pages_is_said_to_have_none(tmp_path: Path) -> None:
     ended = clean(tmp_path)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "dehusk: no page was found\n")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one model, version 7 of `mine`."""
+    folder = tmp_path / "repository"
+    (folder / "mine").mkdir(parents=True)
+    (folder / "mine" / "7").symlink_to(DEFAULT_REPOSITORY / "boilernet" / "1")
+    return folder
+
+
+@pytest.mark.parametrize("version", [[], ["--model-version", "7"]])
+def test_a_model_of_another_repository_labels(tmp_path: Path, repository: Path, version: list[str]) -> None:
+    (tmp_path / "page.html").write_text(PAGE)
+    options = ["--model-repository", str(repository), "--model", "mine", *version]
+    ended = clean(tmp_path / "page.html", *options)
+    assert (ended.returncode, ended.stdout.count('"error":null'), ended.stderr) == (0, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--model-version", "8"], "holds no version 8 of model 'mine'; versions there: 7"),
+        (["--model", "dehusk"], "holds no model 'dehusk'; models there: mine"),
+        (["--labeler", "rules"], "--model-repository is for --labeler onnx, not rules"),
+        (["--triton", "localhost:1"], "--model-repository is for --labeler onnx, not triton"),
+    ],
+)
+def test_a_model_that_is_not_there_or_runs_elsewhere_is_an_error(
+    repository: Path, options: list[str], said: str
+) -> None:
+    ended = clean(repository, "--model-repository", str(repository), "--model", "mine", *options)
+    (line,) = ended.stderr.splitlines()
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert line.endswith(said)
