@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from schemas.documents import Origin
 from schemas.outcomes import Broken
 from schemas.pages import Message
+from streams.sources.naming import url_in
 from streams.sources.source import Record
 
 PREFIX = ("__connect.errors.", "dehusk.")
@@ -39,13 +40,20 @@ class DeadLetter:
     reason: str
     """A `BrokenReason`, or the exception's class where another program wrote the letter."""
     detail: str
-    url: str | None
+    stated_url: str | None
+    """The page's URL, where the letter states it."""
     is_whole: bool
     """Whether the value is there; the dead-letter topic may have refused it for its size."""
     replays: int
     """How often the message was put back on its topic before it failed here."""
     first_origin: Origin
     """Where the message failed first: the same for all letters of a message that was replayed."""
+
+    @property
+    def url(self) -> str | None:
+        """The page's URL, as the letter states it or the original record gives it."""
+        original = self.original
+        return self.stated_url or url_in(Message(original.key, original.value, original.headers))
 
 
 def dead_letter(message: Message, broken: Broken, stage: str) -> Record:
@@ -91,7 +99,7 @@ def _read(message: Message, before: Headers, added: Headers) -> DeadLetter:
         stage=connect["stage"],
         reason=_text(error, _REASON) or connect["exception.class.name"],
         detail=connect["exception.message"],
-        url=_text(error, _URL) or None,
+        stated_url=_text(error, _URL) or None,
         is_whole=len(message.value or b"") >= int(_text(error, _VALUE_BYTES) or "0"),
         replays=int(_text(own, _REPLAYS) or "0"),
         first_origin=_origin(_text(own, _REPLAY_OF)) or origin,

@@ -10,7 +10,7 @@ from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
 from streams.sources.fields import expect_text, json_in, number_in, parse_object
-from streams.sources.page import html_page
+from streams.sources.page import html_page, known_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
@@ -43,11 +43,13 @@ class JsonFields:
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the object."""
+        url: str | None = None
         try:
             content = parse_object(message.value or b"")
-            url, body = self._expected_text(content, "url"), self._body(content)
+            url = self._expected_text(content, "url")
+            body = self._body(content)
         except PageError as error:
-            return [Broken(error.reason, str(error))]
+            return [Broken(error.reason, str(error), known_url(url))]
         return [
             html_page(
                 url=url,

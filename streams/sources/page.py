@@ -136,6 +136,12 @@ def page_url(url: object) -> str | Skipped | Broken:
     return Broken(BrokenReason.MISSING_URL, f"{_shown(address)!r} is no URL of a page")
 
 
+def known_url(url: object) -> str | None:
+    """The URL of a page as it is keyed, or None where it is no such URL."""
+    address = page_url(url)
+    return address if isinstance(address, str) else None
+
+
 def looks_like_html(head: bytes) -> bool:
     """Whether the start of something is markup of a page, and not of a feed or another kind of XML."""
     head = head[:_SNIFFED].lstrip(_BLANK)

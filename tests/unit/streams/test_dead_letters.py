@@ -57,6 +57,14 @@ def test_is_read_back():
     assert (letter.url, letter.replays, letter.is_whole) == ("https://example.org/", 0, True)
 
 
+def test_a_letter_of_a_page_whose_url_was_not_known_has_that_of_the_message():
+    crashed = Broken(BrokenReason.PROCESS_CRASHED, "SIGSEGV")
+    message = replace(MESSAGE, value=b'{"url": "https://example.org/b", "html": "<p>"}')
+    letter = read_dead_letter(as_message(dead_letter(message, crashed, "prepare")))
+    assert letter.url == "https://example.org/b"
+    assert read_dead_letter(as_message(dead_letter(MESSAGE, crashed, "prepare"))).url is None
+
+
 def test_a_replay_is_the_original_and_counts_itself():
     letter = read_dead_letter(as_message(dead_letter(MESSAGE, BROKEN, "prepare")))
     again = replay(letter)

@@ -1,0 +1,22 @@
+"""The URL of a message's page, where that page cannot be cleaned or its message not be read to the end."""
+
+from functools import cache
+
+from schemas.outcomes import Broken, Skipped
+from schemas.pages import Message
+from streams.sources.page import known_url
+from streams.sources.registry import SourceSettings, open_source
+from streams.sources.source import Source
+
+
+def url_in(message: Message) -> str | None:
+    """The URL that the message gives as its format has it, else its header `url` or its key; or None."""
+    pages = (page for page in _source().decode(message) if isinstance(page, Skipped | Broken))
+    names = (name.decode("utf-8", "replace") for name in (message.header("url"), message.key) if name)
+    return next(filter(None, (*(page.url for page in pages), *map(known_url, names))), None)
+
+
+@cache
+def _source() -> Source:
+    """All formats; as no page may have a single byte, each is named and none is read."""
+    return open_source("auto", SourceSettings(max_bytes=0))
