@@ -17,6 +17,7 @@ from streams.cli.standard_input import abandoned_on_errors
 from training.block_scores import block_table, score_blocks
 from training.config import read_config
 from training.dehusk.config import DEFAULT_CONFIG, is_dehusk, read_dehusk_config
+from training.directory import left_by
 from training.evaluation import evaluate, markdown
 from training.pages import held_out_pages, training_pages
 from training.predict import write_predictions
@@ -43,7 +44,30 @@ _config = click.option(
     default=DEFAULT_CONFIG,
     help="The settings of the run.  [training/dehusk/dehusk.toml]",
 )
-_model = click.option("--model", default="dehusk", show_default=True, help="The model's name.")
+
+
+def _use_device(_context: click.Context, _option: click.Parameter, name: str) -> None:
+    """Make the networks from here on on a device."""
+    if name != "cpu":
+        import torch
+
+        try:
+            torch.zeros(1, device=name)
+        except (RuntimeError, AssertionError) as error:
+            raise click.BadParameter(f"{name}: {str(error).splitlines()[0]}") from error
+        torch.set_default_device(name)
+
+
+_device = click.option(
+    "--device",
+    default="cpu",
+    show_default=True,
+    metavar="NAME",
+    expose_value=False,
+    callback=_use_device,
+    help="Where networks are trained, as PyTorch names it: cpu, cuda, cuda:1.",
+)
+_model = click.option("--model", help="The model's name.  [that of the file with the settings]")
 _repository = click.option(
     "--repository",
     type=click.Path(file_okay=False, path_type=Path),
@@ -87,6 +111,7 @@ def prepare_command(
 @cli.command("train")
 @_directory
 @_config
+@_device
 def train_command(directory: Path, config: Path) -> None:
     """Train a network; goes on from the last checkpoint where one is."""
     if is_dehusk(config):
@@ -103,6 +128,7 @@ def train_command(directory: Path, config: Path) -> None:
 @cli.command("cross-validate")
 @_directory
 @_config
+@_device
 @click.option("--seed", "seeds", type=int, multiple=True, default=(1, 2), show_default=True)
 @click.option(
     "--ablate", is_flag=True, help="Also train without each group of inputs, and show what it brings."
@@ -121,9 +147,10 @@ def cross_validate_command(directory: Path, config: Path, seeds: tuple[int, ...]
 @_repository
 @click.option("--version", help="Evaluate this version of the repository instead of the checkpoint.")
 def evaluate_command(
-    directory: Path, config: Path, model: str, repository: Path, version: str | None
+    directory: Path, config: Path, model: str | None, repository: Path, version: str | None
 ) -> None:
     """Score the network on the held-out pages; the default model by a published version, on all pages."""
+    model = model or config.stem
     if is_dehusk(config):
         from training.dehusk import commands
 
@@ -147,28 +174,31 @@ def evaluate_command(
 @cli.command("export")
 @_directory
 @_config
+@_device
 @_model
 @_repository
-@click.option("--version", required=True, help="The new version's number.")
-def export_command(directory: Path, config: Path, model: str, repository: Path, version: str) -> None:
+@click.option("--version", type=click.IntRange(1), required=True, help="The new version's number.")
+def export_command(directory: Path, config: Path, model: str | None, repository: Path, version: int) -> None:
     """Publish the network as a new version, with its card; run `evaluate` or `cross-validate` first."""
+    published = ModelVersion(model or config.stem, str(version))
     if is_dehusk(config):
         from training.dehusk import commands
 
         settings = read_dehusk_config(config)
-        commands.export(directory, settings, ModelVersion(model, version), repository)
+        commands.export(directory, settings, published, repository)
         return
     from training.card import card
     from training.checkpoint import load_trained
     from training.export import build_model
     from training.network import weights_of
-    from training.publish import network_predict, publish
+    from training.publish import network_predict, publish, refuse_existing
 
+    target = repository / published.name / published.version
+    refuse_existing(target)
     run, pages = load_trained(directory / _CHECKPOINT), prepared_pages(directory)
-    scores = (directory / _SCORES).read_text(encoding="utf-8")
-    text = card(ModelVersion(model, version), run, pages, sources(directory), scores)
+    scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
+    text = card(published, run, pages, sources(directory), scores)
     checked = [encode(page.segmented) for page in held_out_pages(pages, run.config.data)]
-    target = repository / model / version
     graph = build_model(weights_of(run.network), run.vocabulary)
     difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
     click.echo(f"Wrote {target}; largest difference from the trained one: {difference:.1e}.")

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from schemas.errors import ConfigurationError
 from training.config import Config
+from training.directory import left_by
 from training.network import BoilerNet
 from training.vocabulary import Vocabulary
 
@@ -75,9 +75,7 @@ def load(file: Path) -> Run:
     Raises:
         ConfigurationError: there is no such file.
     """
-    if not file.exists():
-        raise ConfigurationError(f"there is no {file}; run `python -m training train` first")
-    state: dict[str, Any] = torch.load(file, weights_only=True)
+    state: dict[str, Any] = torch.load(left_by("train", file), map_location="cpu", weights_only=True)
     vocabulary = Vocabulary(**{kind: tuple(tokens) for kind, tokens in state["vocabulary"].items()})
     run = new_run(Config.from_tables(state["config"]), vocabulary)
     run.network.load_state_dict(state["network"])

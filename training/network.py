@@ -67,9 +67,9 @@ class BoilerNet(nn.Module):
 
     def _vectors(self, pages: Sequence[Blocks]) -> Tensor:
         """The dense layer over the token counts of each block; the released code has its ReLU."""
-        lengths = torch.cat([page.lengths for page in pages])
+        lengths = torch.cat([page.lengths for page in pages]).to(self.bias.device)
         offsets = torch.cumsum(lengths, 0) - lengths
-        summed = self.embeddings(torch.cat([page.rows for page in pages]), offsets)
+        summed = self.embeddings(torch.cat([page.rows for page in pages]).to(self.bias.device), offsets)
         return torch.relu(summed + self.bias)
 
 

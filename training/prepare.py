@@ -14,6 +14,7 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken
 from training.blocks import read_labeled_blocks
 from training.config import DataConfig
+from training.directory import left_by
 from training.pages import GoldPage, LabeledPage, label, read_gold, read_pages, write_pages
 
 _PAGES = "pages.jsonl"
@@ -44,8 +45,12 @@ def prepare(
 
 
 def prepared_pages(directory: Path) -> list[LabeledPage]:
-    """The labeled pages of a directory."""
-    return read_pages(directory / _PAGES)
+    """The labeled pages of a directory.
+
+    Raises:
+        ConfigurationError: it has not been prepared.
+    """
+    return read_pages(left_by("prepare", directory / _PAGES))
 
 
 def write_sources(files: Sequence[Path], directory: Path) -> None:
@@ -56,7 +61,7 @@ def write_sources(files: Sequence[Path], directory: Path) -> None:
 
 def sources(directory: Path) -> list[str]:
     """The data files that a directory was prepared from, each with its digest."""
-    names: list[str] = orjson.loads((directory / _SOURCES).read_bytes())
+    names: list[str] = orjson.loads(left_by("prepare", directory / _SOURCES).read_bytes())
     return names
 
 

@@ -36,7 +36,7 @@ def network_predict(run: Run) -> Predict:
     def predict(page: EncodedPage) -> npt.NDArray[np.float32]:
         with torch.inference_mode():
             logits = [run.network([_blocks(run, window)]) for window in windows(page, TOKENS)]
-            probabilities: npt.NDArray[np.float32] = torch.sigmoid(torch.cat(logits)).numpy()
+            probabilities: npt.NDArray[np.float32] = torch.sigmoid(torch.cat(logits)).cpu().numpy()
         return probabilities
 
     return predict
@@ -68,8 +68,7 @@ def publish(
     Raises:
         ConfigurationError: the version is there already, or the exported model gives other answers.
     """
-    if directory.exists():
-        raise ConfigurationError(f"{directory} exists, and versions are immutable; name the next version")
+    refuse_existing(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent.parent, prefix=".publish-") as scratch:
         staged = Path(scratch, directory.parent.name, directory.name)
@@ -82,6 +81,16 @@ def publish(
             raise ConfigurationError(f"the exported model differs from the trained one by {difference:.1e}")
         staged.rename(directory)
     return difference
+
+
+def refuse_existing(directory: Path) -> None:
+    """Let no version be written where there is one.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    if directory.exists():
+        raise ConfigurationError(f"{directory} exists, and versions are immutable; name the next version")
 
 
 def _difference(predict: Predict, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:

@@ -93,7 +93,8 @@ def _step(run: Run, batch: Sequence[Example], weights: tuple[float, float], rate
     run.optimizer.zero_grad()
     for part in parts(batch):
         content = torch.cat([each.content for each in part])
-        loss = _loss(run.network([each.blocks for each in part]), content, weights) / blocks
+        logits = run.network([each.blocks for each in part])
+        loss = _loss(logits, content.to(logits.device), weights) / blocks
         loss.backward()
         total += float(loss.detach())
     nn.utils.clip_grad_norm_(run.network.parameters(), run.config.trainer.gradient_norm)

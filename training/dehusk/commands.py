@@ -19,8 +19,9 @@ from training.dehusk.export import build_dehusk
 from training.dehusk.model import train_dehusk, train_first_passes
 from training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
 from training.dehusk.trainer import INPUT_GROUPS
+from training.directory import left_by
 from training.prepare import sources, write_sources
-from training.publish import labeler_predict, publish
+from training.publish import labeler_predict, publish, refuse_existing
 from training.score import word_f1
 
 _SCORES = "dehusk-scores.md"
@@ -99,6 +100,9 @@ def export(
     directory: Path, config: DehuskConfig, model: ModelVersion, repository: Path = DEFAULT_REPOSITORY
 ) -> None:
     """Publish the trained model as a new version of the repository, with its card."""
+    target = repository / model.name / model.version
+    refuse_existing(target)
+    scores = left_by("cross-validate", directory / _SCORES).read_text(encoding="utf-8")
     pages = list(prepared_pages(directory))
     trained = train_dehusk(_examples(pages), config, _say, directory)
     facts = asdict(config.network) | asdict(config.trees) | asdict(config.trainer) | asdict(model)
@@ -113,7 +117,7 @@ def export(
         "training_pages": sum(page.reliable for page in pages),
         "training_blocks": sum(len(page.content) for page in pages if page.reliable),
         "weights": sum(each.numel() for each in trained.first.network.parameters()),
-        "scores": (directory / _SCORES).read_text(encoding="utf-8"),
+        "scores": scores,
     }
 
     def predict(page: EncodedPage) -> Floats:
@@ -121,7 +125,6 @@ def export(
         return trained(page.structure)
 
     checked = [page.encoded for page in pages[::10] if 0 < len(page.encoded) <= WINDOW_BLOCKS]
-    target = repository / model.name / model.version
     card = _CARD.read_text(encoding="utf-8").format_map(facts)
     difference = publish(build_dehusk(trained), predict, checked, card, target)
     click.echo(f"Wrote {target}; largest difference from the trained one: {difference:.1e}.")

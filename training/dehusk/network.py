@@ -67,7 +67,7 @@ class PageLabeler(nn.Module):
     def forward(self, pages: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """The logit of each block, page after page, and the logits of each page's type."""
         lengths = torch.tensor([len(page) for page in pages])
-        dense = torch.relu(self.dense(torch.cat(list(pages))))
+        dense = torch.relu(self.dense(torch.cat(list(pages)).to(self.dense.weight.device)))
         padded = nn.utils.rnn.pad_sequence(self.dropout(dense).split(lengths.tolist()))
         mirror, places = mirror_and_places(lengths)
         states = self.layer(padded, mirror)

@@ -19,6 +19,7 @@ from schemas.pages import EncodedPage, StructureTensors
 from training.alignment import content_blocks
 from training.dehusk.examples import Example, with_repeats
 from training.dehusk.scripts import SCRIPTS, transliterated
+from training.directory import left_by
 from training.labels import DROPPED, Labels, read_labels
 from training.pages import GoldPage, read_gold
 from training.score import kept_words, score_words, word_f1
@@ -94,8 +95,12 @@ def prepare_pages(
 
 
 def prepared_pages(directory: Path) -> Iterator[DehuskPage]:
-    """The pages that `prepare_pages` wrote."""
-    with (directory / _PAGES).open("rb") as source:
+    """The pages that `prepare_pages` wrote.
+
+    Raises:
+        ConfigurationError: it has not written any.
+    """
+    with left_by("prepare", directory / _PAGES).open("rb") as source:
         while source.peek(1):
             yield pickle.load(source)  # noqa: S301 -- a file that this program wrote
 

@@ -70,7 +70,7 @@ class FirstPass:
         self.network.eval()
         with torch.no_grad():
             logits, _ = self.network([torch.from_numpy(inputs)])
-        return FirstAnswer(scores, logits.numpy())
+        return FirstAnswer(scores, logits.cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +176,7 @@ class _State:
         Raises:
             ConfigurationError: it is of another configuration, or of other pages.
         """
-        state = torch.load(file, weights_only=True)
+        state = torch.load(file, map_location="cpu", weights_only=True)
         if (state["config"], state["pages"]) != (asdict(self.config), self.pages):
             raise ConfigurationError(
                 f"{file} is of another configuration or of other pages; delete it or name another directory"
@@ -251,8 +251,8 @@ def _loss(
     logits, page_types = model.network(inputs)
     blocks = nn.functional.binary_cross_entropy_with_logits(
         logits,
-        torch.cat([page.content for page in batch]),
-        weight=torch.cat([page.weights / page.weights.sum() for page in batch]),
+        torch.cat([page.content for page in batch]).to(logits.device),
+        weight=torch.cat([page.weights / page.weights.sum() for page in batch]).to(logits.device),
         reduction="sum",
     )
     types = torch.tensor([page.page_type for page in batch])

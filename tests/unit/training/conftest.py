@@ -2,6 +2,8 @@
 
 from importlib.util import find_spec
 
+import pytest
+
 _NEED_IT = [
     *(
         f"test_{name}.py"
@@ -20,3 +22,14 @@ _NEED_IT = [
     ),
 ]
 collect_ignore = _NEED_IT if find_spec("torch") is None else []
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request):
+    """Networks are made on this device; a machine without it skips the test."""
+    import torch  # noqa: PLC0415 -- not installed where other tests run
+
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    with torch.device(request.param):
+        yield request.param

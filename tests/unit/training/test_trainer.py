@@ -50,8 +50,9 @@ def weights(run):
     return {name: value.clone() for name, value in run.network.state_dict().items()}
 
 
-def test_a_network_learns_what_tells_content_from_boilerplate(config, pages, tmp_path):
+def test_a_network_learns_what_tells_content_from_boilerplate(config, pages, tmp_path, device):
     run = train(pages, config, tmp_path / "checkpoint.pt")
+    assert {each.device.type for each in run.network.parameters()} == {device}
     scores = score_blocks(held_out_pages(pages, config.data), network_predict(run))
     assert min(score.f1 for score in scores) > 0.99
     assert run.epochs == 6

@@ -31,8 +31,9 @@ def trained(pages, config, **options):
     return last
 
 
-def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config):
+def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config, device):
     last = trained(pages[:18], config)
+    assert {each.device.type for each in last.model.network.parameters()} == {device}
     assert last.number == 4
     for page in pages[18:]:
         probabilities = last.model(page.structure).probabilities
