@@ -124,10 +124,8 @@ async def describe_topic(settings: KafkaSettings, name: str) -> Topic:
     """
     found = await describe_topics(settings, [name])
     if name not in found:
-        creating = create_command(settings, Topic(name, SUGGESTED_PARTITIONS, 1))
-        raise ConfigurationError(
-            f"topic {name} does not exist on {settings.brokers}; to create it: {creating}"
-        )
+        creating = how_to_create(settings, [Topic(name, SUGGESTED_PARTITIONS, 1)])
+        raise ConfigurationError(f"topic {name} does not exist on {settings.brokers}; {creating}")
     return found[name]
 
 
@@ -198,6 +196,16 @@ def create_command(settings: KafkaSettings, topic: Topic) -> str:
         *(f"--config {name}={value}" for name, value in topic.settings.items()),
     ]
     return "kafka-topics.sh " + " ".join(options)
+
+
+def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
+    """What to do about missing topics, in a line, with Kafka's tools and without."""
+    local = TopicSettings()
+    commands = " && ".join(create_command(settings, topic) for topic in topics)
+    return (
+        f"`dehusk up` makes {local.input}, {local.output} and {local.dead_letters} by itself, "
+        f"Kafka's own tools make others: {commands}"
+    )
 
 
 @contextmanager

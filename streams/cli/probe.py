@@ -126,7 +126,7 @@ def _show(found: Probe, creating: list[str], worker: str) -> None:
         print_table(console, _COLUMNS, _rows(found))
     console.print(_summary(found))
     if creating:
-        console.print("\nTopics to create:")
+        console.print("\nTopics to create, with Kafka's own tools:")
         for line in creating:
             console.print(f"  {line}", soft_wrap=True)
     console.print("\nThe worker for this topic:")

@@ -4,7 +4,7 @@ from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken
 from schemas.pages import ModelVersion
-from streams.kafka import SUGGESTED_PARTITIONS, Topic, create_command, describe_topics, missing_topics
+from streams.kafka import SUGGESTED_PARTITIONS, Topic, describe_topics, how_to_create, missing_topics
 from streams.settings import WhenTritonIsAway
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from streams.worker.labelling import PROBE
@@ -36,8 +36,8 @@ async def check_topics(settings: WorkerSettings) -> int:
         missing = missing_topics(topics, existing)
     if missing:
         names = ", ".join(topic.name for topic in missing)
-        commands = " && ".join(create_command(settings.kafka, topic) for topic in missing)
-        raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; create with: {commands}")
+        creating = how_to_create(settings.kafka, missing)
+        raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; {creating}")
     return existing[topics.input].partitions
 
 

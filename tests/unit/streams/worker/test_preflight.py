@@ -52,7 +52,10 @@ async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(
         await check_topics(SETTINGS)
     message = str(caught.value)
     assert "\n" not in message
-    assert "kafka-topics.sh --bootstrap-server localhost:9092 --create --topic raw-pages" in message
+    assert message.startswith("missing on localhost:9092: raw-pages; `dehusk up` makes raw-pages, ")
+    assert (
+        "Kafka's own tools make others: kafka-topics.sh --bootstrap-server localhost:9092 --create" in message
+    )
 
 
 async def test_other_missing_topics_are_to_be_like_the_input(cluster: dict[str, Topic]) -> None:
