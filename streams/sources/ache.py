@@ -13,7 +13,7 @@ from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
 from streams.sources.cdr import cdr_page
 from streams.sources.fields import Fields, field, has_keys, parse_object, text
-from streams.sources.page import html_page
+from streams.sources.page import html_page, known_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
@@ -37,11 +37,10 @@ class Ache:
         """The page of the object; the final URL counts, where the request was redirected."""
         try:
             fields = parse_object(message.value or b"")
-            is_cdr = "raw_content" in fields
-            page = cdr_page(fields, self.name, self._max_bytes) if is_cdr else self._page(fields)
         except PageError as error:
             return [Broken(error.reason, str(error))]
-        return [page]
+        is_cdr = "raw_content" in fields
+        return [cdr_page(fields, self.name, self._max_bytes) if is_cdr else self._page(fields)]
 
     def encode(self, page: RawPage) -> Record:
         """The object of format JSON; the key is the URL as Java's URLEncoder writes it."""
@@ -62,10 +61,15 @@ class Ache:
         return Record(_key(page.url), orjson.dumps(fields))
 
     def _page(self, fields: Fields) -> Decoded:
+        url = text(fields, "redirected_url") or field(fields, "url")
         headers = field(fields, "response_headers") or field(fields, "responseHeaders")
+        try:
+            body = _body(fields)
+        except PageError as error:
+            return Broken(error.reason, str(error), known_url(url))
         return html_page(
-            url=text(fields, "redirected_url") or field(fields, "url"),
-            body=_body(fields),
+            url=url,
+            body=body,
             content_type=text(fields, "content_type") or text(headers, "content-type"),
             content_encoding=text(headers, "content-encoding"),
             fetched_at=parse_time(field(fields, "fetch_time") or field(fields, "retrieved")),
@@ -75,11 +79,13 @@ class Ache:
         )
 
 
-def _body(fields: Fields) -> bytes | str | None:
+def _body(fields: Fields) -> object:
     """The bytes of `content`; else the text of format ELASTIC, or of the time before `content`."""
-    content = text(fields, "content")
+    content = field(fields, "content")
     if content is None:
-        return text(fields, "html") or text(fields, "response_body")
+        return field(fields, "html") or field(fields, "response_body")
+    if not isinstance(content, str):
+        return content
     try:
         return b64decode(content, validate=True)
     except (binascii.Error, ValueError) as error:

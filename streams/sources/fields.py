@@ -92,8 +92,12 @@ def expect_text(value: object, name: str) -> str | None:
     """
     if value is None or isinstance(value, str):
         return value
-    detail = f"field {name!r}: a JSON {_kind(value)} where a string is expected"
-    raise PageError(BrokenReason.MALFORMED_MESSAGE, detail)
+    raise PageError(BrokenReason.MALFORMED_MESSAGE, f"field {name!r}: {no_string(value)}")
+
+
+def no_string(value: object) -> str:
+    """What a value is that was to be a string."""
+    return f"a JSON {_kind(value)} where a string is expected"
 
 
 def number(content: object, name: str) -> int | None:

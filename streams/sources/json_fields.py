@@ -57,7 +57,7 @@ class JsonFields:
                 content_type=self._field(content, "content_type"),
                 status=number_in(self._field(content, "status")),
                 content_encoding=self._field(content, "content_encoding"),
-                id=self._text(content, "id"),
+                id=_identifier(self._field(content, "id")),
                 fetched_at=parse_time(self._field(content, "fetched_at")),
                 language=self._text(content, "language"),
                 source=self.name,
@@ -122,6 +122,12 @@ def field_paths(assignments: Sequence[str]) -> FieldPaths:
             raise ConfigurationError(f"{assignment!r} is not FIELD=PATH with a field of {', '.join(NAMES)}")
         paths[known] = path
     return tuple(paths.items())
+
+
+def _identifier(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else None
 
 
 def _place(content: dict[str, object], path: Sequence[str], value: object) -> None:

@@ -7,8 +7,8 @@ import orjson
 from schemas.errors import PageError
 from schemas.outcomes import Broken, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, json_in, parse_object, text
-from streams.sources.page import html_page, looks_like_html
+from streams.sources.fields import Fields, field, json_in, parse_object, text
+from streams.sources.page import html_page, known_url, looks_like_html
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
@@ -54,10 +54,10 @@ class Norconex:
         return Record(page.url.encode(), orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
     def _page(self, fields: Fields) -> Decoded:
-        url, content = text(fields, "id"), text(fields, "content")
-        if content is not None and not looks_like_html(content[:4096].encode("utf-8", "replace")):
+        url, content = field(fields, "id"), field(fields, "content")
+        if isinstance(content, str) and not looks_like_html(content[:4096].encode("utf-8", "replace")):
             detail = "content is text without markup: let the importer keep the page as it is"
-            return Skipped(SkipReason.NOT_HTML, detail, url)
+            return Skipped(SkipReason.NOT_HTML, detail, known_url(url))
         return html_page(
             url=url,
             body=content,

@@ -10,8 +10,8 @@ import orjson
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, base64_or_text, first, has_keys, parse_json, text
-from streams.sources.page import html_page
+from streams.sources.fields import Fields, base64_or_text, field, first, has_keys, parse_json, text
+from streams.sources.page import html_page, known_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
@@ -23,7 +23,7 @@ _CONTENT_TYPE = re.compile(r"^contentType:[ \t]*(.*)$", re.MULTILINE)
 class _Content:
     """What `binaryContent` says."""
 
-    body: str | bytes
+    body: object
     content_type: str | None = None
 
 
@@ -73,11 +73,12 @@ class Nutch:
     def _page(self, document: object) -> Decoded:
         if not isinstance(document, Mapping):
             return Broken(BrokenReason.MALFORMED_MESSAGE, "an array of something else than documents")
-        url = text(document, "id") or text(document, "url")
+        url = text(document, "id") or field(document, "url")
         binary = first(document.get("binaryContent"))
-        if not isinstance(binary, str):
-            return Skipped(SkipReason.NO_BODY, "no binaryContent: index with -addBinaryContent", url)
-        content = _content(binary)
+        if binary is None:
+            detail = "no binaryContent: index with -addBinaryContent"
+            return Skipped(SkipReason.NO_BODY, detail, known_url(url))
+        content = _content(binary) if isinstance(binary, str) else _Content(binary)
         return html_page(
             url=url,
             body=content.body,

@@ -9,6 +9,7 @@ from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.compression import binary_data_bytes, inflate
 from streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
+from streams.sources.fields import no_string
 
 _HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
 _UNDECLARED_TYPES = {
@@ -90,7 +91,7 @@ def html_page(
 
     `body` is the bytes as the server sent them, or text that is Unicode already, whose declared encodings
     mean nothing any more. `charset` is what the crawler took for the encoding: it counts where `content_type`
-    names none. Values of a wrong type are taken for missing.
+    names none. A URL or a body of a wrong type breaks the page; any other value is then taken for missing.
     """
     address = page_url(url)
     if not isinstance(address, str):
@@ -123,8 +124,10 @@ def html_page(
 
 def page_url(url: object) -> str | Skipped | Broken:
     """The URL of a page as it is keyed, without white space around it; or what is wrong with it."""
-    if not isinstance(url, str) or not url.strip():
+    if not url or (isinstance(url, str) and not url.strip()):
         return Broken(BrokenReason.MISSING_URL, "it gives no URL, which tells the document's key and site")
+    if not isinstance(url, str):
+        return Broken(BrokenReason.MALFORMED_MESSAGE, f"the URL: {no_string(url)}")
     if len(url) > _LONGEST_URL:
         return Broken(BrokenReason.MALFORMED_MESSAGE, f"a URL of {len(url):,} characters")
     address = _SPACES.sub("", url.strip()).replace(" ", "%20")
@@ -166,14 +169,16 @@ def charset_of(content_type: str) -> str | None:
     return label[1] if label and encoding_of(label[1]) else None
 
 
-def _no_page(url: str, status: int | None, content_type: str, body: object) -> Skipped | None:
+def _no_page(url: str, status: int | None, content_type: str, body: object) -> Skipped | Broken | None:
     if status is not None and not 200 <= status < 300:
         return Skipped(SkipReason.ERROR_STATUS, f"status {status}", url)
     media_type = _media_type(content_type)
     if media_type not in _PAGE_TYPES and not media_type.endswith("xml"):
         return Skipped(SkipReason.NOT_HTML, f"content type {_shown(media_type)}", url)
-    if not isinstance(body, bytes | str) or not body:
+    if not body:
         return Skipped(SkipReason.NO_BODY, "the message holds no content", url)
+    if not isinstance(body, bytes | str):
+        return Broken(BrokenReason.MALFORMED_MESSAGE, f"the content: {no_string(body)}", url)
     return None
 
 

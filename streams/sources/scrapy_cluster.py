@@ -42,7 +42,7 @@ class ScrapyCluster:
         headers = item.get("response_headers")
         return [
             html_page(
-                url=text(item, "response_url") or text(item, "url"),
+                url=text(item, "response_url") or field(item, "url"),
                 body=_body(item.get("body")),
                 content_type=field(headers, "content-type"),
                 status=number(item, "status_code"),

@@ -10,7 +10,7 @@ import orjson
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, has_keys, number, parse_object, text
+from streams.sources.fields import Fields, field, has_keys, number, parse_object, text
 from streams.sources.page import html_page, page_url
 from streams.sources.source import Decoded, Record
 from streams.sources.warc import Outcome, open_warc, read_warc, write_warc
@@ -40,7 +40,7 @@ class WarcPointer:
             line = parse_object(message.value or b"")
         except PageError as error:
             return [Broken(error.reason, str(error))]
-        url = page_url(text(line, "url"))
+        url = page_url(field(line, "url"))
         if not isinstance(url, str):
             return [url]
         return [self._no_page(line, url) or self._find(line, url)]

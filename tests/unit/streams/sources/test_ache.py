@@ -126,6 +126,10 @@ def test_what_is_no_page_has_its_reason(fields, reason):
     assert decode(fields).reason is reason
 
 
+def test_content_that_cannot_be_read_has_its_url():
+    assert decode(target(content="%%%")).url == URL
+
+
 @pytest.mark.parametrize(
     "value", [None, b"", b"<html>", b"{}", b'{"url": "", "content": "", "fetch_time": 1}']
 )

@@ -156,6 +156,31 @@ def test_a_field_of_a_wrong_type_ends_as_an_outcome_that_can_be_written_down(nam
                 "".join((outcome.url, outcome.id or "", outcome.language or "")).encode()
 
 
+@pytest.mark.parametrize(("odd", "kind"), [(5, "number"), (True, "boolean"), ({"a": "<p>"}, "object")])
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        *(("json", field) for field in ("url", "html", "html_base64")),
+        *(("scrapy-cluster", field) for field in ("url", "body")),
+        *(("nutch", field) for field in ("url", "binaryContent")),
+        *(("cdr", field) for field in ("url", "raw_content")),
+        *(("ache", field) for field in ("url", "content")),
+        *(("norconex", field) for field in ("id", "content")),
+        ("warc-pointer", "url"),
+    ],
+)
+def test_a_url_or_page_of_a_wrong_type_is_malformed_and_says_so(name, field, odd, kind, messages):
+    fields = orjson.loads(messages[name].value)
+    others = {"scrapy-cluster": "response_url", "nutch": "id"}
+    if field == "url":
+        fields.pop(others.get(name), None)
+    message = replace(messages[name], value=orjson.dumps(fields | {field: odd}))
+    (broken,) = open_source(name, SourceSettings()).decode(message)
+    assert isinstance(broken, Broken)
+    assert broken.reason is BrokenReason.MALFORMED_MESSAGE
+    assert f"a JSON {kind} where a string is expected" in broken.detail
+
+
 @given(data=st.data(), name=st.sampled_from(FORMATS))
 def test_no_damage_makes_a_format_raise(data, name, settings, messages):
     message = messages[name]

@@ -77,6 +77,11 @@ def test_a_field_of_a_wrong_type_is_named_by_its_path(field, value, kind):
     assert decode(content, f"{field}=page.it") == Broken(BrokenReason.MALFORMED_MESSAGE, detail, url)
 
 
+@pytest.mark.parametrize(("value", "id_"), [("7", "7"), (7, "7"), (True, None), ([7], None), (7.5, None)])
+def test_an_id_may_be_a_number(value, id_):
+    assert decode({"url": URL, "html": HTML, "id": value}).id == id_
+
+
 @pytest.mark.parametrize("assignment", ["url", "url=", "url=a..b", "name=a"])
 def test_an_assignment_that_is_none_is_refused(assignment):
     with pytest.raises(ConfigurationError, match="FIELD=PATH"):

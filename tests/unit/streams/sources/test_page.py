@@ -121,9 +121,18 @@ def test_without_a_content_type_the_body_is_looked_at(kind):
     assert outcome(content_type=kind, body=b"<?xml version='1.0'?><rss><link>").reason is SkipReason.NOT_HTML
 
 
-@pytest.mark.parametrize("body", [None, b"", "", 7, {}])
+@pytest.mark.parametrize("body", [None, b"", "", {}])
 def test_no_content_is_skipped(body):
     assert outcome(body=body).reason is SkipReason.NO_BODY
+
+
+@pytest.mark.parametrize(("odd", "kind"), [(7, "number"), (True, "boolean"), ({"a": 1}, "object")])
+def test_a_url_or_content_of_a_wrong_type_breaks_the_page(odd, kind):
+    detail = f"a JSON {kind} where a string is expected"
+    assert outcome(url=odd) == Broken(BrokenReason.MALFORMED_MESSAGE, f"the URL: {detail}")
+    assert outcome(body=odd) == Broken(
+        BrokenReason.MALFORMED_MESSAGE, f"the content: {detail}", "https://example.org/"
+    )
 
 
 def test_the_limit_holds_before_and_after_inflating_and_says_how_to_raise_it():
@@ -160,7 +169,7 @@ def test_white_space_inside_a_url_is_what_browsers_make_of_it():
 
 
 @pytest.mark.parametrize(
-    "url", [None, "", " ", 7, "a.b/c", "http://", "http:///c", "http://a\x00b/", "http://a.b/\x7f", "\ud800"]
+    "url", [None, "", " ", "a.b/c", "http://", "http:///c", "http://a\x00b/", "http://a.b/\x7f", "\ud800"]
 )
 def test_what_is_no_url_breaks_the_page(url):
     broken = page_url(url)
