@@ -7,7 +7,7 @@ import pytest
 _NEED_IT = [
     *(
         f"test_{name}.py"
-        for name in ("card", "checkpoint", "examples", "export", "network", "publish", "trainer")
+        for name in ("card", "checkpoint", "commands", "examples", "export", "network", "publish", "trainer")
     ),
     *(
         f"dehusk/test_{name}.py"
