@@ -27,7 +27,7 @@ collect_ignore = _NEED_IT if find_spec("torch") is None else []
 @pytest.fixture(params=["cpu", "cuda"])
 def device(request):
     """Networks are made on this device; a machine without it skips the test."""
-    import torch  # noqa: PLC0415 -- not installed where other tests run
+    import torch  # not installed where other tests run
 
     if request.param == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU here")
