@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
@@ -55,7 +55,8 @@ async def open_topic(settings: KafkaSettings, name: str) -> AsyncIterator["Reade
             ends = await consumer.end_offsets(partitions)
         yield Reader(settings, consumer, ends)
     finally:
-        await consumer.stop()
+        with suppress(asyncio.CancelledError):  # it lets that of a fetch out which it cancels
+            await consumer.stop()
 
 
 class Reader:

@@ -1,13 +1,20 @@
 """The documents of a topic: those that it holds, or the newest of them, and those that come."""
 
+import asyncio
 import heapq
 import itertools
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager, nullcontext
+
+from aiokafka.client import AIOKafkaClient
 
 from schemas.pages import Message
 from streams.consuming import Reader, Timed, open_topic
+from streams.kafka import client_options, kafka_errors
 from streams.settings import KafkaSettings
+from streams.worker.availability import Part, watch
+from streams.worker.brokers import Brokers
 
 _FARTHER = 4
 
@@ -17,19 +24,34 @@ async def read_documents(
 ) -> AsyncGenerator[Message, None]:
     """The documents in order per partition, or with `newest` only so many, by their time; no tombstones.
 
-    With `follow`, those that come from now on too, for ever.
+    With `follow`, those that come from now on too, for ever; the log tells when Kafka is away meanwhile.
 
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    async with open_topic(kafka, topic) as reader:
+    async with open_topic(kafka, topic) as reader, _watched(kafka, topic) if follow else nullcontext():
         held = _documents(reader.held())
         async for document, _ in held if newest is None else _newest(reader, newest):
             yield document
         if follow:
             async for document, _ in _documents(reader.coming()):
                 yield document
+
+
+@asynccontextmanager
+async def _watched(kafka: KafkaSettings, topic: str) -> AsyncIterator[None]:
+    """Tells in the log when Kafka goes away, and when it is back: a consumer waits for it silently."""
+    client = AIOKafkaClient(**client_options(kafka))
+    with kafka_errors(kafka):
+        await client.bootstrap()
+    brokers = Brokers(client, topic, sending_fails=lambda: False)
+    watching = asyncio.create_task(watch(Part("Kafka", "waiting for it"), brokers.check))
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await client.close()
 
 
 async def _documents(messages: AsyncIterator[Timed]) -> AsyncIterator[Timed]:

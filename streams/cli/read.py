@@ -1,6 +1,7 @@
 """`dehusk read`: the documents of the output topic, as they lie there or as they come."""
 
 import asyncio
+import logging
 from contextlib import aclosing, suppress
 
 import click
@@ -12,7 +13,9 @@ from streams.cli.options import kafka_options, topic_option
 from streams.cli.terminal import echo
 from streams.reading import read_documents
 from streams.settings import KafkaSettings, TopicSettings
-from streams.worker.logs import configure_logs
+
+_SEPARATOR = "\f"
+"""Stands in a line of its own behind each text, which holds none: its white space was folded."""
 
 
 @click.command(
@@ -21,6 +24,7 @@ from streams.worker.logs import configure_logs
 Examples:
   dehusk read --last 3                       the three newest documents
   dehusk read --last 0 --follow --text       the texts of what comes from now on
+  dehusk read --text | awk -v RS='\\f\\n' /corn/     those with a word in them
   dehusk read | jq -r 'select(.text == "") | .url'""",
 )
 @kafka_options
@@ -28,8 +32,15 @@ Examples:
 @click.option(
     "--last", type=click.IntRange(min=0), metavar="NUMBER", help="Only so many of what is there; else all."
 )
-@click.option("--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
-@click.option("--text", "as_text", is_flag=True, help="Print the texts alone, an empty line behind each.")
+@click.option(
+    "--follow", is_flag=True, help="Go on with what comes, until Ctrl-C; while Kafka is away, wait for it."
+)
+@click.option(
+    "--text",
+    "as_text",
+    is_flag=True,
+    help="Print the URL of each, then its text, then a line with a form feed (\\f), which no text has.",
+)
 def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool, as_text: bool) -> None:
     """Print the documents of the output topic, one line of JSON each.
 
@@ -37,7 +48,7 @@ def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool,
     cleaned more than once has as many documents, until Kafka compacts the topic; the last one counts.
     Documents that a worker wrote in another --format are printed as they are.
     """
-    configure_logs("warning", as_json=False)
+    _configure_logs()
     interrupts = (KeyboardInterrupt,) if follow else ()
     with suppress(*interrupts):
         asyncio.run(_print(kafka, topic, last, follow=follow, as_text=as_text))
@@ -46,7 +57,15 @@ def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool,
 async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: bool, as_text: bool) -> None:
     async with aclosing(read_documents(kafka, topic, newest=last, follow=follow)) as documents:
         async for document in documents:
-            echo(_text(document) + "\n" if as_text else (document.value or b"").decode(errors="replace"))
+            if as_text:
+                echo(f"{_decoded(document.key)}\n{_text(document)}")
+                click.echo(_SEPARATOR)
+            else:
+                echo(_decoded(document.value))
+
+
+def _decoded(value: bytes | None) -> str:
+    return (value or b"").decode(errors="replace")
 
 
 def _text(document: Message) -> str:
@@ -59,3 +78,12 @@ def _text(document: Message) -> str:
         return str(orjson.loads(document.value or b"")["text"])
     place = f"{document.topic}/{document.partition}/{document.offset}"
     raise ConfigurationError(f"--text is for documents in JSON that have a 'text'; {place} is none")
+
+
+def _configure_logs() -> None:
+    """Say on standard error what dehusk logs, not what aiokafka says again and again while Kafka is away."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("dehusk: %(message)s"))
+    handler.addFilter(lambda record: not record.name.startswith("aiokafka"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("streams").setLevel(logging.INFO)

@@ -5,14 +5,15 @@ import json
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigurationError
+from schemas.errors import ConfigurationError, UnavailableError
 from streams.cli import cli
 from streams.producing import Outgoing, send
+from streams.reading import read_documents
 from streams.sources.source import Record
 
 COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "read"]
@@ -83,9 +84,14 @@ async def test_the_last_are_found_behind_tombstones(kafka, topics):
     assert await ids(kafka, "--topic", topics.output, "--last", "2") == ["2", "3"]
 
 
-async def test_prints_the_texts_alone(kafka, topics):
+async def test_prints_texts_below_their_urls_and_parts_them_by_form_feeds(kafka, topics):
     await write(kafka, topics.output, document(1))
-    assert await run(kafka, "--topic", topics.output, "--text") == "Text 1\n\nin Größe\n\n"
+    await write(kafka, topics.output, document(2))
+    printed = await run(kafka, "--topic", topics.output, "--text", "--last", "2")
+    first, second, rest = printed.split("\f\n")
+    assert first == "http://x.test/1\nText 1\n\nin Größe\n"
+    assert second == "http://x.test/2\nText 2\n\nin Größe\n"
+    assert rest == ""
 
 
 async def test_documents_in_html_are_printed_as_they_are_and_have_no_text(kafka, topics):
@@ -106,6 +112,42 @@ async def test_follows_until_it_is_interrupted(kafka, topics):
         rest, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
     assert rest == "" or json.loads(rest)["id"] == "8"
+
+
+@pytest.mark.parametrize("go", ["kill", "pause"])
+async def test_follows_through_an_absence_of_kafka_and_says_when_it_began_and_ended(kafka, topics, stack, go):
+    broker = stack.parts["kafka-1"]
+    await write(kafka, topics.output, document(0))
+    with reading(kafka, topics.output, "--follow") as process:
+        await asyncio.to_thread(process.stdout.readline)
+        await asyncio.to_thread(getattr(broker, go))
+        try:
+            gone = await asyncio.to_thread(process.stderr.readline)
+        finally:
+            await asyncio.to_thread(broker.resume if go == "pause" else broker.start)
+        back = await asyncio.to_thread(process.stderr.readline)
+        await write(kafka, topics.output, document(1))
+        assert json.loads(await asyncio.to_thread(process.stdout.readline))["id"] == "1"
+        process.send_signal(signal.SIGINT)
+        _, more = process.communicate(timeout=60)
+    assert gone == "dehusk: Kafka is away, waiting for it: no broker answers\n"
+    assert back.startswith("dehusk: Kafka is back after ")
+    assert (process.returncode, more) == (0, "")
+
+
+async def test_without_following_a_kafka_that_goes_away_is_an_error(kafka, topics, stack, monkeypatch):
+    monkeypatch.setattr("streams.consuming.MIB", 1000)  # so that it has not fetched all when Kafka goes
+    monkeypatch.setattr("streams.consuming._STALL_SECONDS", 2.0)
+    await write(kafka, topics.output, *map(document, range(1000)))
+    broker = stack.parts["kafka-1"]
+    async with aclosing(read_documents(kafka, topics.output, newest=None, follow=False)) as documents:
+        await anext(documents)
+        await asyncio.to_thread(broker.kill)
+        try:
+            with pytest.raises(UnavailableError, match=f"Kafka at {kafka.brokers} does not answer"):
+                assert [each async for each in documents] == []
+        finally:
+            await asyncio.to_thread(broker.start)
 
 
 async def test_ends_silently_when_nobody_reads_its_lines(kafka, topics):
