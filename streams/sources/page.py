@@ -219,7 +219,7 @@ def _is_binary(html: bytes) -> bool:
     """Whether something has bytes that no text has, and is not a page in which a few of them slipped."""
     head = html[:_SNIFFED]
     binary = binary_data_bytes(head)
-    if not binary or _MARKUP.match(head.lstrip(_BLANK)):
+    if not binary or _MARKUP.match(head.lstrip(_BLANK + b"\0")):
         return False
     return binary > len(head) * _MOST_BINARY or not looks_like_html(head)
 

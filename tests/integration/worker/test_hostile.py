@@ -25,7 +25,7 @@ PAGES = {
     "invalid-utf-8": (b"<p>" + b"\xff\xfe\xc3\x28 broken letters " * 100 + TEXT, HTML, "document"),
     "empty": (b"", HTML, "skipped"),
     "2-mb-line": (TEXT * (2 * MIB // len(TEXT)), HTML, "document"),
-    "noise": (random.Random(1).randbytes(100_000), HTML, "document"),
+    "noise": (random.Random(1).randbytes(100_000), HTML, "skipped"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(100), PICTURE, "skipped"),
     "unclosed": (b"<p><a href='" + TEXT * 100, HTML, "document"),
     "broken-gzip": (gzip.compress(TEXT * 100)[:-20], GZIP, "malformed-compression"),
@@ -50,7 +50,7 @@ async def test_hostile_pages_end_with_a_reason(bench, site) -> None:
     await bench.until_done()
 
     assert await _fates(bench, PAGES) == {name: expected for name, (_, _, expected) in PAGES.items()}
-    assert worker.metric("dehusk_skipped_total", "reason") == {"no-body": 1, "not-html": 1}
+    assert worker.metric("dehusk_skipped_total", "reason") == {"no-body": 1, "not-html": 2}
     assert worker.says(f"reads {bench.topics.input} in group {bench.topics.group}, writes ")
     for reason in ("no-body", "not-html", "page-too-large", "malformed-compression"):
         assert worker.says(f": {reason}: "), "its first message is worth a warning"

@@ -88,7 +88,7 @@ def test_markup_that_random_bytes_hold_by_chance_makes_no_page(kind):
     [
         b"\n <title>\x0b\x1f\x02\x03\x04\x05</title>\x00",
         b"Warning: no such file\x1a in " + b"x" * 100 + HTML,
-        b"\0\0\0" + b" " * 100 + HTML,
+        bytes(1000) + b" " + HTML + bytes(1000),
         "<p>a\x01b",
     ],
 )
