@@ -37,17 +37,35 @@ cdef inline bint is_next_line(Element *code, Tag *parent) noexcept:
 
 cdef inline bint is_gutter(Element *element):
     """Whether an element holds nothing but numbers, which its class says to be those of lines of code."""
-    cdef String classes = lexbor.value_of(element.classes), part
-    cdef size_t place = 0
-    while place < classes.length:
-        part.data, part.length = classes.data + place, 0
-        while place < classes.length and not Py_UNICODE_ISSPACE(classes.data[place]):
-            place += 1
-            part.length += 1
-        if (part.data[0] == c"l" or part.data[0] == c"g") and _names_gutter(part):
+    cdef String classes = lexbor.value_of(element.classes), name
+    while classes.length:
+        name = _next_name(&classes)
+        if (name.data[0] == c"l" or name.data[0] == c"g") and _names_gutter(name):
             return _holds_numbers(&element.node)
-        place += 1
     return False
+
+
+cdef inline bint is_read_aloud(Element *element):
+    """Whether an element's class says that screen readers read it, and nobody sees it.
+
+    The names are those of Bootstrap, WordPress, Foundation, Drupal and HTML5 Boilerplate.
+    """
+    cdef String classes = lexbor.value_of(element.classes), name
+    while classes.length:
+        name = _next_name(&classes)
+        if (name.data[0] == c"s" or name.data[0] == c"v" or name.data[0] == c"e") and _names_unseen(name):
+            return True
+    return False
+
+
+cdef inline String _next_name(String *classes) noexcept nogil:
+    """The first name of a class attribute that has some text, taken off it; empty where white space is next."""
+    cdef String name = String(classes.data, 0)
+    while name.length < classes.length and not Py_UNICODE_ISSPACE(classes.data[name.length]):
+        name.length += 1
+    classes.data += min(name.length + 1, classes.length)
+    classes.length -= min(name.length + 1, classes.length)
+    return name
 
 
 cdef inline bint _names_gutter(String part):
@@ -55,6 +73,13 @@ cdef inline bint _names_gutter(String part):
         if spells(part, name):
             return True
     return False
+
+
+cdef inline bint _names_unseen(String part):
+    for name in (b"sr-only", b"visually-hidden", b"visuallyhidden", b"screen-reader-text", b"screen-reader-only"):
+        if spells(part, name):
+            return True
+    return spells(part, b"show-for-sr") or spells(part, b"element-invisible")
 
 
 cdef inline bint _holds_numbers(Node *top) noexcept:

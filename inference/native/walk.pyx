@@ -119,6 +119,8 @@ cdef class Walk:
         if tag.counted == IMAGES or (tag.kind == LINK and marks.is_permalink(element)):
             self._edges = edges.START | edges.END
             return NONE
+        if tag.kind < LINK and marks.is_read_aloud(element):
+            return NONE
         if (tag.tables == CELL or self._is_preformatted(parent)) and marks.is_gutter(element):
             return NONE
         if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):

@@ -72,6 +72,10 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>人类<a>最古老</a>的<b>食物</b>", ["人类最古老的食物"]),
         ("<p>ใน<a>อาหาร</a>ที่<p>価格<span>100</span>円", ["ในอาหารที่", "価格100円"]),
         ("<p>soft&shy;ened</p>", ["softened"]),
+        ("<p>see <a>it<i class=visuallyhidden> in a new tab</i></a>, soon", ["see it, soon"]),
+        ("<p>9 <span class='x screen-reader-text y'>Price:</span>8 <span class=' show-for-sr'>new", ["9 8"]),
+        ("<p>9 <span class=sr-only-ish>a</span> <span class='not-sr-only sr'>b", ["9 a b"]),
+        ("<h2 class=sr-only>Menu</h2><a class=visually-hidden>skip", ["Menu", "skip"]),
         ("<p>  much \n\n space&nbsp;here </p>", ["much space here"]),
         ("<p>a\u200bb\u2060c\ufeffd\u200ee\u200ff\u202ag\u202eh\u2066i\u2069j", ["abcdefghij"]),
         ("<p>می\u200cشود</p><p>👩\u200d👧</p>", ["می\u200cشود", "👩\u200d👧"]),
@@ -132,6 +136,8 @@ def test_a_block_is_what_a_reader_sees_as_one(html: str, expected: list[str]) ->
         "<math><annotation>no</annotation></math>",
         "<!-- no -->",
         "<noscript>no</noscript>",
+        "<span class='a sr-only'>no <b>no</b></span>",
+        "<em class='visually-hidden b'><p>no</em>",
     ],
 )
 def test_what_is_not_shown_is_no_text(html: str) -> None:
