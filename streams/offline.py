@@ -92,7 +92,8 @@ async def _clean_batch(
     lines: list[bytes] = []
     for page, outcome in zip(batch, prepared, strict=True):
         if isinstance(outcome, PreparedPage):
-            lines.append(_line(page, _labelled(outcome, next(labels)), with_blocks=with_blocks))
+            labelled = _labelled(outcome, next(labels), with_blocks=with_blocks)
+            lines.append(_line(page, labelled, with_blocks=with_blocks))
         elif not (isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE):
             lines.append(_line(page, outcome, with_blocks=with_blocks))
     return lines
@@ -114,10 +115,10 @@ def _only(outcomes: Outcomes) -> PreparedPage | Broken:
     raise TypeError(f"a page became {outcomes}")
 
 
-def _labelled(page: PreparedPage, labels: Labels | Broken) -> CleanedDocument | Broken:
+def _labelled(page: PreparedPage, labels: Labels | Broken, *, with_blocks: bool) -> CleanedDocument | Broken:
     if isinstance(labels, Broken):
         return labels
-    return extract(page, labels, None, with_blocks=True)
+    return extract(page, labels, None, with_blocks=with_blocks)
 
 
 def _line(page: Input, outcome: CleanedDocument | Skipped | Broken, *, with_blocks: bool) -> bytes:

@@ -168,7 +168,7 @@ def _read_lines(
             detail = f"line {number} of {name} has more than {longest:,} bytes, as no page of --max-page-mib"
             yield Broken(BrokenReason.PAGE_TOO_LARGE, detail)
             _skip_line(stream, line)
-        elif line.strip():
+        elif not line.isspace():
             yield _placed(read_line(line, max_bytes), f"line {number} of {name}")
 
 
