@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,8 @@ class OnnxLabeler:
             sizes = [len(window.tensors[count.counted.name]) for window in batch]
             feed[count.tensor.name] = np.array(sizes, np.int32)
         (probabilities,) = self._session.run([PROBABILITIES.name], feed)
-        return np.split(probabilities, np.cumsum([len(window) for window in batch])[:-1])
+        ends = accumulate(len(window) for window in batch)
+        return [probabilities[end - len(window) : end] for window, end in zip(batch, ends, strict=True)]
 
 
 def _open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:

@@ -31,10 +31,12 @@ def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
         if boundary & _ROW:
             row = _Row(parts)
         if not is_content:
-            row.leave_out(cell)
+            if cell:
+                row.leave_out(cell)
             continue
-        margin = row.margin(cell)
+        margin = ""
         if cell:
+            margin = row.margin(cell)
             parting = row.parting(cell, text)
         else:
             parting = "\t" if parts and passed & _CELL and not passed & (_ROW | _PARAGRAPH) else ""
@@ -77,7 +79,7 @@ class _Row:
 
     def margin(self, cell: int) -> str:
         """The empty columns before the first cell that is written."""
-        if self._column or not cell:
+        if self._column:
             return ""
         return "\t" * (cell - 1 - self._left_out + (cell == self._last_left_out))
 
@@ -123,7 +125,7 @@ class _Items:
         marker = "" if item in self._indents else self._mark(item)
         inner = self._indents[item]
         outer = inner[: len(inner) - len(marker)] if margin else ""
-        return outer + marker + indent(text, inner)[len(inner) :]
+        return outer + marker + (indent(text, inner)[len(inner) :] if "\n" in text else text)
 
     def _mark(self, item: int) -> str:
         """The mark of an item; those around it that begin with it have none of their own."""

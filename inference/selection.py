@@ -39,12 +39,14 @@ def _without_repeats(
     probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.float64]:
     """The probabilities, 0 for all but one copy of each repeated block."""
+    repeated = np.flatnonzero(repeat >= 0)
+    if not len(repeated):
+        return probabilities
     kept = probabilities.tolist()
     first: dict[int, int] = {}
     """The first copy of each block that repeats one."""
     chosen: dict[int, int] = {}
     """The copy that is kept, by the first one."""
-    repeated = np.flatnonzero(repeat >= 0)
     for block, earlier in zip(repeated.tolist(), repeat[repeated].tolist(), strict=True):
         root = first[block] = first.get(earlier, earlier)
         best = chosen.get(root, root)
