@@ -59,23 +59,28 @@ cdef inline bint _sign_parts(String before, String text, int edges) noexcept:
     cdef size_t size = utf8.read(text.data, text.length, &first)
     if size < text.length:
         utf8.read(text.data + size, text.length - size, &second)
-    if last == c":" and Py_UNICODE_ISALNUM(first) and Py_UNICODE_ISALPHA(before_last):
-        return True
     if last == c"." or last == c"!" or last == c"?" or last == c":":
-        return Py_UNICODE_ISUPPER(first)
+        return Py_UNICODE_ISUPPER(first) or (
+            last == c":" and Py_UNICODE_ISALPHA(before_last) and Py_UNICODE_ISALNUM(first)
+        )
     if _is_currency(first) and Py_UNICODE_ISDECIMAL(second) and Py_UNICODE_ISALNUM(last):
         return edges & END or Py_UNICODE_ISDECIMAL(last)
     if first == c"(" and edges & START and Py_UNICODE_ISALPHA(last) and not _ends_in_one_letter(before):
         return Py_UNICODE_ISDECIMAL(second) or text.length > LONGEST_ENDING
-    if not edges & END or edges == END:  # an element that ends where another one starts is a thing of its own
-        return False
-    if Py_UNICODE_ISDECIMAL(first) and Py_UNICODE_ISDECIMAL(before_last) and last == c",":
+    if not edges & END or edges == END:
         return False
     if Py_UNICODE_ISALNUM(last):
         return _is_separator(first) or _begins_text(first, second) and not _ends_in_one_letter(before)
-    return (_is_separator(last) or _ends_text(last, before_last)) and (
-        Py_UNICODE_ISALNUM(first) or _begins_text(first, second)
-    )
+    return _parts_elements(last, before_last, first, second)
+
+
+cdef inline bint _parts_elements(uint32_t last, uint32_t before_last, uint32_t first, uint32_t second) noexcept:
+    """Whether a sign at the end of an element parts it from the next one, which begins there."""
+    if last == c"," and Py_UNICODE_ISDECIMAL(before_last) and Py_UNICODE_ISDECIMAL(first):
+        return False
+    if not Py_UNICODE_ISALNUM(first) and not _begins_text(first, second):
+        return False
+    return _is_separator(last) or _ends_text(last, before_last)
 
 
 cdef inline uint32_t _before_last(String text) noexcept:
