@@ -246,6 +246,8 @@ cdef class Walk:
             append(&self._leaves, self._signs.data, self._signs.used)
             self._signs.used = 0
         append(&self._leaves, text.data, text.length)
+        if not self._rows.at(row).preformatted:
+            self._leaves.used -= text.length - utf8.unbroken(self._text_from(text.length), text.length)
         if self._links:
             self._linked += utf8.characters(text.data + space, text.length - space)
         return 0
@@ -264,6 +266,10 @@ cdef class Walk:
         elif self._edges and not in_code and edges.would_merge(self._text(), text, self._edges):
             append(&self._leaves, b" ", 1)
         return 0
+
+    cdef unsigned char *_text_from(self, size_t end) noexcept:
+        """Where its last so many bytes begin."""
+        return <unsigned char *> self._leaves.data + self._leaves.used - end
 
     cdef String _text(self) noexcept:
         return String(<unsigned char *> self._leaves.data, self._leaves.used)
