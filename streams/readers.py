@@ -1,16 +1,18 @@
 """Pages from files, for `dehusk feed` and `dehusk clean`: HTML, JSON lines and WARC.
 
 A file's name tells what it holds: `.warc` is an archive; `.jsonl`, `.ndjson` and `.jl` are lines of JSON,
-`{"id", "url", "html"}`, one page each; any other file is one HTML page. Each may be compressed with gzip
-or xz. Everything is read as a stream: memory holds one page at a time.
+`{"id", "url", "html"}`, one page each; any other file is one HTML page. Each may be compressed with gzip,
+xz or bzip2. Everything is read as a stream: memory holds one page at a time.
 """
 
+import bz2
 import codecs
 import gzip
 import io
 import json
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -39,12 +41,17 @@ ARCHIVES = {".warc"}
 LINES = {".jsonl", ".ndjson", ".jl"}
 GZIP = b"\x1f\x8b"
 XZ = b"\xfd7zXZ\x00"
+BZIP2 = b"BZh"
+ZSTD = b"\x28\xb5\x2f\xfd"
 ESCAPED = 6
 """Bytes that one byte of a page may take in a line of JSON, as in `\\u003c`."""
 NOWHERE = "file:///"
 """Stands for the URL of a line, which may be anything, while its page is read."""
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
+_COMPRESSED = re.compile(r"\.(gz|xz|bz2)$")
+_PEEKED = 64
+_BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
 _types = MimeTypes()
 
 
@@ -53,22 +60,24 @@ def read_pages(
 ) -> Iterator[Outcome]:
     """One outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
-    `-` is JSON lines on standard input. An HTML file has the URL of its path: below `base_url` as it lies
-    below the path that was named, else `file:///…`. The URL of a line is what it says, or empty; with
-    `needs_url`, what is no URL of a page gives one Broken. Where a file is damaged, the pages before the
-    damage come first and then one Damaged.
+    `-` is standard input: JSON lines, or one page where that begins with `<`. An HTML file has the URL of
+    its path: below `base_url` as it lies below the path that was named, else `file:///…`. The URL of a
+    line is what it says, or empty; with `needs_url`, what is no URL of a page gives one Broken. Where a
+    file is damaged, the pages before the damage come first and then one Damaged.
 
     Raises:
         ConfigurationError: a path does not exist.
     """
     read_line = _read_keyed_line if needs_url else read_page_line
     for path in paths:
-        if path == STANDARD_INPUT:
-            yield from _read_lines(sys.stdin.buffer, "standard input", read_line, max_bytes)
-        elif path.exists():
-            yield from _read_path(path, read_line, max_bytes, base_url)
-        else:
+        if path != STANDARD_INPUT and not path.exists():
             raise ConfigurationError(f"there is no file or directory {path}")
+    for path in paths:
+        if path == STANDARD_INPUT:
+            read = partial(_read_input, read_line=read_line, max_bytes=max_bytes, needs_url=needs_url)
+            yield from _read_whole(sys.stdin.buffer, "standard input", read)
+        else:
+            yield from _read_path(path, read_line, max_bytes, base_url)
 
 
 def read_lines(
@@ -80,6 +89,17 @@ def read_lines(
     """
     read = partial(_read_lines, read_line=read_line, max_bytes=max_bytes)
     yield from _read_file(file, file.absolute().as_uri(), read)
+
+
+def _read_input(
+    stream: BinaryIO, name: str, read_line: ReadLine, max_bytes: int, *, needs_url: bool
+) -> Iterator[Outcome]:
+    if not _peek(stream).lstrip(_BLANK).startswith(b"<"):
+        yield from _read_lines(stream, name, read_line, max_bytes)
+    elif needs_url:
+        raise ConfigurationError(f"{name} is HTML without a URL; give files, or JSON lines with both")
+    else:
+        yield replace(_read_html(stream, name, NOWHERE, max_bytes), url="")
 
 
 def _read_path(path: Path, read_line: ReadLine, max_bytes: int, base_url: str) -> Iterator[Outcome]:
@@ -118,22 +138,40 @@ def _read_file(
         return
     try:
         with file.open("rb") as raw:
-            yield from read(_inflated(raw), name)
+            yield from _read_whole(raw, name, read)
+    except OSError as error:
+        yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read: {error}")
+
+
+def _read_whole(
+    raw: BinaryIO, name: str, read: Callable[[BinaryIO, str], Iterator[Item]]
+) -> Iterator[Item | Broken]:
+    try:
+        yield from read(_inflated(raw), name)
     except DAMAGE as damage:
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
 
 
-def _inflated(raw: io.BufferedReader) -> BinaryIO:
-    start = raw.peek(len(XZ))
+def _inflated(raw: BinaryIO) -> BinaryIO:
+    start = _peek(raw)
     if start.startswith(GZIP):
         return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
+    if start.startswith(BZIP2):
+        return cast("BinaryIO", bz2.BZ2File(raw))
+    if start.startswith(ZSTD):
+        raise OSError("it is compressed with zstd, which is read from no file: zstd -dc FILE | dehusk …")
     return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(XZ) else raw
+
+
+def _peek(stream: BinaryIO) -> bytes:
+    """The first bytes of a stream, which stay in it."""
+    return cast("io.BufferedReader", stream).peek(_PEEKED)
 
 
 def _read_stream(
     stream: BinaryIO, name: str, url: str, read_line: ReadLine, max_bytes: int
 ) -> Iterator[Outcome]:
-    kind = Path(name.lower().removesuffix(".open").removesuffix(".gz").removesuffix(".xz")).suffix
+    kind = Path(_COMPRESSED.sub("", name.lower().removesuffix(".open"))).suffix
     if kind in ARCHIVES:
         yield from (_placed(outcome, name) for outcome in read_warc(stream, max_bytes))
     elif kind in LINES:

@@ -202,6 +202,7 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
     graph = build_model(weights_of(run.network), run.vocabulary)
     difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
     click.echo(f"Wrote {target}; largest difference from the trained one: {difference:.1e}.")
+    click.echo(f"What reads {repository} and names no version uses it from now on.")
 
 
 @cli.command("predict")

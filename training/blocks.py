@@ -1,15 +1,12 @@
 """Pages that somebody else cut into text blocks: lines of `{"id", "blocks": [{"path", "text", "label"}]}`."""
 
-import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from inference.elements import MAX_PATH
 from schemas.pages import SegmentedPage
-from training.pages import LabeledPage
+from training.pages import LabeledPage, read_objects
 
 Block = Mapping[str, Any]
 """Its `path`, the tags from the root to the text, its `text`, and 1 as its `label` where it is content."""
@@ -54,8 +51,4 @@ def labeled_page(name: str, blocks: Sequence[Block]) -> LabeledPage:
 
 def read_labeled_blocks(files: Iterable[Path]) -> Iterator[LabeledPage]:
     """The pages of xz-compressed JSON lines."""
-    for file in files:
-        with lzma.open(file, "rb") as lines:
-            for line in lines:
-                fields = orjson.loads(line)
-                yield labeled_page(fields["id"], fields["blocks"])
+    return read_objects(files, lambda fields: labeled_page(fields["id"], fields["blocks"]))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from training.config import Config
-from training.directory import left_by
+from training.directory import left_by, written_whole
 from training.network import BoilerNet
 from training.vocabulary import Vocabulary
 
@@ -64,9 +64,8 @@ def save(run: Run, file: Path) -> None:
 
 def write_state(file: Path, state: dict[str, Any]) -> None:
     """Write what training goes on from; the file before it stays whole until this one is."""
-    partial = file.with_suffix(".partial")
-    torch.save(state, partial)
-    partial.replace(file)
+    with written_whole(file) as target:
+        torch.save(state, target)
 
 
 def load(file: Path) -> Run:

@@ -2,20 +2,24 @@
 
 import lzma
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from inference.segmentation import segment
 from inference.sites import site_of
+from schemas.errors import ConfigurationError
 from schemas.pages import SegmentedPage
 from training.alignment import content_blocks
 from training.config import DataConfig
+from training.directory import written_whole
 from training.rebuilding import rebuilt
 from training.score import kept_words, score_words, word_f1
+
+Item = TypeVar("Item")
 
 _ACTIVE = ("<script", "<style", "<noscript", "<svg", "<!--")
 
@@ -56,11 +60,27 @@ class LabeledPage:
 
 def read_gold(files: Iterable[Path]) -> Iterator[GoldPage]:
     """The pages of xz-compressed JSON lines: id, url, page_type, html, main_content; or id and blocks."""
+    return read_objects(files, lambda fields: (_from_blocks if "blocks" in fields else _from_html)(fields))
+
+
+def read_objects(files: Iterable[Path], read: Callable[[dict[str, Any]], Item]) -> Iterator[Item]:
+    """What is read of each object in xz-compressed JSON lines.
+
+    Raises:
+        ConfigurationError: a line is no object, or lacks what is read of it; or the file is not compressed.
+    """
     for file in files:
-        with lzma.open(file, "rb") as lines:
-            for line in lines:
-                fields = orjson.loads(line)
-                yield _from_blocks(fields) if "blocks" in fields else _from_html(fields)
+        number = 0
+        try:
+            with lzma.open(file, "rb") as lines:
+                for number, line in enumerate(lines, 1):  # noqa: B007 -- the errors name it
+                    yield read(orjson.loads(line))
+        except (lzma.LZMAError, EOFError) as error:
+            raise ConfigurationError(f"{file} is not whole, or not compressed by xz: {error}") from error
+        except KeyError as error:
+            raise ConfigurationError(f"line {number} of {file} has no field {error}") from error
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ConfigurationError(f"line {number} of {file} is no page: {error}") from error
 
 
 def _from_html(fields: Mapping[str, Any]) -> GoldPage:
@@ -131,7 +151,7 @@ def _is_held_out(page: LabeledPage, config: DataConfig | None) -> bool:
 
 def write_pages(file: Path, pages: Iterable[LabeledPage]) -> None:
     """Write labeled pages as JSON lines."""
-    with file.open("wb") as lines:
+    with written_whole(file) as lines:
         for page in pages:
             lines.write(orjson.dumps(asdict(page), option=orjson.OPT_APPEND_NEWLINE))
 

@@ -74,10 +74,10 @@ def command(
 ) -> None:
     """Clean pages offline: the pipeline of the stream, without Kafka and Redis.
 
-    Reads JSON lines {"id","url","html"} from standard input, or the PATHs as `dehusk feed` does: HTML files
-    and directories of them, JSON lines, WARC files, plain or compressed. Writes one JSON line per page, in
-    the same order, as soon as it is done: {"id", "url", "title", "text", "blocks", "error"}, where a block is
-    {"text", "path", "probability", "content"}.
+    Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
+    feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz or
+    bzip2. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url", "title",
+    "text", "blocks", "error"}, where a block is {"text", "path", "probability", "content"}.
 
     "id" and "url" may be missing or anything, and are passed on, as JSON in a string where they are no
     strings; only a worker needs the URL of a page. `error` is null, or says why the page could not be

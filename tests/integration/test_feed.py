@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import partial
+from io import BufferedReader, BytesIO
 
 import pytest
 from click.testing import CliRunner
@@ -22,7 +23,9 @@ from streams.sources.warc import write_warc
 async def run(kafka, *arguments, stdin=None):
     """The exit code, output and error output of a command, in a thread: it has an event loop of its own."""
     command = ["feed", "--brokers", kafka.brokers, *map(str, arguments)]
-    result = await asyncio.to_thread(CliRunner().invoke, cli, command, input=stdin)
+    result = await asyncio.to_thread(
+        CliRunner().invoke, cli, command, input=stdin and BufferedReader(BytesIO(stdin))
+    )
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.stdout, result.stderr

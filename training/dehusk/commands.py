@@ -128,6 +128,7 @@ def export(
     card = _CARD.read_text(encoding="utf-8").format_map(facts)
     difference = publish(build_dehusk(trained), predict, checked, card, target)
     click.echo(f"Wrote {target}; largest difference from the trained one: {difference:.1e}.")
+    click.echo(f"What reads {repository} and names no version uses it from now on.")
 
 
 def _say(text: str) -> None:

@@ -19,7 +19,7 @@ from schemas.pages import EncodedPage, StructureTensors
 from training.alignment import content_blocks
 from training.dehusk.examples import Example, with_repeats
 from training.dehusk.scripts import SCRIPTS, transliterated
-from training.directory import left_by
+from training.directory import left_by, written_whole
 from training.labels import DROPPED, Labels, read_labels
 from training.pages import GoldPage, read_gold
 from training.score import kept_words, score_words, word_f1
@@ -83,8 +83,8 @@ def prepare_pages(
     broken: list[Broken] = []
     label = partial(_label, labels=read_labels(), content_share=content_share, least_oracle=least_oracle)
     with (
+        written_whole(directory / _PAGES) as target,
         get_context("spawn").Pool(processes) as pool,
-        (directory / _PAGES).open("wb") as target,
     ):
         for page in pool.imap(label, read_gold(files), chunksize=4):
             if isinstance(page, Broken):

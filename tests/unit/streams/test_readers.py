@@ -1,3 +1,4 @@
+import bz2
 import gzip
 import io
 import json
@@ -7,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.readers import ESCAPED, STANDARD_INPUT, read_lines, read_pages
 from streams.sources.warc import write_warc
@@ -27,6 +29,10 @@ def read(*paths, base_url=""):
 
 def lines(*pages):
     return b"".join(json.dumps(page).encode() + b"\n" for page in pages)
+
+
+def piped(data):
+    return io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
 
 
 def numbered(count):
@@ -108,7 +114,7 @@ def test_a_path_that_does_not_exist_is_a_mistake_of_the_caller(tmp_path):
         read(tmp_path / "missing")
 
 
-COMPRESSED = {"": lambda data: data, ".gz": gzip.compress, ".xz": lzma.compress}
+COMPRESSED = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
 
 
 @pytest.mark.parametrize("suffix", COMPRESSED)
@@ -293,9 +299,45 @@ def test_a_page_within_the_limit_is_read_however_its_line_escapes_it(tmp_path):
 
 
 def test_standard_input_is_lines_of_json(monkeypatch):
-    stdin = io.TextIOWrapper(io.BytesIO(lines(*numbered(2))))
-    monkeypatch.setattr(sys, "stdin", stdin)
+    monkeypatch.setattr(sys, "stdin", piped(lines(*numbered(2))))
     assert [page.id for page in read(STANDARD_INPUT)] == ["0", "1"]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress, bz2.compress])
+def test_standard_input_may_be_compressed_or_one_page(monkeypatch, compress):
+    monkeypatch.setattr(sys, "stdin", piped(compress(lines(*numbered(2)))))
+    assert [page.id for page in read(STANDARD_INPUT)] == ["0", "1"]
+    monkeypatch.setattr(sys, "stdin", piped(compress(b"\xef\xbb\xbf\n" + HTML.encode() + b"\n<p>more")))
+    (page,) = read(STANDARD_INPUT)
+    assert page.url == ""
+    assert page.html.decode().endswith(f"{HTML}\n<p>more")
+
+
+def test_standard_input_that_is_a_page_has_no_url_to_feed_it_by(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", piped(HTML.encode()))
+    with pytest.raises(ConfigurationError, match="standard input is HTML without a URL"):
+        list(read_pages([STANDARD_INPUT], MAX_BYTES, needs_url=True))
+
+
+def test_standard_input_that_ends_too_early_is_damaged(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", piped(gzip.compress(lines(*numbered(2)))[:-8]))
+    *pages, damaged = read(STANDARD_INPUT)
+    assert [page.id for page in pages] == ["0", "1"]
+    assert isinstance(damaged, Damaged)
+
+
+def test_what_is_compressed_by_zstd_is_named(tmp_path):
+    (tmp_path / "pages.jsonl.zst").write_bytes(zstandard.compress(lines(*numbered(2))))
+    (damaged,) = read(tmp_path)
+    assert isinstance(damaged, Damaged)
+    assert "compressed with zstd" in damaged.detail
+
+
+def test_a_path_that_is_not_there_is_told_before_any_page_is_read(tmp_path):
+    (tmp_path / "a.html").write_text(HTML)
+    pages = read_pages([tmp_path, tmp_path / "b.html"], MAX_BYTES)
+    with pytest.raises(ConfigurationError, match=r"no file or directory .*b.html"):
+        next(pages)
 
 
 def archive(count):
@@ -404,7 +446,7 @@ def test_a_line_without_end_is_never_held_whole(monkeypatch):
 
 def test_pages_are_given_while_the_file_is_read(monkeypatch):
     stream = io.BytesIO(lines(*noisy(1000)))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(stream, 1000)))
     pages = read_pages([STANDARD_INPUT], MAX_BYTES)
     assert next(pages).id == "0"
     assert stream.tell() < 2000

@@ -3,6 +3,7 @@ import lzma
 import orjson
 import pytest
 
+from schemas.errors import ConfigurationError
 from training.config import DEFAULT_CONFIG, read_config
 from training.pages import held_out_pages, training_pages
 from training.prepare import prepare, prepared_pages, sources
@@ -28,6 +29,35 @@ def test_data_files_become_labeled_pages_in_order_with_their_sources(tmp_path):
     assert [page.id for page in pages] == [line["id"] for line in lines]
     assert all(page.content == (True, False) for page in pages)
     assert sources(tmp_path / "made")[0].startswith("data.jsonl.xz (SHA-256 ")
+
+
+LINES = {
+    "gold": b'{"id": "1", "url": "", "page_type": "", "html": "<p>a", "main_content": "a"}',
+    "blocks": b'{"id": "1", "blocks": []}',
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", LINES)
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda line: line, "is not whole, or not compressed by xz"),
+        (lambda line: lzma.compress(line)[:-9], "is not whole, or not compressed by xz"),
+        (lambda line: lzma.compress(line + b"\nx"), "line 2 of .* is no page"),
+        (lambda line: lzma.compress(line + b"\n[]"), "line 2 of .* is no page"),
+        (lambda _: lzma.compress(b'{"id": "1"}'), "line 1 of .* has no field"),
+    ],
+)
+def test_data_that_cannot_be_read_leave_what_was_prepared_before(tmp_path, kind, spoil, told):
+    config = read_config(DEFAULT_CONFIG).data if kind == "gold" else None
+    good, bad = tmp_path / "good.jsonl.xz", tmp_path / "bad.jsonl.xz"
+    good.write_bytes(lzma.compress(LINES[kind]))
+    bad.write_bytes(spoil(LINES[kind]))
+    prepare([good], tmp_path / "made", config, processes=1)
+    with pytest.raises(ConfigurationError, match=told):
+        prepare([bad], tmp_path / "made", config, processes=1)
+    assert [page.id for page in prepared_pages(tmp_path / "made")] == ["1"]
 
 
 def test_labeled_blocks_are_taken_as_they_are_and_validation_files_held_out(tmp_path):
