@@ -159,7 +159,7 @@ def _inflated(raw: BinaryIO) -> BinaryIO:
     if start.startswith(BZIP2):
         return cast("BinaryIO", bz2.BZ2File(raw))
     if start.startswith(ZSTD):
-        raise OSError("it is compressed with zstd, which is read from no file: zstd -dc FILE | dehusk …")
+        raise OSError("it is compressed with zstd; decompress it first (zstd -d)")
     return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(XZ) else raw
 
 
