@@ -29,7 +29,7 @@ from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.encoding import encode_text
 from streams.sources.fields import Fields, expect_text, parse_object
-from streams.sources.page import beyond, html_page, page_url
+from streams.sources.page import BLANK, beyond, html_page, page_url
 from streams.sources.warc import read_warc
 
 Outcome = RawPage | Skipped | Broken
@@ -51,7 +51,6 @@ DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 _COMPRESSED = re.compile(r"\.(gz|xz|bz2)$")
 _PEEKED = 64
-_BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
 _types = MimeTypes()
 
 
@@ -94,7 +93,7 @@ def read_lines(
 def _read_input(
     stream: BinaryIO, name: str, read_line: ReadLine, max_bytes: int, *, needs_url: bool
 ) -> Iterator[Outcome]:
-    if not _peek(stream).lstrip(_BLANK).startswith(b"<"):
+    if not _peek(stream).lstrip(BLANK).startswith(b"<"):
         yield from _read_lines(stream, name, read_line, max_bytes)
     elif needs_url:
         raise ConfigurationError(f"{name} is HTML without a URL; give files, or JSON lines with both")

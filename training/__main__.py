@@ -191,7 +191,7 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
     from training.checkpoint import load_trained
     from training.export import build_model
     from training.network import weights_of
-    from training.publish import network_predict, publish, refuse_existing
+    from training.publish import announcement, network_predict, publish, refuse_existing
 
     target = repository / published.name / published.version
     refuse_existing(target)
@@ -201,8 +201,7 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
     checked = [encode(page.segmented) for page in held_out_pages(pages, run.config.data)]
     graph = build_model(weights_of(run.network), run.vocabulary)
     difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
-    click.echo(f"Wrote {target}; largest difference from the trained one: {difference:.1e}.")
-    click.echo(f"What reads {repository} and names no version uses it from now on.")
+    click.echo(announcement(target, difference))
 
 
 @cli.command("predict")

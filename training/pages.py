@@ -60,7 +60,7 @@ class LabeledPage:
 
 def read_gold(files: Iterable[Path]) -> Iterator[GoldPage]:
     """The pages of xz-compressed JSON lines: id, url, page_type, html, main_content; or id and blocks."""
-    return read_objects(files, lambda fields: (_from_blocks if "blocks" in fields else _from_html)(fields))
+    return read_objects(files, _gold_page)
 
 
 def read_objects(files: Iterable[Path], read: Callable[[dict[str, Any]], Item]) -> Iterator[Item]:
@@ -81,6 +81,10 @@ def read_objects(files: Iterable[Path], read: Callable[[dict[str, Any]], Item]) 
             raise ConfigurationError(f"line {number} of {file} has no field {error}") from error
         except (ValueError, TypeError, AttributeError) as error:
             raise ConfigurationError(f"line {number} of {file} is no page: {error}") from error
+
+
+def _gold_page(fields: Mapping[str, Any]) -> GoldPage:
+    return _from_blocks(fields) if "blocks" in fields else _from_html(fields)
 
 
 def _from_html(fields: Mapping[str, Any]) -> GoldPage:

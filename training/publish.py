@@ -93,6 +93,14 @@ def refuse_existing(directory: Path) -> None:
         raise ConfigurationError(f"{directory} exists, and versions are immutable; name the next version")
 
 
+def announcement(directory: Path, difference: float) -> str:
+    """What to tell whoever published a version."""
+    return (
+        f"Wrote {directory}; largest difference from the trained one: {difference:.1e}.\n"
+        f"What reads {directory.parent.parent} and names no version uses it from now on."
+    )
+
+
 def _difference(predict: Predict, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
     """The largest difference but for outliers, the exported model reading the pages in batches.
 

@@ -226,27 +226,28 @@ cdef class Walk:
     cdef int _read(self, String text, int row) except -1:
         """Add a text to the open block, or open one with it."""
         cdef size_t space = utf8.leading_space(text.data, text.length)
-        cdef bint hidden
+        cdef uint16_t flags = self._rows.at(row).flags
+        cdef bint hidden = flags & HIDDEN != 0, in_code = flags & CODE != 0
+        cdef bint preformatted = self._rows.at(row).preformatted
         if space == text.length:
             if self._open and not self._rows.is_foreign(row):
                 append(&self._leaves, text.data, text.length)
             return 0
-        hidden = self._rows.at(row).flags & HIDDEN != 0
         if self._open and hidden != self._hidden:
             self._end_block()
             self._boundary = LINE
         if not self._open:
             self._open, self._hidden, self._common = True, hidden, row
-        elif (self._edges or self._shift) and not self._rows.at(row).preformatted:
-            self._part_words(text, self._in_code and self._rows.at(row).flags & CODE)
-        self._edges, self._shift, self._in_code = 0, 0, self._rows.at(row).flags & CODE != 0
+        elif (self._edges or self._shift) and not preformatted:
+            self._part_words(text, self._in_code and in_code)
+        self._edges, self._shift, self._in_code = 0, 0, in_code
         self._block = self._common
         self._leaf_count += 1
         if self._signs.used:
             append(&self._leaves, self._signs.data, self._signs.used)
             self._signs.used = 0
         append(&self._leaves, text.data, text.length)
-        if not self._rows.at(row).preformatted:
+        if not preformatted:
             self._leaves.used -= text.length - utf8.unbroken(self._text_from(text.length), text.length)
         if self._links:
             self._linked += utf8.characters(text.data + space, text.length - space)

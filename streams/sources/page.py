@@ -34,7 +34,8 @@ _OTHER_XML = re.compile(
 )
 """Feeds, site maps and images, which servers often send as HTML (the MIME Sniffing standard, section 7.3)."""
 _SNIFFED = 2048
-_BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
+BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
+"""Bytes that may stand before the markup of a page."""
 _MOST_BINARY = 1 / 32
 """Share of bytes that no text has from which the first bytes are no page, whatever markup is among them."""
 _OTHER_FORMATS = {
@@ -147,7 +148,7 @@ def known_url(url: object) -> str | None:
 
 def looks_like_html(head: bytes) -> bool:
     """Whether the start of something is markup of a page, and not of a feed or another kind of XML."""
-    head = head[:_SNIFFED].lstrip(_BLANK)
+    head = head[:_SNIFFED].lstrip(BLANK)
     found = _MARKUP.search(head)
     is_xml = head.startswith(b"<?xml") or head[:4] in (b"<rss", b"<svg")
     return found is not None and (not is_xml or b"<html" in head.lower())
@@ -219,7 +220,7 @@ def _is_binary(html: bytes) -> bool:
     """Whether something has bytes that no text has, and is not a page in which a few of them slipped."""
     head = html[:_SNIFFED]
     binary = binary_data_bytes(head)
-    if not binary or _MARKUP.match(head.lstrip(_BLANK + b"\0")):
+    if not binary or _MARKUP.match(head.lstrip(BLANK + b"\0")):
         return False
     return binary > len(head) * _MOST_BINARY or not looks_like_html(head)
 

@@ -21,7 +21,7 @@ from training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
 from training.dehusk.trainer import INPUT_GROUPS
 from training.directory import left_by
 from training.prepare import sources, write_sources
-from training.publish import labeler_predict, publish, refuse_existing
+from training.publish import announcement, labeler_predict, publish, refuse_existing
 from training.score import word_f1
 
 _SCORES = "dehusk-scores.md"
@@ -127,8 +127,7 @@ def export(
     checked = [page.encoded for page in pages[::10] if 0 < len(page.encoded) <= WINDOW_BLOCKS]
     card = _CARD.read_text(encoding="utf-8").format_map(facts)
     difference = publish(build_dehusk(trained), predict, checked, card, target)
-    click.echo(f"Wrote {target}; largest difference from the trained one: {difference:.1e}.")
-    click.echo(f"What reads {repository} and names no version uses it from now on.")
+    click.echo(announcement(target, difference))
 
 
 def _say(text: str) -> None:
