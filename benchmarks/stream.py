@@ -1,4 +1,4 @@
-"""The whole stream, from Kafka to Kafka, on real parts: pages per second of a core, and where the time goes.
+"""The whole stream, from Kafka to Kafka, on real services: pages per second of a core, and the time by step.
 
 A worker finds a backlog and empties it. What counts is the CPU time that its processes take for it, from the
 first finished page to the last, so the figure holds on a machine that does other things as well.
@@ -18,7 +18,7 @@ from schemas.errors import UnavailableError
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import free_ports
 from streams.local.folder import temporary_folder
-from streams.local.process import Part
+from streams.local.process import Service
 from streams.local.stack import LocalStack
 from streams.local.worker import Worker
 from streams.producing import create_producer
@@ -76,7 +76,7 @@ def _measure(
     topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
     asyncio.run(_fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
     program = Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=False)
-    worker = Part(program, directory / f"{name}.log")
+    worker = Service(program, directory / f"{name}.log")
     try:
         worker.start()
         return _watch(program, stack, labeler, len(pages) * rounds)

@@ -25,10 +25,10 @@ from inference.signature import (
 )
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels, ModelVersion, StructureTensors
+from schemas.pages import EncodedPage, ModelVersion, Prediction, StructureTensors
 
 WINDOW_BLOCKS = 2048
-"""Most blocks a model sees at once: a page of more is labelled in consecutive windows.
+"""Most blocks a model sees at once: a page of more is labeled in consecutive windows.
 
 A recurrent model takes time in proportion to the blocks, and batch mates wait for the longest.
 """
@@ -79,7 +79,7 @@ def _token_windows(page: EncodedPage) -> list[Window]:
 def _structure_windows(page: EncodedPage) -> list[Window]:
     if page.structure is None:
         raise ConfigurationError(
-            "a page of which only texts and paths are known cannot be labelled by its structure"
+            "a page of which only texts and paths are known cannot be labeled by its structure"
         )
     if 0 < len(page) <= WINDOW_BLOCKS:
         return [_whole(page.structure)]
@@ -162,14 +162,14 @@ def _fits(group: list[int], lengths: Sequence[int], total: int) -> bool:
 
 def join(
     page: EncodedPage, answers: Sequence[npt.NDArray[np.float32]], model: ModelVersion, labeler: str
-) -> Labels | Broken:
+) -> Prediction | Broken:
     """The labels of a page from the answers to its windows, or why the model's answer is none."""
     probabilities = np.concatenate([np.empty(0, np.float32), *answers])
     if len(probabilities) != len(page):
         return _rejected(f"{len(probabilities)} probabilities for {len(page)} blocks", model)
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         return _rejected("an answer that is no probability", model)
-    return Labels(probabilities, model, labeler)
+    return Prediction(probabilities, model, labeler)
 
 
 def _rejected(detail: str, model: ModelVersion) -> Broken:

@@ -12,7 +12,7 @@ from schemas.pages import EncodedPage, PageIdentity, RawPage, SegmentedPage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedPage:
-    """A page ready to be labelled, without its HTML."""
+    """A page ready to be labeled, without its HTML."""
 
     identity: PageIdentity
     segmented: SegmentedPage

@@ -92,7 +92,7 @@ _EDGES = {
 _LISTS = {**dict.fromkeys("ul menu dir".split(), BULLETED), "ol": NUMBERED, "li": ITEM}
 _TABLES = {"table": TABLE, "tr": ROW, **dict.fromkeys("td th".split(), CELL)}
 _SHIFTS = {"sup": "^", "sub": "_"}
-_SIGNS = {"q": ("“", "”"), "rt": ("(", ")"), "msqrt": ("√(", ")"), "mtext": (" ", " ")}
+_SYMBOLS = {"q": ("“", "”"), "rt": ("(", ")"), "msqrt": ("√(", ")"), "mtext": (" ", " ")}
 _JOINTS = {"mfrac": "/", "msub": "_", "msubsup": "_^", "msup": "^", "munder": "_", "munderover": "_^"}
 _PHRASING = frozenset("h1 h2 h3 h4 h5 h6 legend math p pre summary".split())
 _PREFORMATTED = frozenset("listing plaintext pre textarea xmp".split())
@@ -177,7 +177,7 @@ class Traits(NamedTuple):
     closing: str
     """What stands behind its text, or nothing."""
     joints: str
-    """What stands between its first elements: a sign for each but the first."""
+    """What stands between its first elements: a symbol for each but the first."""
     phrasing: bool
     """Whether it holds nothing but parts of lines, as HTML has it."""
     preformatted: bool
@@ -188,7 +188,7 @@ class Traits(NamedTuple):
     heading: int
     """The level of a heading, else 0."""
     counted: int
-    """The place of its `TagCount`, or -1."""
+    """The index of its `TagCount`, or -1."""
     hides: int
     says: int
 
@@ -201,8 +201,8 @@ def traits(tag: str) -> Traits:
         lists=_LISTS.get(tag, NOTHING),
         tables=_TABLES.get(tag, NOTHING),
         shift=_SHIFTS.get(tag, "\0"),
-        opening=_SIGNS.get(tag, ("", ""))[0],
-        closing=_SIGNS.get(tag, ("", ""))[1],
+        opening=_SYMBOLS.get(tag, ("", ""))[0],
+        closing=_SYMBOLS.get(tag, ("", ""))[1],
         joints=_JOINTS.get(tag, ""),
         phrasing=tag in _PHRASING,
         preformatted=tag in _PREFORMATTED,

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from inference.native.contexts import BlockContexts
 from inference.native.declared import describe_declared
 from inference.native.hashing import MAX_BLOCK_TOKENS, ends_of_blocks, fingerprints, hash_words, join_tags
-from inference.native.places import Places
 from inference.native.repeats import find_repeats
 from inference.native.texts import describe_texts, link_densities
 from inference.tokens import tag_id
@@ -84,19 +84,19 @@ def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> Stru
         page.texts, blocks.counts, blocks.density, blocks.copies, structure.leaves, features
     )
     json_ld_words = _describe_declared(page.title, structure.declared, blocks, features)
-    places = Places(blocks.counts, blocks.density, structure)
+    contexts = BlockContexts(blocks.counts, blocks.density, structure)
     hidden = blocks.hidden.view(np.uint8)
     return StructureTensors(
         word_ids=word_ids,
         word_lengths=word_lengths,
-        heading=places.describe(hidden, blocks.repeating, blocks.repeated, blocks.repeat, features),
+        heading=contexts.describe(hidden, blocks.repeating, blocks.repeated, blocks.repeat, features),
         element=structure.elements + 1,
-        alike=places.first_alike(),
+        alike=contexts.first_alike(),
         parent=structure.parents + 1,
         element_tokens=structure.tokens,
         element_token_lengths=structure.token_counts,
         features=features,
-        page_features=_page_features(structure, places, prices, questions, json_ld_words),
+        page_features=_page_features(structure, contexts, prices, questions, json_ld_words),
     )
 
 
@@ -113,37 +113,37 @@ def _describe_declared(
 
 
 def _page_features(
-    structure: Structure, places: Places, prices: int, questions: int, json_ld_words: int
+    structure: Structure, contexts: BlockContexts, prices: int, questions: int, json_ld_words: int
 ) -> npt.NDArray[np.uint8]:
     """The columns of `PAGE_FEATURES`."""
     blocks = len(structure.elements)
     shares = max(blocks, 1)
     tags = structure.counts.tolist()
-    article = places.longest_of(_ARTICLE, structure.tokens, structure.token_counts)
+    article = contexts.longest_of(_ARTICLE, structure.tokens, structure.token_counts)
     values = {
         "log_blocks": log1p(blocks),
-        "log_words": log1p(places.total),
-        "link_density": places.linked / places.total,
-        "paragraph_share": places.paragraphs / shares,
+        "log_words": log1p(contexts.total),
+        "link_density": contexts.linked / contexts.total,
+        "paragraph_share": contexts.paragraphs / shares,
         "any_article": tags[TagCount.ARTICLES] > 0,
         "log_articles": log1p(tags[TagCount.ARTICLES]),
         "any_main": tags[TagCount.MAINS] > 0,
-        "has_h1": places.first_heading >= 0,
+        "has_h1": contexts.first_heading >= 0,
         "log_forms": log1p(tags[TagCount.FORMS]),
         "log_code": log1p(tags[TagCount.CODES]),
         "log_prices": log1p(prices),
         "question_share": questions / shares,
         "log_longest_article_words": log1p(article),
-        "longest_block_share": places.longest / places.total,
+        "longest_block_share": contexts.longest / contexts.total,
         "log_json_ld_words": log1p(json_ld_words),
         "log_noscript_words": log1p(structure.declared.noscript_words),
         "log_images": log1p(tags[TagCount.IMAGES]),
         "log_list_items": log1p(tags[TagCount.ITEMS]),
         "log_tables": log1p(tags[TagCount.TABLES]),
-        "repeated_words_share": places.repeated / places.total,
-        "hidden_share": places.hidden / shares,
+        "repeated_words_share": contexts.repeated / contexts.total,
+        "hidden_share": contexts.hidden / shares,
         "log_controls": log1p(tags[TagCount.CONTROLS]),
-        "signatures_share": places.groups / shares,
+        "signatures_share": contexts.groups / shares,
         **_kinds(structure.declared),
     }
     scaled = (np.array([values[name] for name in _PAGE_COLUMNS], np.float64) - _LOWEST) * _STEPS

@@ -1,4 +1,4 @@
-"""Labelled blocks as a cleaned document."""
+"""Labeled blocks as a cleaned document."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from inference.cleaning import PreparedPage
 from inference.plain_text import plain_text
 from inference.selection import select
 from schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
-from schemas.pages import BlockFrequencies, Labels, SegmentedPage
+from schemas.pages import BlockFrequencies, Prediction, SegmentedPage
 
 _DIGITS = 4
 """Decimals of a published probability: fewer than a labeler's, so that the same page gives the same bytes."""
@@ -16,7 +16,7 @@ _DIGITS = 4
 
 def extract(
     page: PreparedPage,
-    labels: Labels,
+    labels: Prediction,
     frequencies: BlockFrequencies | None,
     *,
     origin: Origin | None = None,

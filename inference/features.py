@@ -92,7 +92,7 @@ BLOCK_FEATURES: tuple[Feature, ...] = (
         has_year=SHARE,
     ),
     *_group(
-        "place",
+        "position",
         index_share=SHARE,
         words_before_share=SHARE,
         log_index=LOGARITHM,

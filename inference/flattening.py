@@ -127,13 +127,13 @@ class _Flattener:
         """Take note of an end tag; whether to keep it."""
         special = False
         top = len(self._open)
-        for place in range(top - 1, max(top - _REACH, 0) - 1, -1):
-            element = self._open[place]
+        for index in range(top - 1, max(top - _REACH, 0) - 1, -1):
+            element = self._open[index]
             if element == tag:
-                ended = slice(place, place + 1) if special and tag not in _SPECIAL else slice(place, top)
+                ended = slice(index, index + 1) if special and tag not in _SPECIAL else slice(index, top)
                 self._foreign -= sum(name in _FOREIGN for name in self._open[ended])
                 del self._open[ended]
-                return place < MAX_DEPTH
+                return index < MAX_DEPTH
             if element in _SCOPES:
                 break
             special = special or element in _SPECIAL

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Labels
+from schemas.pages import EncodedPage, Prediction
 
 
 class Labeler(Protocol):
-    """Labels the blocks of pages; there is one on Triton, one on ONNX Runtime and one of rules."""
+    """Prediction the blocks of pages; there is one on Triton, one on ONNX Runtime and one of rules."""
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; a page without blocks gets empty labels.
 
         Raises:

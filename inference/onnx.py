@@ -14,7 +14,7 @@ from inference.repository import DEFAULT_REPOSITORY, find_model
 from inference.signature import PROBABILITIES, SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Labels
+from schemas.pages import EncodedPage, Prediction
 
 Floats = npt.NDArray[np.float32]
 
@@ -23,7 +23,7 @@ _ERRORS_ONLY = 3
 
 
 class OnnxLabeler:
-    """Labels pages with a model that runs in this process.
+    """Prediction pages with a model that runs in this process.
 
     Raises:
         ConfigurationError: the repository holds no such model, or its tensors are not the ones encoded.
@@ -42,7 +42,7 @@ class OnnxLabeler:
         """What the model reads."""
         return self._signature
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; the event loop stays free while the model runs."""
         async with self._one_at_a_time:
             return await asyncio.to_thread(self._label, pages)
@@ -50,7 +50,7 @@ class OnnxLabeler:
     async def close(self) -> None:
         """Nothing to give back: the session goes with the labeler."""
 
-    def _label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    def _label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         cut = [windows(page, self._signature) for page in pages]
         answers = iter(self._answers([window for page in cut for window in page]))
         return [

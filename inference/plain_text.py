@@ -21,7 +21,7 @@ def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
     Blank lines part paragraphs, tabs the cells of a row, spaces the blocks in one of these cells. An item is
     marked by `- ` or its number, and what else stands in it is indented, lists in it included.
     """
-    of_items, cells = _columns(segmented.places, len(segmented))
+    of_items, cells = _columns(segmented.lists_and_tables, len(segmented))
     parts: list[str] = []
     items, row = _Items(segmented), _Row(parts)
     passed = 0
@@ -96,8 +96,8 @@ class _Row:
         if not before:
             return ""
         self._is_parted = True
-        for place, text in self._lines:
-            self._parts[place : place + 2] = " ", text
+        for index, text in self._lines:
+            self._parts[index : index + 2] = " ", text
         self._lines.clear()
         return "\t" * (cell - before)
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Labels, ModelVersion
+from schemas.pages import EncodedPage, ModelVersion, Prediction
 
 BOILERPIPE = ModelVersion("boilerpipe", "1")
 
@@ -14,9 +14,9 @@ BOILERPIPE = ModelVersion("boilerpipe", "1")
 class RulesLabeler:
     """Labels a block by its words and link density and those of its neighbours: content is 1, the rest 0."""
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order."""
-        return [Labels(classify(page).astype(np.float32), BOILERPIPE, "rules") for page in pages]
+        return [Prediction(classify(page).astype(np.float32), BOILERPIPE, "rules") for page in pages]
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -35,7 +35,7 @@ def segment(html: bytes) -> SegmentedPage:
         linked=tuple(walk.linked),
         boundaries=tuple(walk.boundaries),
         hidden=tuple(walk.hidden),
-        places=walk.places,
+        lists_and_tables=walk.lists_and_tables,
         items=walk.items,
         structure=_structure(walk, noscript_words),
     )

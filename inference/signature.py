@@ -1,4 +1,4 @@
-"""The tensors that block-labelling models read and give, declared once for workers, Triton and training.
+"""The tensors that block-labeling models read and give, declared once for workers, Triton and training.
 
 A model reads one of two encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` is the default model's. A
 worker makes both and sends what the model declares, so that models of either kind take over while it runs.
@@ -70,15 +70,15 @@ WORDS = Tensor("words", "UINT32")
 WORD_LENGTHS = Tensor("word_len", "UINT8")
 """How many of `words` belong to each block."""
 HEADING = Tensor("heading", "INT32")
-"""For each block, 1 + the place of the heading it stands under; 0 for none."""
+"""For each block, 1 + the index of the heading it stands under; 0 for none."""
 ELEMENT = Tensor("element", "INT32")
-"""For each block, 1 + the place of the element that holds it."""
+"""For each block, 1 + the index of the element that holds it."""
 ALIKE = Tensor("alike", "INT32")
-"""For each block, the place of the first block whose innermost elements have the same tags and classes."""
+"""For each block, the index of the first block whose innermost elements have the same tags and classes."""
 FEATURES = Tensor("features", "UINT8")
 """The features of each block, one block after the other."""
 PARENT = Tensor("parent", "INT32")
-"""For each element, 1 + the place of its parent; 0 for the root."""
+"""For each element, 1 + the index of its parent; 0 for the root."""
 ELEMENT_TOKENS = Tensor("tokens", "UINT32")
 """The hashed tag and class names of all elements, one element after the other."""
 ELEMENT_TOKEN_LENGTHS = Tensor("token_len", "UINT8")

@@ -22,7 +22,7 @@ from inference.signature import (
 )
 from schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels, ModelVersion
+from schemas.pages import EncodedPage, ModelVersion, Prediction
 
 Answer = TypeVar("Answer")
 Floats = npt.NDArray[np.float32]
@@ -40,7 +40,7 @@ _CHANNEL = [
 
 
 class TritonLabeler:
-    """Labels pages with the model of a Triton server; connects at the first call."""
+    """Prediction pages with the model of a Triton server; connects at the first call."""
 
     def __init__(self, address: str, model: str, version: str = "", timeout: float = 20.0) -> None:
         self._address = address
@@ -54,7 +54,7 @@ class TritonLabeler:
         self._checked: set[str] = set()
         self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; nothing is left in flight when one page's request fails."""
         if self._signature is None:
             self._signature = await self._check()
@@ -67,7 +67,7 @@ class TritonLabeler:
             await self._connection.close()
             self._connection = None
 
-    async def _label(self, page: EncodedPage) -> Labels | Broken:
+    async def _label(self, page: EncodedPage) -> Prediction | Broken:
         signature = self._signature or await self._check()
         try:
             answers = [await self._infer(window, signature) for window in windows(page, signature)]
@@ -155,7 +155,7 @@ def _input(tensor: Tensor, values: npt.NDArray[Any]) -> InferInput:
     return made
 
 
-def _raised(answer: Labels | Broken | BaseException) -> Labels | Broken:
+def _raised(answer: Prediction | Broken | BaseException) -> Prediction | Broken:
     if isinstance(answer, BaseException):
         raise answer
     return answer

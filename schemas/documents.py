@@ -63,7 +63,7 @@ class CleanedDocument:
     model: ModelVersion
     labeler: str
     degraded: tuple[str, ...]
-    """What was missing when the page was cleaned: `frequencies` (Redis away), `model` (Triton away)."""
+    """What was unavailable when the page was cleaned: `frequencies` (Redis), `model` (Triton)."""
     template: Template | None
     source: Origin | None
     blocks: tuple[CleanedBlock, ...] | None = None

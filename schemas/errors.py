@@ -2,7 +2,7 @@
 
     DehuskError                   anything dehusk raises on purpose; the message says what to do
     ├── ConfigurationError        a setting, option or model does not fit; nothing was started
-    ├── UnavailableError          a part (Kafka, Redis, Triton) did not answer; trying again may help
+    ├── UnavailableError          a dependency (Kafka, Redis, Triton) did not answer; trying again may help
     └── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
 
 Third-party exceptions are translated into these at the one module that imports the third party.
@@ -21,7 +21,7 @@ class ConfigurationError(DehuskError):
 
 
 class UnavailableError(DehuskError):
-    """A part that dehusk talks to did not answer; trying again may help."""
+    """A dependency that dehusk talks to did not answer; trying again may help."""
 
 
 class PageError(DehuskError):

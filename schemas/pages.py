@@ -133,7 +133,7 @@ class Structure:
     """Shape [K]: the crc32 of each element's `t:<tag>` and of `c:<part>` for parts of its class, id, role."""
     token_counts: npt.NDArray[np.uint8]
     """Shape [E]: how many of `tokens` belong to each element: 1 to 8."""
-    signs: npt.NDArray[np.uint32]
+    class_hashes: npt.NDArray[np.uint32]
     """Shape [E]: the hash of tag and class, each number in it the same: equal for elements that repeat."""
     flags: npt.NDArray[np.uint16]
     """Shape [E]: the `ElementFlag`s of the element and all around it."""
@@ -175,7 +175,7 @@ class SegmentedPage:
     """The `Boundary` flags between each block and the one before it."""
     hidden: tuple[bool, ...]
     """Whether each block is not shown at first: a tab, an answer to unfold, a dialog."""
-    places: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
+    lists_and_tables: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
     """Shape [2, T]: 1 + the index in `items` of the innermost list item that holds each block, 0 for none;
     and the column of its table cell, from 1 on, 0 for none or where the row is not one line of text."""
     items: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
@@ -259,7 +259,7 @@ class ModelVersion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class Prediction:
     """A labeler's answer for one page."""
 
     probabilities: npt.NDArray[np.float32]

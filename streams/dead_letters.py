@@ -111,23 +111,23 @@ def replay(letter: DeadLetter) -> Record:
     first = letter.first_origin
     marks = {
         _REPLAYS: str(letter.replays + 1),
-        _REPLAY_OF: _place(first),
+        _REPLAY_OF: _location(first),
     }
     original = letter.original
     return Record(original.key, original.value, (*original.headers, *_encoded(marks)))
 
 
 def replay_mark(letter: Origin) -> Record:
-    """The record that says on the dead-letter topic that the letter at this place was put back.
+    """The record that says on the dead-letter topic that the letter at this location was put back.
 
     Its key is its own, so that compaction takes it for nothing else.
     """
-    place = _place(letter)
-    return Record(place.encode(), b"", _encoded({_REPLAYED: place}))
+    location = _location(letter)
+    return Record(location.encode(), b"", _encoded({_REPLAYED: location}))
 
 
 def read_replay_mark(message: Message) -> Origin | None:
-    """The place of the letter that was put back, or None where the message is no mark."""
+    """The location of the letter that was put back, or None where the message is no mark."""
     try:
         return _origin(_text(message, _REPLAYED))
     except ValueError:
@@ -142,7 +142,7 @@ def _text(message: Message, name: str) -> str:
     return (message.header(name) or b"").decode("utf-8", "replace")
 
 
-def _place(origin: Origin) -> str:
+def _location(origin: Origin) -> str:
     return f"{origin.topic}/{origin.partition}/{origin.offset}"
 
 

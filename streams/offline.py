@@ -12,14 +12,14 @@ from inference.extraction import extract
 from inference.labeler import Labeler
 from schemas.documents import CleanedDocument
 from schemas.outcomes import Broken, Skipped, SkipReason
-from schemas.pages import Labels, Message, RawPage
+from schemas.pages import Message, Prediction, RawPage
+from streams.preparation.pool import PreparationPool
+from streams.preparation.preparation import Outcomes
 from streams.read_ahead import ReadAhead
 from streams.sources.source import Decoded, Record
-from streams.worker.pool import PreparationPool
-from streams.worker.preparation import Outcomes
 
 BATCH_PAGES = 8
-"""Pages that are prepared and labelled together, and that are read ahead."""
+"""Pages that are prepared and labeled together, and that are read ahead."""
 Input = RawPage | Skipped | Broken
 
 
@@ -92,8 +92,8 @@ async def _clean_batch(
     lines: list[bytes] = []
     for page, outcome in zip(batch, prepared, strict=True):
         if isinstance(outcome, PreparedPage):
-            labelled = _labelled(outcome, next(labels), with_blocks=with_blocks)
-            lines.append(_line(page, labelled, with_blocks=with_blocks))
+            labeled = _labeled(outcome, next(labels), with_blocks=with_blocks)
+            lines.append(_line(page, labeled, with_blocks=with_blocks))
         elif not (isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE):
             lines.append(_line(page, outcome, with_blocks=with_blocks))
     return lines
@@ -115,7 +115,9 @@ def _only(outcomes: Outcomes) -> PreparedPage | Broken:
     raise TypeError(f"a page became {outcomes}")
 
 
-def _labelled(page: PreparedPage, labels: Labels | Broken, *, with_blocks: bool) -> CleanedDocument | Broken:
+def _labeled(
+    page: PreparedPage, labels: Prediction | Broken, *, with_blocks: bool
+) -> CleanedDocument | Broken:
     if isinstance(labels, Broken):
         return labels
     return extract(page, labels, None, with_blocks=with_blocks)

@@ -11,12 +11,12 @@ from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, Skipped, Tombstone
 from schemas.pages import Message, RawPage
 from streams.consuming import read
-from streams.isolation import open_pool
 from streams.kafka import Topic, describe_topics, missing_topics
+from streams.preparation.isolation import open_pool
+from streams.preparation.preparation import Outcome, Outcomes, Postponed
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 from streams.sources.source import Source
-from streams.worker.preparation import Outcome, Outcomes, Postponed
 
 
 class Verdict(StrEnum):

@@ -172,7 +172,7 @@ def _read_stream(
 ) -> Iterator[Outcome]:
     kind = Path(_COMPRESSED.sub("", name.lower().removesuffix(".open"))).suffix
     if kind in ARCHIVES:
-        yield from (_placed(outcome, name) for outcome in read_warc(stream, max_bytes))
+        yield from (_located(outcome, name) for outcome in read_warc(stream, max_bytes))
     elif kind in LINES:
         yield from _read_lines(stream, name, read_line, max_bytes)
     else:
@@ -206,7 +206,7 @@ def _read_lines(
             yield Broken(BrokenReason.PAGE_TOO_LARGE, detail)
             _skip_line(stream, line)
         elif not line.isspace():
-            yield _placed(read_line(line, max_bytes), f"line {number} of {name}")
+            yield _located(read_line(line, max_bytes), f"line {number} of {name}")
 
 
 def _skip_line(stream: BinaryIO, line: bytes) -> None:
@@ -279,8 +279,8 @@ def _json(name: str, line: bytes) -> str:
         raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error
 
 
-def _placed(outcome: Item, place: str) -> Item:
+def _located(outcome: Item, location: str) -> Item:
     """What is no page, or broken, says where it stands."""
     if not isinstance(outcome, Skipped | Broken):
         return outcome
-    return replace(outcome, detail=f"{place}: {outcome.detail}")
+    return replace(outcome, detail=f"{location}: {outcome.detail}")

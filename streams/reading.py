@@ -13,7 +13,7 @@ from schemas.pages import Message
 from streams.consuming import Reader, Timed, open_topic
 from streams.kafka import client_options, kafka_errors
 from streams.settings import KafkaSettings
-from streams.worker.availability import Part, watch
+from streams.worker.availability import Dependency, watch
 from streams.worker.brokers import Brokers
 
 _FARTHER = 4
@@ -24,7 +24,7 @@ async def read_documents(
 ) -> AsyncGenerator[Message, None]:
     """The documents in order per partition, or with `newest` only so many, by their time; no tombstones.
 
-    With `follow`, those that come from now on too, for ever; the log tells when Kafka is away meanwhile.
+    With `follow`, those that come from now on too, for ever; the log tells when Kafka is unavailable.
 
     Raises:
         ConfigurationError: the topic does not exist, or may not be read.
@@ -41,12 +41,12 @@ async def read_documents(
 
 @asynccontextmanager
 async def _watched(kafka: KafkaSettings, topic: str) -> AsyncIterator[None]:
-    """Tells in the log when Kafka goes away, and when it is back: a consumer waits for it silently."""
+    """Logs when Kafka becomes unavailable, and when it is available again: a consumer waits silently."""
     client = AIOKafkaClient(**client_options(kafka))
     with kafka_errors(kafka):
         await client.bootstrap()
     brokers = Brokers(client, topic, sending_fails=lambda: False)
-    watching = asyncio.create_task(watch(Part("Kafka", "waiting for it"), brokers.check))
+    watching = asyncio.create_task(watch(Dependency("Kafka", "waiting for it"), brokers.check))
     try:
         yield
     finally:
@@ -72,7 +72,8 @@ async def _newest(reader: Reader, count: int) -> AsyncIterator[Timed]:
         async for document, time in _documents(reader.held(newest_of_each=reach)):
             found.add(document, time)
         if all(
-            held <= reach or found.of_partition[part.partition] >= count for part, held in offsets.items()
+            held <= reach or found.of_partition[dependency.partition] >= count
+            for dependency, held in offsets.items()
         ):
             break
         reach *= _FARTHER

@@ -51,10 +51,10 @@ SETTLED = frozenset({Obstacle.REPLAYED, Obstacle.SUPERSEDED})
 
 @dataclass(frozen=True, slots=True)
 class FoundLetter:
-    """A dead letter and its place on the dead-letter topic."""
+    """A dead letter and its location on the dead-letter topic."""
 
     letter: DeadLetter
-    place: Origin
+    location: Origin
     failed_at: datetime
     settled: Obstacle | None
     """One of `SETTLED`, or None where the message is yet to be dealt with."""
@@ -72,8 +72,8 @@ async def find_letters(kafka: KafkaSettings, topic: str, wanted: Wanted) -> Asyn
         async for message, milliseconds in messages:
             letter = read_dead_letter(message)
             if letter is not None and wanted.matches(letter):
-                place, time = _place(message), datetime.fromtimestamp(milliseconds / 1000, UTC)
-                yield FoundLetter(letter, place, time, history.settled(letter, place))
+                location, time = _location(message), datetime.fromtimestamp(milliseconds / 1000, UTC)
+                yield FoundLetter(letter, location, time, history.settled(letter, location))
 
 
 @dataclass(slots=True)
@@ -81,22 +81,22 @@ class _History:
     """What a topic tells of replays."""
 
     replayed: set[Origin] = field(default_factory=set)
-    """The places of letters that were put back."""
+    """The locations of letters that were put back."""
     latest: dict[Origin, tuple[int, Origin]] = field(default_factory=dict)
-    """Of each message that failed again after a replay: its replays, and the place of its latest letter."""
+    """Of each message that failed again after a replay: its replays, and where its latest letter is."""
 
-    def add(self, letter: DeadLetter, place: Origin) -> None:
+    def add(self, letter: DeadLetter, location: Origin) -> None:
         """Take note of a letter, where its message was replayed before."""
-        before, _ = self.latest.get(letter.first_origin, (1, place))
+        before, _ = self.latest.get(letter.first_origin, (1, location))
         if letter.replays >= before:
-            self.latest[letter.first_origin] = (letter.replays, place)
+            self.latest[letter.first_origin] = (letter.replays, location)
 
-    def settled(self, letter: DeadLetter, place: Origin) -> Obstacle | None:
+    def settled(self, letter: DeadLetter, location: Origin) -> Obstacle | None:
         """Why the letter need not be dealt with."""
-        _, latest = self.latest.get(letter.first_origin, (0, place))
-        if latest != place:
+        _, latest = self.latest.get(letter.first_origin, (0, location))
+        if latest != location:
             return Obstacle.SUPERSEDED
-        return Obstacle.REPLAYED if place in self.replayed else None
+        return Obstacle.REPLAYED if location in self.replayed else None
 
 
 async def _read_history(kafka: KafkaSettings, topic: str) -> _History:
@@ -104,13 +104,13 @@ async def _read_history(kafka: KafkaSettings, topic: str) -> _History:
     async for message, _ in read(kafka, topic):
         letter = read_dead_letter(message)
         if letter is not None:
-            history.add(letter, _place(message))
+            history.add(letter, _location(message))
         elif (replayed := read_replay_mark(message)) is not None:
             history.replayed.add(replayed)
     return history
 
 
-def _place(message: Message) -> Origin:
+def _location(message: Message) -> Origin:
     return Origin(message.topic, message.partition, message.offset)
 
 
@@ -143,17 +143,17 @@ async def replay_letters(
         UnavailableError: the brokers do not answer.
     """
     counts = ReplayCounts()
-    places: deque[Origin] = deque()
+    locations: deque[Origin] = deque()
     replayed: list[Origin] = []
 
     async def records() -> AsyncIterator[Outgoing]:
         planned = 0
         async with aclosing(_plan(kafka, topic, wanted, most_replays, again=again)) as plan:
-            async for place, outgoing in plan:
+            async for location, outgoing in plan:
                 if isinstance(outgoing, Obstacle):
                     counts.kept[outgoing] += 1
                     continue
-                places.append(place)
+                locations.append(location)
                 yield outgoing
                 planned += 1
                 if planned == limit:
@@ -164,10 +164,10 @@ async def replay_letters(
             counts.replayed += 1
         return counts
     async for sent in send(kafka, records()):
-        place = places.popleft()
+        location = locations.popleft()
         if sent.refusal is None:
             counts.replayed += 1
-            replayed.append(place)
+            replayed.append(location)
         else:
             counts.kept[Obstacle.REFUSED] += 1
     await _mark(kafka, replayed)
@@ -175,11 +175,11 @@ async def replay_letters(
 
 
 async def _mark(kafka: KafkaSettings, replayed: Sequence[Origin]) -> None:
-    """Marks the letters at these places, each on its partition, where the mark outlives the letter."""
+    """Marks the letters at these locations, each on its partition, where the mark outlives the letter."""
 
     async def marks() -> AsyncIterator[Outgoing]:
-        for place in replayed:
-            yield Outgoing(place.topic, replay_mark(place), place.partition)
+        for location in replayed:
+            yield Outgoing(location.topic, replay_mark(location), location.partition)
 
     async for _ in send(kafka, marks()):
         pass
@@ -188,7 +188,7 @@ async def _mark(kafka: KafkaSettings, replayed: Sequence[Origin]) -> None:
 async def _plan(
     kafka: KafkaSettings, topic: str, wanted: Wanted, most_replays: int, *, again: bool
 ) -> AsyncGenerator[tuple[Origin, Outgoing | Obstacle], None]:
-    """For each letter that is meant, its place and what is to be sent, or why nothing is."""
+    """For each letter that is meant, its location and what is to be sent, or why nothing is."""
     sources: dict[str, Topic | None] = {}
     async with aclosing(find_letters(kafka, topic, wanted)) as letters:
         async for found in letters:
@@ -196,7 +196,7 @@ async def _plan(
             if name not in sources:
                 sources[name] = (await describe_topics(kafka, [name])).get(name)
             settled = None if again and found.settled is Obstacle.REPLAYED else found.settled
-            yield found.place, settled or _decide(found.letter, sources[name], most_replays)
+            yield found.location, settled or _decide(found.letter, sources[name], most_replays)
 
 
 def _decide(letter: DeadLetter, source: Topic | None, most_replays: int) -> Outgoing | Obstacle:

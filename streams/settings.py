@@ -1,4 +1,4 @@
-"""The settings of the parts, as small values; the environment is read at the command line alone."""
+"""The settings of the clients, as small values; the environment is read at the command line alone."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -53,11 +53,11 @@ class RedisSettings:
     """Seconds a round trip may take before frequencies are done without."""
 
 
-class WhenTritonIsAway(StrEnum):
+class WhenTritonIsUnavailable(StrEnum):
     """What a worker does while Triton does not answer."""
 
     WAIT = "wait"
-    """Pause and try again: no page is labelled worse for it."""
+    """Pause and try again: no page is labeled worse for it."""
     RULES = "rules"
     """Label with the Boilerpipe rules and mark the document `degraded: ["model"]`."""
 

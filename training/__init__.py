@@ -1,1 +1,1 @@
-"""From labelled pages to a model version."""
+"""From labeled pages to a model version."""

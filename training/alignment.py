@@ -1,4 +1,4 @@
-"""Labels from a cleaned text: which blocks of the page hold it (Web2Text, ECIR 2018, §4.1).
+"""Prediction from a cleaned text: which blocks of the page hold it (Web2Text, ECIR 2018, §4.1).
 
 Every block is looked for in the gold text as a run of words that may drift by a few insertions or
 omissions; dynamic programming picks the placements that cover most of the text in the page's order, and

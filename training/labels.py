@@ -1,4 +1,4 @@
-"""Gold labels that were repaired by hand (docs/labelling.md): block labels by page, without page text.
+"""Gold labels that were repaired by hand (docs/labeling.md): block labels by page, without page text.
 
 A page's content is given as spans of characters in the text of all its blocks, white space left out, so that
 the labels outlive a change in where blocks begin and end.

@@ -114,7 +114,7 @@ def label(page: GoldPage, share: float) -> LabeledPage:
         PageError: the page cannot be segmented.
     """
     segmented = segment(page.html.encode("utf-8", "replace"))
-    segmented = replace(segmented, places=None, items=None, structure=None)
+    segmented = replace(segmented, lists_and_tables=None, items=None, structure=None)
     words = [score_words(text) for text in segmented.texts]
     gold = score_words(page.text)
     content = content_blocks(words, gold, share)

@@ -22,15 +22,15 @@ from inference.segmentation import segment
 from inference.selection import select
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels
-from streams.isolation import open_pool
+from schemas.pages import EncodedPage, Prediction
 from streams.offline import BATCH_PAGES, DecodedPages, Input, clean_lines
+from streams.preparation.isolation import open_pool
+from streams.preparation.pool import PreparationPool
 from streams.printable import printable
 from streams.readers import read_lines, read_page_line
 from streams.settings import PageLimits
 from streams.sources.encoding import encode_text
 from streams.sources.fields import Fields, has_keys, parse_object
-from streams.worker.pool import PreparationPool
 from training.blocks import CONTENT_PROBABILITY, Block, has_text, segmented
 from training.rebuilding import rebuilt
 
@@ -50,7 +50,7 @@ class BlockPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class PredictedLine:
     """One page's line, and why it says nothing of the page, or not all."""
 
     line: bytes
@@ -77,7 +77,7 @@ async def write_predictions(file: Path, labeler: Labeler, output: BinaryIO, *, r
 
 async def _predictions(
     pages: Iterator[BlockPage | Input], pool: PreparationPool, labeler: Labeler
-) -> AsyncGenerator[Prediction, None]:
+) -> AsyncGenerator[PredictedLine, None]:
     for are_blocks, group in groupby(pages, lambda page: isinstance(page, BlockPage)):
         if are_blocks:
             predictions = _labels(cast("Iterator[BlockPage]", group), labeler)
@@ -88,14 +88,14 @@ async def _predictions(
                 yield prediction
 
 
-async def _labels(pages: Iterator[BlockPage], labeler: Labeler) -> AsyncGenerator[Prediction, None]:
+async def _labels(pages: Iterator[BlockPage], labeler: Labeler) -> AsyncGenerator[PredictedLine, None]:
     while batch := list(islice(pages, BATCH_PAGES)):
         answers = await labeler.label([page.encoded for page in batch])
         for page, answer in zip(batch, answers, strict=True):
             yield _prediction(page, answer)
 
 
-def _prediction(page: BlockPage, answer: Labels | Broken) -> Prediction:
+def _prediction(page: BlockPage, answer: Prediction | Broken) -> PredictedLine:
     labels = np.zeros(len(page.places), np.int64)
     problem = page.problem
     if isinstance(answer, Broken):
@@ -106,7 +106,7 @@ def _prediction(page: BlockPage, answer: Labels | Broken) -> Prediction:
     return _line({"id": page.id, "labels": labels.tolist()}, problem)
 
 
-def _content(page: BlockPage, labels: Labels) -> npt.NDArray[np.bool_]:
+def _content(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
     """Which of the encoded blocks are content: of a page as it came, by themselves."""
     if page.is_rebuilt:
         return select(labels.probabilities, page.encoded.words, page.encoded.repeat)
@@ -115,16 +115,16 @@ def _content(page: BlockPage, labels: Labels) -> npt.NDArray[np.bool_]:
 
 async def _texts(
     pages: Iterator[Input], pool: PreparationPool, labeler: Labeler
-) -> AsyncGenerator[Prediction, None]:
+) -> AsyncGenerator[PredictedLine, None]:
     async with aclosing(clean_lines(pages, pool, [labeler], with_blocks=False)) as lines:
         async for line in lines:
             cleaned = orjson.loads(line)
             yield _line({name: cleaned[name] for name in ("id", "text")}, cleaned["error"] or "")
 
 
-def _line(fields: dict[str, Any], problem: str) -> Prediction:
+def _line(fields: dict[str, Any], problem: str) -> PredictedLine:
     named = f"{fields['id']}: {problem}" if problem and fields["id"] else problem
-    return Prediction(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE), named)
+    return PredictedLine(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE), named)
 
 
 def _read_line(line: bytes, max_bytes: int, *, rebuild: bool) -> BlockPage | Input:

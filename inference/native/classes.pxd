@@ -10,11 +10,11 @@ cdef enum:
 cdef struct Described:  # what the tag and class of an element gave
     uintptr_t name
     String classes
-    uint32_t sign
+    uint32_t class_hash
     int found
     uint32_t[ELEMENT_TOKENS] tokens
 
 
 cdef int describe(
-    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *sign
+    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *class_hash
 ) noexcept

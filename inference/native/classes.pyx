@@ -15,11 +15,11 @@ cdef enum:
 
 
 cdef int describe(
-    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *sign
+    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *class_hash
 ) noexcept:
     """Write an element's tag, then the parts of its class, id and role: at most ELEMENT_TOKENS in all.
 
-    Returns how many they are; `sign` becomes the hash of tag and class, each number in it the same. Elements
+    Returns how many they are; `class_hash` becomes the hash of tag and class, each number in it the same. Elements
     repeat: what the last ones of many tags and classes gave is kept in `described`.
     """
     cdef String classes = lexbor.value_of(element.classes)
@@ -27,10 +27,10 @@ cdef int describe(
     cdef int found
     if known.name != element.node.name or not same(known.classes, classes):
         known.name, known.classes = element.node.name, classes
-        known.sign = _sign(tag_name(element.node.name), classes)
+        known.class_hash = _class_hash(tag_name(element.node.name), classes)
         known.tokens[0] = _token(b"t:", tag_name(element.node.name))
         known.found = _add_parts(classes, CLASS_BYTES, known.tokens, 1)
-    sign[0] = known.sign
+    class_hash[0] = known.class_hash
     memcpy(tokens, known.tokens, known.found * sizeof(uint32_t))
     found = _add_parts(lexbor.value_of(element.id), ID_BYTES, tokens, known.found)
     return _add_parts(lexbor.value_of(role), ID_BYTES, tokens, found)
@@ -49,20 +49,20 @@ cdef size_t _slot(uintptr_t name, String classes) noexcept:
 cdef int _add_parts(String value, size_t longest, uint32_t *tokens, int found) noexcept:
     """Add the parts of a value, split like `fooBar-baz2`, that are longer than a letter and new."""
     cdef unsigned char[CLASS_BYTES] part
-    cdef size_t place = 0, length
+    cdef size_t position = 0, length
     cdef uint32_t token
     cdef int other
     longest = min(longest, value.length)
-    while place < longest and found < ELEMENT_TOKENS:
+    while position < longest and found < ELEMENT_TOKENS:
         length = 0
-        while place < longest and _is_letter(value.data[place]):
-            if length and _is_upper(value.data[place]) and not _is_upper(value.data[place - 1]):
+        while position < longest and _is_letter(value.data[position]):
+            if length and _is_upper(value.data[position]) and not _is_upper(value.data[position - 1]):
                 break
-            part[length] = value.data[place] | 0x20
+            part[length] = value.data[position] | 0x20
             length += 1
-            place += 1
+            position += 1
         if not length:
-            place += 1
+            position += 1
         if length > 1:
             token = _token(b"c:", lexbor.String(&part[0], length))
             for other in range(1, found):
@@ -74,19 +74,19 @@ cdef int _add_parts(String value, size_t longest, uint32_t *tokens, int found) n
     return found
 
 
-cdef uint32_t _sign(String name, String classes) noexcept:
-    cdef uint32_t sign = crc32(crc32(0, name.data, name.length), b".", 1)
-    cdef size_t place = 0, start
-    while place < classes.length:
-        start = place
-        while place < classes.length and not _is_digit(classes.data[place]):
-            place += 1
-        sign = crc32(sign, classes.data + start, place - start)
-        if place < classes.length:
-            sign = crc32(sign, b"0", 1)
-        while place < classes.length and _is_digit(classes.data[place]):
-            place += 1
-    return sign
+cdef uint32_t _class_hash(String name, String classes) noexcept:
+    cdef uint32_t class_hash = crc32(crc32(0, name.data, name.length), b".", 1)
+    cdef size_t position = 0, start
+    while position < classes.length:
+        start = position
+        while position < classes.length and not _is_digit(classes.data[position]):
+            position += 1
+        class_hash = crc32(class_hash, classes.data + start, position - start)
+        if position < classes.length:
+            class_hash = crc32(class_hash, b"0", 1)
+        while position < classes.length and _is_digit(classes.data[position]):
+            position += 1
+    return class_hash
 
 
 cdef uint32_t _token(bytes kind, String name) noexcept:

@@ -81,10 +81,10 @@ cdef class Lookup:
         cdef double different = 0
         cdef double[2] common
         cdef Word *word
-        cdef uint32_t place
+        cdef uint32_t position
         common[TITLE] = common[OG_TITLE] = 0
-        for place in range(count):
-            word = self._word(words[place])
+        for position in range(count):
+            word = self._word(words[position])
             if word.block != block:
                 word.block = block
                 different += 1
@@ -99,10 +99,10 @@ cdef class Lookup:
     cdef void describe_pairs(self, const uint32_t *words, uint32_t count, uint8_t *column) noexcept:
         """Write what shares of a block's pairs of words the descriptions and JSON-LD have."""
         cdef double described = 0, structured = 0, pairs = max(<int64_t> count - 1, 1)
-        cdef uint32_t place
+        cdef uint32_t position
         cdef int32_t found
-        for place in range(1, count):
-            found = at(&self._pairs, _pair(&words[place - 1]))[0]
+        for position in range(1, count):
+            found = at(&self._pairs, _pair(&words[position - 1]))[0]
             if found != ABSENT:
                 described += found & IN_DESCRIPTION
                 structured += (found & IN_JSON_LD) != 0

@@ -40,7 +40,7 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
     cdef uint32_t last = utf8.last(before.data, before.length), first
     utf8.read(text.data, text.length, &first)
     if not Py_UNICODE_ISALNUM(last) or not Py_UNICODE_ISALNUM(first):
-        return _sign_parts(before, text, edges)
+        return _symbol_separates(before, text, edges)
     if writes_no_spaces(last) or writes_no_spaces(first):
         return False
     if Py_UNICODE_ISDECIMAL(last) and _starts_with_ordinal(text):
@@ -52,8 +52,8 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
     return not (_ends_in_one_letter(before) or _starts_with_one_letter(text))
 
 
-cdef inline bint _sign_parts(String before, String text, int edges) noexcept:
-    """Whether a sign at the edge ends what stands before it, or begins what follows."""
+cdef inline bint _symbol_separates(String before, String text, int edges) noexcept:
+    """Whether a symbol at the edge ends what stands before it, or begins what follows."""
     cdef uint32_t last = utf8.last(before.data, before.length), first, second = 0
     cdef uint32_t before_last = _before_last(before)
     cdef size_t size = utf8.read(text.data, text.length, &first)
@@ -75,7 +75,7 @@ cdef inline bint _sign_parts(String before, String text, int edges) noexcept:
 
 
 cdef inline bint _parts_elements(uint32_t last, uint32_t before_last, uint32_t first, uint32_t second) noexcept:
-    """Whether a sign at the end of an element parts it from the next one, which begins there."""
+    """Whether a symbol at the end of an element parts it from the next one, which begins there."""
     if last == c"," and Py_UNICODE_ISDECIMAL(before_last) and Py_UNICODE_ISDECIMAL(first):
         return False
     if not Py_UNICODE_ISALNUM(first) and not _begins_text(first, second):
@@ -96,12 +96,12 @@ cdef inline bint _is_currency(uint32_t character) noexcept nogil:
 
 
 cdef inline bint _is_separator(uint32_t character) noexcept nogil:
-    """Whether a sign stands between things in a row: a vertical line, a middle dot, a bullet."""
+    """Whether a symbol stands between things in a row: a vertical line, a middle dot, a bullet."""
     return character == c"|" or character == MIDDLE_DOT or character == BULLET
 
 
 cdef inline bint _begins_text(uint32_t character, uint32_t after) noexcept:
-    """Whether a sign belongs to what follows it, as brackets do, or a currency before a number."""
+    """Whether a symbol belongs to what follows it, as brackets do, or a currency before a number."""
     if _is_currency(character):
         return Py_UNICODE_ISDECIMAL(after)
     if character < 0x80:
@@ -110,7 +110,7 @@ cdef inline bint _begins_text(uint32_t character, uint32_t after) noexcept:
 
 
 cdef inline bint _ends_text(uint32_t character, uint32_t before) noexcept:
-    """Whether a sign belongs to what stands before it, as brackets do, or a currency behind a number."""
+    """Whether a symbol belongs to what stands before it, as brackets do, or a currency behind a number."""
     if character == c"+" or _is_currency(character):
         return Py_UNICODE_ISDECIMAL(before)
     if character < 0x80:
@@ -121,19 +121,19 @@ cdef inline bint _ends_text(uint32_t character, uint32_t before) noexcept:
 cdef inline bint is_price(String before, String cents) noexcept:
     """Whether a text ends in an amount of money of which two raised digits are the cents."""
     cdef size_t end = before.length
-    cdef uint32_t sign
+    cdef uint32_t symbol
     if cents.length != 2 or not c"0" <= cents.data[0] <= c"9" or not c"0" <= cents.data[1] <= c"9":
         return False
     while end and (c"0" <= before.data[end - 1] <= c"9" or before.data[end - 1] == c","):
         end -= 1
     while end and before.data[end - 1] == c" ":
         end -= 1
-    sign = utf8.last(before.data, end) if end else 0
-    return _is_currency(sign)
+    symbol = utf8.last(before.data, end) if end else 0
+    return _is_currency(symbol)
 
 
 cdef inline bint digits_meet(String before, String text, bint is_shifted) noexcept:
-    """Whether two numbers stand together as if they were one; a shifted one may have a sign."""
+    """Whether two numbers stand together as if they were one; a shifted one may have a symbol."""
     cdef uint32_t first
     cdef size_t length = utf8.read(text.data, text.length, &first)
     if is_shifted and length < text.length and (first == c"-" or first == c"+" or first == 0x2212):

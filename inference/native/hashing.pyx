@@ -10,7 +10,7 @@ from inference.native.buffer cimport Buffer, append, content, free, more
 from inference.native.tokens cimport Text, add_words, crc32, crc32_of, text_of
 
 cdef extern from "Python.h":
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t place) noexcept nogil
+    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
     uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
 
@@ -75,7 +75,7 @@ def join_tags(tuple paths not None, const uint32_t[::1] words, const uint32_t[::
 cdef int _add_tags(Buffer *ids, str path, dict known) except -1:
     """Add the tokens of a path; `known` says where those of the paths before it begin and end."""
     cdef Text text
-    cdef Py_ssize_t start = 0, place
+    cdef Py_ssize_t start = 0, position
     cdef size_t before = ids.used, first, end
     if path in known:
         first, end = known[path]
@@ -83,10 +83,10 @@ cdef int _add_tags(Buffer *ids, str path, dict known) except -1:
         memcpy(ids.data + before, ids.data + first, end - first)
         return 0
     text = text_of(path)
-    for place in range(text.length + 1):
-        if place == text.length or PyUnicode_READ(text.kind, text.data, place) == c"/":
-            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, place)
-            start = place + 1
+    for position in range(text.length + 1):
+        if position == text.length or PyUnicode_READ(text.kind, text.data, position) == c"/":
+            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, position)
+            start = position + 1
     known[path] = before, ids.used
     return 0
 
@@ -129,9 +129,9 @@ cdef uint64_t _fingerprint(str block) except? 0:
     cdef Text text = text_of(block)
     cdef uint64_t state = 0xCBF29CE484222325
     cdef uint32_t character, last = 0
-    cdef Py_ssize_t place
-    for place in range(text.length):
-        character = _normalised(PyUnicode_READ(text.kind, text.data, place))
+    cdef Py_ssize_t position
+    for position in range(text.length):
+        character = _normalised(PyUnicode_READ(text.kind, text.data, position))
         if character and not (character == c" " and last == c" "):
             state = (state ^ character) * <uint64_t> 0x100000001B3
         last = character

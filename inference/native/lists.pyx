@@ -23,7 +23,7 @@ cdef struct List:
 
 cdef struct Item:
     int parent
-    int held  # its place among the items that hold blocks, from 1 on
+    int held  # its index among the items that hold blocks, from 1 on
     int number
 
 
@@ -56,16 +56,16 @@ cdef class Lists:
 
     cdef int _add_item(self, Row *row) except -1:
         cdef Item *added = <Item *> more(&self._items, sizeof(Item))
-        cdef int place = added - <Item *> self._items.data
+        cdef int index = added - <Item *> self._items.data
         cdef List *holder
         added.parent, added.held, added.number = row.item, 0, UNNUMBERED
         if row.list != NONE:
             holder = <List *> self._lists.data + row.list
-            holder.last = place
+            holder.last = index
             if holder.numbered:
                 added.number = integer(row.element, VALUE, holder.next)
                 holder.next = added.number + holder.step
-        return place
+        return index
 
     cdef int add_block(self, int item) except -1:
         """Add a block that an item, or NONE, is the innermost to hold."""
@@ -80,14 +80,14 @@ cdef class Lists:
         """Of the items that hold blocks, the item around each, and then their numbers; to be asked for once."""
         cdef Item *items = <Item *> self._items.data
         cdef Buffer parents = Buffer(NULL, 0, 0), numbers = Buffer(NULL, 0, 0)
-        cdef int place, held = 0
+        cdef int index, held = 0
         try:
-            for place in range(<int> (self._items.used // sizeof(Item))):
-                if items[place].held:
+            for index in range(<int> (self._items.used // sizeof(Item))):
+                if items[index].held:
                     held += 1
-                    items[place].held = held
-                    (<int *> more(&parents, sizeof(int)))[0] = self._held(items[place].parent)
-                    (<int *> more(&numbers, sizeof(int)))[0] = items[place].number
+                    items[index].held = held
+                    (<int *> more(&parents, sizeof(int)))[0] = self._held(items[index].parent)
+                    (<int *> more(&numbers, sizeof(int)))[0] = items[index].number
             return content(&parents) + content(&numbers)
         finally:
             free(&parents)
@@ -102,7 +102,7 @@ cdef class Lists:
         return content(&self._blocks)
 
     cdef int _held(self, int item) noexcept:
-        """1 + the place of an item among those that hold blocks; 0 for none."""
+        """1 + the index of an item among those that hold blocks; 0 for none."""
         return 0 if item == NONE else (<Item *> self._items.data)[item].held
 
 

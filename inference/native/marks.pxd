@@ -85,14 +85,14 @@ cdef inline bint _names_unseen(String part):
 cdef inline bint _holds_numbers(Node *top) noexcept:
     cdef Node *node = top
     cdef String text
-    cdef size_t place, seen = 0
+    cdef size_t position, seen = 0
     while node != NULL:
         text = lexbor.text_of(node)
         seen += 1 + text.length
         if seen > LONGEST_GUTTER:
             return False
-        for place in range(text.length):
-            if not (c"0" <= text.data[place] <= c"9" or Py_UNICODE_ISSPACE(text.data[place])):
+        for position in range(text.length):
+            if not (c"0" <= text.data[position] <= c"9" or Py_UNICODE_ISSPACE(text.data[position])):
                 return False
         node = lexbor.following(node, top)
     return True

@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 
 from inference.native.lexbor cimport Attribute, Element, String
 
-cdef enum:  # attributes: one more than the place in ATTRIBUTES
+cdef enum:  # attributes: one more than the position in ATTRIBUTES
     OTHER
     HIDDEN
     OPEN
@@ -21,7 +21,7 @@ cdef enum:  # attributes: one more than the place in ATTRIBUTES
 
 
 cdef enum:
-    SIGNS = 8  # bytes
+    SYMBOL_BYTES = 8  # bytes
 
 
 cdef struct Tag:  # inference.elements.Traits
@@ -31,9 +31,9 @@ cdef struct Tag:  # inference.elements.Traits
     uint8_t tables
     char parts
     char shift
-    char[SIGNS] opening  # up to a null byte
-    char[SIGNS] closing
-    char[SIGNS] joints
+    char[SYMBOL_BYTES] opening  # up to a null byte
+    char[SYMBOL_BYTES] closing
+    char[SYMBOL_BYTES] joints
     bint phrasing
     bint preformatted
     uint16_t flag

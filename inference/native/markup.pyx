@@ -33,8 +33,8 @@ cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
 cdef String[ALTTEXT] _attributes
-for _place in range(ALTTEXT):
-    _attributes[_place] = String(<bytes> _attribute_names[_place], len(_attribute_names[_place]))
+for _position in range(ALTTEXT):
+    _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
 cdef Tag[lexbor.NUMBERED] _tags
@@ -62,9 +62,9 @@ def number_tags(numbers: dict[str, int]) -> None:
 def number_attributes(size_t element) -> None:
     """Take note of the numbers that Lexbor has for attributes: of an element that has `ATTRIBUTES`, in order."""
     cdef Attribute *attribute = (<Element *> element).first_attribute
-    for place in range(len(ATTRIBUTES)):
+    for position in range(len(ATTRIBUTES)):
         if attribute.node.name < lexbor.NUMBERED:
-            _attribute_numbers[attribute.node.name] = place + 1
+            _attribute_numbers[attribute.node.name] = position + 1
         attribute = attribute.next
 
 
@@ -83,18 +83,18 @@ cdef void _fill(Tag *tag, str name):
     memcpy(tag.letters, <const char *> letters, tag.length)
 
 
-cdef void _copy(char *signs, str text):
+cdef void _copy(char *symbols, str text):
     encoded = text.encode()
-    memcpy(signs, <const char *> encoded, len(encoded) + 1)
+    memcpy(symbols, <const char *> encoded, len(encoded) + 1)
 
 
 cdef Tag *tag_of(uintptr_t name) except NULL:
     """What is known of a tag by the id of its name."""
-    cdef int place
+    cdef int position
     if name >= lexbor.NUMBERED:
-        for place in range(_unnumbered_count):
-            if same(lexbor.name_of(name), _spelled(&_unnumbered[place])):
-                return &_unnumbered[place]
+        for position in range(_unnumbered_count):
+            if same(lexbor.name_of(name), _spelled(&_unnumbered[position])):
+                return &_unnumbered[position]
         return &_unknown
     if not _tags[name].length:
         raise ConfigurationError(f"selectolax numbers a tag {name} that is not in inference.elements.TAGS")
@@ -153,40 +153,40 @@ cdef uint16_t _role(String value) noexcept:
 
 cdef int _name(Attribute *attribute) noexcept:
     cdef String name
-    cdef int place
+    cdef int position
     if attribute.node.name < lexbor.NUMBERED:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
-        for place in range(ALTTEXT):
-            if same(name, _attributes[place]):
-                return place + 1
+        for position in range(ALTTEXT):
+            if same(name, _attributes[position]):
+                return position + 1
     return OTHER
 
 
 cdef int _shown(String style) noexcept:
     """Where an element is shown, as `display: none`, `display: block` or `visibility: hidden` say."""
-    cdef size_t place
+    cdef size_t position
     cdef int shown = AS_IT_IS
-    for place in range(style.length):
-        if place == 0 or style.data[place - 1] == c";" or _is_space(style.data[place - 1]):
-            if _declares(style, place, b"display", b"none"):
+    for position in range(style.length):
+        if position == 0 or style.data[position - 1] == c";" or _is_space(style.data[position - 1]):
+            if _declares(style, position, b"display", b"none"):
                 return NOWHERE
-            if _declares(style, place, b"visibility", b"hidden"):
+            if _declares(style, position, b"visibility", b"hidden"):
                 return NOWHERE
-            if _declares(style, place, b"display", b"block"):
+            if _declares(style, position, b"display", b"block"):
                 shown = ON_LINES
     return shown
 
 
-cdef bint _declares(String style, size_t place, bytes name, bytes value) noexcept:
-    """Whether `name: value` stands at a place of a style."""
-    if not _starts(style, place, name):
+cdef bint _declares(String style, size_t position, bytes name, bytes value) noexcept:
+    """Whether `name: value` stands at a position of a style."""
+    if not _starts(style, position, name):
         return False
-    place = _skip_space(style, place + len(name))
-    if place == style.length or style.data[place] != c":":
+    position = _skip_space(style, position + len(name))
+    if position == style.length or style.data[position] != c":":
         return False
-    return _starts(style, _skip_space(style, place + 1), value)
+    return _starts(style, _skip_space(style, position + 1), value)
 
 
 cdef bint has(Element *element, int name) noexcept:
@@ -197,15 +197,15 @@ cdef bint has(Element *element, int name) noexcept:
 cdef int integer(Element *element, int name, int default) noexcept:
     """The whole number that an attribute begins with, or the default."""
     cdef String value = value_of(element, name)
-    cdef size_t place = _skip_space(value, 0), first
+    cdef size_t position = _skip_space(value, 0), first
     cdef int number = 0
-    cdef bint negative = place < value.length and value.data[place] == c"-"
-    place += negative
-    first = place
-    while place < value.length and c"0" <= value.data[place] <= c"9" and place < first + LONGEST_NUMBER:
-        number = 10 * number + value.data[place] - c"0"
-        place += 1
-    if place == first:
+    cdef bint negative = position < value.length and value.data[position] == c"-"
+    position += negative
+    first = position
+    while position < value.length and c"0" <= value.data[position] <= c"9" and position < first + LONGEST_NUMBER:
+        number = 10 * number + value.data[position] - c"0"
+        position += 1
+    if position == first:
         return default
     return -number if negative else number
 
@@ -251,22 +251,22 @@ cdef bint _is_any_case(String value, bytes wanted) noexcept:
     return value.length == <size_t> len(wanted) and _starts(value, 0, wanted)
 
 
-cdef bint _starts(String value, size_t place, bytes wanted) noexcept:
-    """Whether a value has a lower-case text at a place, in either case."""
+cdef bint _starts(String value, size_t position, bytes wanted) noexcept:
+    """Whether a value has a lower-case text at a position, in either case."""
     cdef const unsigned char *letters = wanted
     cdef size_t length = len(wanted), letter
-    if value.length - place < length:
+    if value.length - position < length:
         return False
     for letter in range(length):
-        if _lower(value.data[place + letter]) != letters[letter]:
+        if _lower(value.data[position + letter]) != letters[letter]:
             return False
     return True
 
 
-cdef size_t _skip_space(String value, size_t place) noexcept:
-    while place < value.length and _is_space(value.data[place]):
-        place += 1
-    return place
+cdef size_t _skip_space(String value, size_t position) noexcept:
+    while position < value.length and _is_space(value.data[position]):
+        position += 1
+    return position
 
 
 cdef inline unsigned char _lower(unsigned char letter) noexcept nogil:

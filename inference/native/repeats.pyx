@@ -54,16 +54,16 @@ cdef Runs _go_on(Runs *running, int32_t block, int32_t[::1] previous, uint32_t w
     cdef Runs going_on
     cdef int32_t earlier = previous[block]
     cdef Run *run
-    cdef int place
+    cdef int index
     going_on.count = 0
     while earlier != ABSENT and words and going_on.count < CHOICES:
         run = &going_on.runs[going_on.count]
         run.earlier, run.length, run.words = earlier, 1, words
-        for place in range(running.count):
-            if running.runs[place].length and running.runs[place].earlier == earlier - 1:
-                run.length += running.runs[place].length
-                run.words += running.runs[place].words
-                running.runs[place].length = 0
+        for index in range(running.count):
+            if running.runs[index].length and running.runs[index].earlier == earlier - 1:
+                run.length += running.runs[index].length
+                run.words += running.runs[index].words
+                running.runs[index].length = 0
         going_on.count += 1
         earlier = previous[earlier]
     return going_on
@@ -74,9 +74,9 @@ cdef void _end(
 ) noexcept:
     """Take note of the runs that end before a block, the one that repeats the earliest blocks first."""
     cdef Run *run
-    cdef int32_t place, back, here
-    for place in range(running.count - 1, -1, -1):
-        run = &running.runs[place]
+    cdef int32_t index, back, here
+    for index in range(running.count - 1, -1, -1):
+        run = &running.runs[index]
         for back in range(run.length):
             here = block - 1 - back
             if repeating[here] < run.words:

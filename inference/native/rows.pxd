@@ -21,16 +21,16 @@ cdef struct Row:  # an element that was entered
     int line
     int cell
     int depth
-    int place  # among the rows that hold blocks
+    int held_index  # among the rows that hold blocks
     int way  # an earlier row that shares its path with it, or itself; for these are:
     int last_child  # the last way that is in it
     int sibling  # the way before it in the same
-    int path  # its place among the paths that were spelled
+    int path  # its index among the paths that were spelled
     int images
     uint16_t flags
     uint8_t heading
     bint preformatted
-    bint signed  # whether signs may stand for it
+    bint has_symbols  # whether symbols may stand for it
     int has_text  # of its own, or NONE while that was not asked
 
 
@@ -45,20 +45,20 @@ cdef class Rows:
     cdef dict _known_paths
     cdef Described[DESCRIBED] _described
 
-    cdef inline Row *at(self, int place) noexcept:
-        return <Row *> self._rows.data + place
+    cdef inline Row *at(self, int index) noexcept:
+        return <Row *> self._rows.data + index
 
     cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags, bint on_lines) except -2
-    cdef bint is_foreign(self, int place) noexcept
+    cdef bint is_foreign(self, int index) noexcept
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1
-    cdef bint _holds_line(self, int place) noexcept
-    cdef int add_block(self, int place, int leaves) except -1
-    cdef str path_of(self, int place)
+    cdef bint _holds_line(self, int index) noexcept
+    cdef int add_block(self, int index, int leaves) except -1
+    cdef str path_of(self, int index)
     cdef dict columns(self)
-    cdef void _find_way(self, Row *row, int place) noexcept
-    cdef str _spelled(self, int place)
-    cdef int _above_line(self, int place) noexcept
+    cdef void _find_way(self, Row *row, int index) noexcept
+    cdef str _spelled(self, int index)
+    cdef int _above_line(self, int index) noexcept
     cdef int _hold(self) noexcept
     cdef dict _block_columns(self)
     cdef dict _row_columns(self, int held)
-    cdef int _describe(self, Row *row, uint32_t *sign) except -1
+    cdef int _describe(self, Row *row, uint32_t *class_hash) except -1

@@ -41,19 +41,19 @@ cdef class Rows:
     cdef int add(
         self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags, bint on_lines
     ) except -2:
-        """The place of a new row."""
-        cdef int place = self._rows.used // sizeof(Row)
+        """The index of a new row."""
+        cdef int index = self._rows.used // sizeof(Row)
         cdef Row *row = <Row *> more(&self._rows, sizeof(Row))
         cdef Row *above
         row.element, row.role, row.tag, row.parent, row.flags = element, role, tag, parent, flags
         row.kind, row.has_text = tag.kind, NONE
         row.heading, row.preformatted, row.depth = tag.heading, tag.preformatted, 1
-        row.signed = tag.opening[0]
-        row.images, row.place, row.way, row.path = 0, NONE, place, NONE
+        row.has_symbols = tag.opening[0]
+        row.images, row.held_index, row.way, row.path = 0, NONE, index, NONE
         row.last_child = row.sibling = NONE
         row.item = row.list = row.table = row.line = row.cell = NONE
         if parent != NONE:
-            self._find_way(row, place)
+            self._find_way(row, index)
             above = self.at(parent)
             row.flags |= above.flags
             row.depth += above.depth
@@ -65,8 +65,8 @@ cdef class Rows:
                 row.kind = BLOCK
             row.preformatted = row.preformatted or above.preformatted
             row.heading = row.heading or above.heading
-            row.signed = row.signed or above.tag.joints[0]
-        return place
+            row.has_symbols = row.has_symbols or above.tag.joints[0]
+        return index
 
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1:
         """Part of a line where it stands in one and holds little and no block, or where it is of a formula."""
@@ -74,30 +74,30 @@ cdef class Rows:
             return INLINE
         return INLINE if self._holds_line(parent) and _is_short(&custom.node) else BLOCK
 
-    cdef bint is_foreign(self, int place) noexcept:
+    cdef bint is_foreign(self, int index) noexcept:
         """Whether an element is none of HTML: white space between those of a formula is not shown."""
-        return self.at(place).element.node.namespace_ != self.at(0).element.node.namespace_
+        return self.at(index).element.node.namespace_ != self.at(0).element.node.namespace_
 
-    cdef bint _holds_line(self, int place) noexcept:
+    cdef bint _holds_line(self, int index) noexcept:
         """Whether what stands in an element stands beside text, or where HTML has nothing but parts of lines."""
         cdef Row *row
         cdef int looked
         for looked in range(LOOK_UP):
-            row = self.at(place)
+            row = self.at(index)
             if row.tag.phrasing or _has_text(row) or (row.tag.kind == CUSTOM and row.kind < BREAK):
                 return True
             if row.kind >= BREAK or row.parent == NONE:
                 return False
-            place = row.parent
+            index = row.parent
         return False
 
-    cdef int add_block(self, int place, int leaves) except -1:
+    cdef int add_block(self, int index, int leaves) except -1:
         """Add a block that a row is the innermost to hold."""
         cdef Block *block = <Block *> more(&self._blocks, sizeof(Block))
-        block.row, block.leaves = place, min(leaves, MOST_LEAVES)
+        block.row, block.leaves = index, min(leaves, MOST_LEAVES)
         return 0
 
-    cdef void _find_way(self, Row *row, int place) noexcept:
+    cdef void _find_way(self, Row *row, int index) noexcept:
         """Let a row share the path of one with the same name among the last in rows like its parent."""
         cdef Row *above = self.at(self.at(row.parent).way)
         cdef int other = above.last_child, seen = 0
@@ -108,22 +108,22 @@ cdef class Rows:
             other = self.at(other).sibling
             seen += 1
         row.sibling = above.last_child
-        above.last_child = place
+        above.last_child = index
 
-    cdef str path_of(self, int place):
+    cdef str path_of(self, int index):
         """The tags down to an element; equal paths are one object."""
-        cdef Row *way = self.at(self.at(place).way)
+        cdef Row *way = self.at(self.at(index).way)
         if way.path == NONE:
             way.path = len(self._paths)
-            path = self._spelled(place)
+            path = self._spelled(index)
             self._paths.append(self._known_paths.setdefault(path, path))
         return self._paths[way.path]
 
-    cdef str _spelled(self, int place):
+    cdef str _spelled(self, int index):
         """The tags from the root to an element, the innermost of many."""
         cdef String name
         cdef size_t size = 0
-        cdef int tags = 0, above = place
+        cdef int tags = 0, above = index
         while above != NONE and tags < MAX_PATH:
             size += _name(self.at(above)).length + 1
             above = self.at(above).parent
@@ -131,11 +131,11 @@ cdef class Rows:
         self._spelling.used = 0
         cdef char *end = <char *> more(&self._spelling, size) + size
         while tags:
-            name = _name(self.at(place))
+            name = _name(self.at(index))
             end -= name.length + 1
             memcpy(end, name.data, name.length)
             end[name.length] = c"/"
-            place = self.at(place).parent
+            index = self.at(index).parent
             tags -= 1
         return self._spelling.data[: size - 1].decode("utf-8", "replace")
 
@@ -144,30 +144,30 @@ cdef class Rows:
         cdef int held = self._hold()
         return {**self._row_columns(held), **self._block_columns()}
 
-    cdef int _above_line(self, int place) noexcept:
+    cdef int _above_line(self, int index) noexcept:
         """The innermost element around one, itself included, that is not part of a line."""
-        cdef Row *row = self.at(place)
+        cdef Row *row = self.at(index)
         while row.parent != NONE and row.kind < BREAK:
-            place = row.parent
-            row = self.at(place)
-        return place
+            index = row.parent
+            row = self.at(index)
+        return index
 
     cdef int _hold(self) noexcept:
         """Number the rows that hold blocks, and give them the images of the others; how many they are."""
         cdef Block *blocks = <Block *> self._blocks.data
-        cdef int held = 0, place, rows = self._rows.used // sizeof(Row)
+        cdef int held = 0, index, rows = self._rows.used // sizeof(Row)
         cdef size_t block
         for block in range(self._blocks.used // sizeof(Block)):
-            place = self._above_line(blocks[block].row)
-            while place != NONE and self.at(place).place == NONE:
-                self.at(place).place = 0
-                place = self.at(place).parent
-        for place in range(rows - 1, 0, -1):
-            if self.at(place).place == NONE:
-                self.at(self.at(place).parent).images += self.at(place).images
-        for place in range(rows):
-            if self.at(place).place != NONE:
-                self.at(place).place = held
+            index = self._above_line(blocks[block].row)
+            while index != NONE and self.at(index).held_index == NONE:
+                self.at(index).held_index = 0
+                index = self.at(index).parent
+        for index in range(rows - 1, 0, -1):
+            if self.at(index).held_index == NONE:
+                self.at(self.at(index).parent).images += self.at(index).images
+        for index in range(rows):
+            if self.at(index).held_index != NONE:
+                self.at(index).held_index = held
                 held += 1
         return held
 
@@ -178,43 +178,43 @@ cdef class Rows:
         cdef int32_t[::1] element_column = elements
         cdef uint16_t[::1] leaf_column = leaves
         for block in range(count):
-            element_column[block] = self.at(self._above_line(blocks[block].row)).place
+            element_column[block] = self.at(self._above_line(blocks[block].row)).held_index
             leaf_column[block] = blocks[block].leaves
         return {"elements": elements, "leaves": leaves}
 
     cdef dict _row_columns(self, int held):
         parents, depths, images = np.empty(held, np.int32), np.empty(held, np.int32), np.empty(held, np.int32)
-        signs, flags = np.empty(held, np.uint32), np.empty(held, np.uint16)
+        class_hashes, flags = np.empty(held, np.uint32), np.empty(held, np.uint16)
         headings, token_counts = np.empty(held, np.uint8), np.empty(held, np.uint8)
         cdef int32_t[::1] parent_column = parents, depth_column = depths, image_column = images
-        cdef uint32_t[::1] sign_column = signs
+        cdef uint32_t[::1] class_hash_column = class_hashes
         cdef uint16_t[::1] flag_column = flags
         cdef uint8_t[::1] heading_column = headings, count_column = token_counts
         cdef Row *row
-        cdef int place
-        for place in range(<int> (self._rows.used // sizeof(Row))):
-            row = self.at(place)
-            if row.place == NONE:
+        cdef int index
+        for index in range(<int> (self._rows.used // sizeof(Row))):
+            row = self.at(index)
+            if row.held_index == NONE:
                 continue
-            parent_column[row.place] = self.at(row.parent).place if row.parent != NONE else NONE
-            depth_column[row.place], image_column[row.place] = row.depth, row.images
-            flag_column[row.place], heading_column[row.place] = row.flags, row.heading
-            count_column[row.place] = self._describe(row, &sign_column[row.place])
+            parent_column[row.held_index] = self.at(row.parent).held_index if row.parent != NONE else NONE
+            depth_column[row.held_index], image_column[row.held_index] = row.depth, row.images
+            flag_column[row.held_index], heading_column[row.held_index] = row.flags, row.heading
+            count_column[row.held_index] = self._describe(row, &class_hash_column[row.held_index])
         return {
             "parents": parents,
             "depths": depths,
             "images": images,
-            "signs": signs,
+            "class_hashes": class_hashes,
             "flags": flags,
             "headings": headings,
             "tokens": np.frombuffer(content(&self._tokens), np.uint32),
             "token_counts": token_counts,
         }
 
-    cdef int _describe(self, Row *row, uint32_t *sign) except -1:
+    cdef int _describe(self, Row *row, uint32_t *class_hash) except -1:
         """Add the tokens of an element; how many they are."""
         cdef uint32_t *tokens = <uint32_t *> more(&self._tokens, ELEMENT_TOKENS * sizeof(uint32_t))
-        cdef int count = describe(row.element, row.role, self._described, tokens, sign)
+        cdef int count = describe(row.element, row.role, self._described, tokens, class_hash)
         self._tokens.used -= (ELEMENT_TOKENS - count) * sizeof(uint32_t)
         return count
 

@@ -11,53 +11,53 @@ cdef enum:
 def count_tags(bytes html not None) -> int:
     """How many tags a page may have at most: every one begins with `<`."""
     cdef const unsigned char *text = html
-    cdef size_t size = len(html), place = 0, count = 0
+    cdef size_t size = len(html), position = 0, count = 0
     cdef unsigned char found, byte
-    while place + SPAN <= size:  # of a fixed length, for the compiler to count many bytes at once
+    while position + SPAN <= size:  # of a fixed length, for the compiler to count many bytes at once
         found = 0
         for byte in range(SPAN):
-            found += text[place + byte] == c"<"
+            found += text[position + byte] == c"<"
         count += found
-        place += SPAN
-    while place < size:
-        count += text[place] == c"<"
-        place += 1
+        position += SPAN
+    while position < size:
+        count += text[position] == c"<"
+        position += 1
     return count
 
 
 def is_utf8(bytes data not None) -> bool:
     """Whether bytes are UTF-8 as RFC 3629 has it: no surrogates, nothing overlong or beyond U+10FFFF."""
     cdef const unsigned char *text = data
-    cdef size_t size = len(data), place = 0, length
-    while place < size:
-        if text[place] < 0x80:
-            place += _ascii(text + place, size - place)
+    cdef size_t size = len(data), position = 0, length
+    while position < size:
+        if text[position] < 0x80:
+            position += _ascii(text + position, size - position)
         else:
-            length = _character(text + place, size - place)
+            length = _character(text + position, size - position)
             if not length:
                 return False
-            place += length
+            position += length
     return True
 
 
 cdef inline size_t _ascii(const unsigned char *text, size_t size) noexcept nogil:
     """How many bytes of ASCII come first: eight at a time."""
-    cdef size_t place = 0
+    cdef size_t position = 0
     cdef uint64_t word
-    while place + sizeof(word) <= size:
-        memcpy(&word, text + place, sizeof(word))
+    while position + sizeof(word) <= size:
+        memcpy(&word, text + position, sizeof(word))
         if word & <uint64_t> 0x8080808080808080:
             break
-        place += sizeof(word)
-    while place < size and text[place] < 0x80:
-        place += 1
-    return place
+        position += sizeof(word)
+    while position < size and text[position] < 0x80:
+        position += 1
+    return position
 
 
 cdef inline size_t _character(const unsigned char *text, size_t size) noexcept nogil:
     """How many bytes the first character takes, which is not ASCII; 0 if there is none."""
     cdef unsigned char first = text[0], lowest = 0x80, highest = 0xBF
-    cdef size_t length, place
+    cdef size_t length, position
     if 0xC2 <= first <= 0xDF:
         length = 2
     elif 0xE0 <= first <= 0xEF:
@@ -72,7 +72,7 @@ cdef inline size_t _character(const unsigned char *text, size_t size) noexcept n
         return 0
     if size < length or not lowest <= text[1] <= highest:
         return 0
-    for place in range(2, length):
-        if text[place] & 0xC0 != 0x80:
+    for position in range(2, length):
+        if text[position] & 0xC0 != 0x80:
             return 0
     return length

@@ -33,14 +33,14 @@ cdef inline int make(Table *table, size_t most) except -1:
 
 cdef inline int32_t *at(Table *table, uint64_t key) noexcept nogil:
     """The value of a key: ABSENT where it is new, to be set then."""
-    cdef uint64_t place = (key ^ SEED[0]) * (SEED[1] | 1)
+    cdef uint64_t position = (key ^ SEED[0]) * (SEED[1] | 1)
     cdef Slot *slot
-    place = (place ^ place >> 32) * <uint64_t> 0x9E3779B97F4A7C15 >> 20 & table.mask
+    position = (position ^ position >> 32) * <uint64_t> 0x9E3779B97F4A7C15 >> 20 & table.mask
     while True:
-        slot = <Slot *> table.memory.data + place
+        slot = <Slot *> table.memory.data + position
         if slot.value == ABSENT:
             slot.key = key
             return &slot.value
         if slot.key == key:
             return &slot.value
-        place = place + 1 & table.mask
+        position = position + 1 & table.mask

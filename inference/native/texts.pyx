@@ -13,7 +13,7 @@ from inference.native.tokens cimport Text, text_of
 from inference import features
 
 cdef extern from "Python.h":
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t place) noexcept nogil
+    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
     bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
     bint Py_UNICODE_ISDECIMAL(uint32_t character) noexcept nogil
     bint Py_UNICODE_ISDIGIT(uint32_t character) noexcept nogil
@@ -39,16 +39,16 @@ cdef enum:
 
 cdef enum:
     ASCII = 128
-    MOST_SIGNS = 32  # that are not ASCII
+    MOST_SYMBOLS = 32  # that are not ASCII
     LONGEST_PRICE = 60  # characters
     PARAGRAPH_WORDS = 15
     LEAVES = 20  # the column from which on other things than the characters count
 
 cdef double HIGHEST_RATIO = features.RATIO[1]
 
-cdef dict _signs = {
-    ord(sign): kind
-    for signs, kind in (
+cdef dict _symbols = {
+    ord(symbol): kind
+    for symbols, kind in (
         (".!。！؟।…", SENTENCE_END),
         ("?？", QUESTION),
         (",、，;；", COMMA),
@@ -58,18 +58,18 @@ cdef dict _signs = {
         (" ", SPACE),
         ("@", AT_SIGN),
     )
-    for sign in signs
+    for symbol in symbols
 }
 cdef uint8_t[ASCII] _ascii
-cdef uint32_t[MOST_SIGNS] _other_signs
-cdef uint8_t[MOST_SIGNS] _other_kinds
+cdef uint32_t[MOST_SYMBOLS] _other_symbols
+cdef uint8_t[MOST_SYMBOLS] _other_kinds
 cdef int _other_count = 0
-for _sign, _kind_of_sign in _signs.items():
-    if _sign >= ASCII:
-        _other_signs[_other_count], _other_kinds[_other_count] = _sign, _kind_of_sign
+for _symbol, _kind_of_symbol in _symbols.items():
+    if _symbol >= ASCII:
+        _other_symbols[_other_count], _other_kinds[_other_count] = _symbol, _kind_of_symbol
         _other_count += 1
-for _sign in range(ASCII):
-    _ascii[_sign] = _signs.get(_sign, _kind_of_letter(_sign))
+for _symbol in range(ASCII):
+    _ascii[_symbol] = _symbols.get(_symbol, _kind_of_letter(_symbol))
 
 
 cdef uint8_t _kind_of_letter(uint32_t character) noexcept:
@@ -85,15 +85,15 @@ cdef uint8_t _kind_of_letter(uint32_t character) noexcept:
 
 
 cdef inline uint8_t _kind(uint32_t character) noexcept:
-    cdef int place
+    cdef int position
     cdef uint8_t kind
     if character < ASCII:
         return _ascii[character]
     kind = _kind_of_letter(character)
     if kind == OTHER:
-        for place in range(_other_count):
-            if _other_signs[place] == character:
-                return _other_kinds[place]
+        for position in range(_other_count):
+            if _other_symbols[position] == character:
+                return _other_kinds[position]
     return kind
 
 
@@ -138,14 +138,14 @@ def describe_texts(
 
 cdef void _count(Text *text, uint32_t *kinds) noexcept:
     """How many characters of each kind a text has."""
-    cdef Py_ssize_t place
+    cdef Py_ssize_t position
     memset(kinds, 0, KINDS * sizeof(uint32_t))
     if text.ascii:
-        for place in range(text.length):
-            kinds[_ascii[(<const uint8_t *> text.data)[place]]] += 1
+        for position in range(text.length):
+            kinds[_ascii[(<const uint8_t *> text.data)[position]]] += 1
         return
-    for place in range(text.length):
-        kinds[_kind(PyUnicode_READ(text.kind, text.data, place))] += 1
+    for position in range(text.length):
+        kinds[_kind(PyUnicode_READ(text.kind, text.data, position))] += 1
 
 
 cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density, uint8_t *column) noexcept:
@@ -182,18 +182,18 @@ cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density,
 
 cdef bint _has_year(Text *text, uint32_t *kinds) noexcept:
     """Whether the first four digits in a row are those of a year from 1900 to 2099."""
-    cdef Py_ssize_t place = 0
+    cdef Py_ssize_t position = 0
     cdef uint32_t century
     cdef int row = 0
     if kinds[DECIMAL] < 4:
         return False
-    while place < text.length and row < 4:
-        row = row + 1 if _kind(PyUnicode_READ(text.kind, text.data, place)) == DECIMAL else 0
-        place += 1
+    while position < text.length and row < 4:
+        row = row + 1 if _kind(PyUnicode_READ(text.kind, text.data, position)) == DECIMAL else 0
+        position += 1
     if row < 4:
         return False
-    century = PyUnicode_READ(text.kind, text.data, place - 4) << 8
-    century |= PyUnicode_READ(text.kind, text.data, place - 3)
+    century = PyUnicode_READ(text.kind, text.data, position - 4) << 8
+    century |= PyUnicode_READ(text.kind, text.data, position - 3)
     return century == (c"1" << 8 | c"9") or century == (c"2" << 8 | c"0")
 
 

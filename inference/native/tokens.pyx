@@ -10,7 +10,7 @@ cdef extern from "Python.h":
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     bint PyUnicode_IS_ASCII(object text)
-    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t place) noexcept nogil
+    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
     bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
     uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
 
@@ -75,30 +75,30 @@ def count_words(str text not None) -> int:
 def count_words_of_markup(str markup not None) -> int:
     """How many words a text has outside of its tags."""
     cdef Text read = text_of(markup), part
-    cdef Py_ssize_t start, end, found = 0, place = 0
-    while place < read.length:
+    cdef Py_ssize_t start, end, found = 0, position = 0
+    while position < read.length:
         part = read
-        part.length = place
+        part.length = position
         while part.length < read.length and PyUnicode_READ(read.kind, read.data, part.length) != c"<":
             part.length += 1
-        end = place
+        end = position
         while next_word(&part, &start, &end):
             found += 1
-        place = _after_tag(&read, part.length)
+        position = _after_tag(&read, part.length)
     return found
 
 
 cdef Py_ssize_t _after_tag(Text *text, Py_ssize_t start) noexcept:
-    """The end of the tag that may start at a place; a `<` that starts none stands for itself."""
-    cdef Py_ssize_t place = start + 1
+    """The end of the tag that may start at a position; a `<` that starts none stands for itself."""
+    cdef Py_ssize_t position = start + 1
     cdef uint32_t character
-    while place < text.length:
-        character = PyUnicode_READ(text.kind, text.data, place)
+    while position < text.length:
+        character = PyUnicode_READ(text.kind, text.data, position)
         if character == c">":
-            return place + 1
+            return position + 1
         if character == c"<":
             break
-        place += 1
+        position += 1
     return start + 1
 
 
@@ -111,18 +111,18 @@ cdef Text text_of(str text):
 
 cdef int add_words(Buffer *hashes, uint32_t seed, Text *text) except -1:
     """Add the crc32 of each word of a text, lower case, continued from that of the bytes before it."""
-    cdef Py_ssize_t place, start = 0
+    cdef Py_ssize_t position, start = 0
     cdef uint32_t character, crc = 0
     cdef int script, word = SEPARATOR
-    for place in range(text.length):
-        character = PyUnicode_READ(text.kind, text.data, place)
+    for position in range(text.length):
+        character = PyUnicode_READ(text.kind, text.data, position)
         script = _script(character)
-        if word != SEPARATOR and not _goes_on(word, script, place - start):
+        if word != SEPARATOR and not _goes_on(word, script, position - start):
             (<uint32_t *> more(hashes, sizeof(uint32_t)))[0] = ~crc
             word = SEPARATOR
         if script != SEPARATOR:
             if word == SEPARATOR:
-                word, start, crc = script, place, ~seed
+                word, start, crc = script, position, ~seed
             crc = _add_character(crc, lowered(character))
     if word != SEPARATOR:
         (<uint32_t *> more(hashes, sizeof(uint32_t)))[0] = ~crc
@@ -136,22 +136,22 @@ cdef inline bint _goes_on(int word, int script, Py_ssize_t length) noexcept nogi
 
 cdef bint next_word(Text *text, Py_ssize_t *start, Py_ssize_t *end) noexcept:
     """Whether there is a word from `end` on, and where."""
-    cdef Py_ssize_t place = end[0]
+    cdef Py_ssize_t position = end[0]
     cdef int script = SEPARATOR
-    while place < text.length:
-        script = _script(PyUnicode_READ(text.kind, text.data, place))
+    while position < text.length:
+        script = _script(PyUnicode_READ(text.kind, text.data, position))
         if script != SEPARATOR:
             break
-        place += 1
+        position += 1
     else:
         return False
-    start[0] = place
-    place += 1
-    while place < text.length and _goes_on(
-        script, _script(PyUnicode_READ(text.kind, text.data, place)), place - start[0]
+    start[0] = position
+    position += 1
+    while position < text.length and _goes_on(
+        script, _script(PyUnicode_READ(text.kind, text.data, position)), position - start[0]
     ):
-        place += 1
-    end[0] = place
+        position += 1
+    end[0] = position
     return True
 
 
@@ -181,19 +181,19 @@ cdef inline int _script(uint32_t character) noexcept nogil:
 
 cdef uint32_t crc32(uint32_t crc, const unsigned char *data, size_t size) noexcept nogil:
     """The crc32 of bytes, continued from that of the bytes before them."""
-    cdef size_t place
+    cdef size_t position
     crc = ~crc
-    for place in range(size):
-        crc = _crcs[(crc ^ data[place]) & 0xFF] ^ crc >> 8
+    for position in range(size):
+        crc = _crcs[(crc ^ data[position]) & 0xFF] ^ crc >> 8
     return ~crc
 
 
 cdef uint32_t crc32_of(uint32_t crc, Text *text, Py_ssize_t start, Py_ssize_t end) noexcept:
     """The crc32 of a part of a text in UTF-8, continued from that of the bytes before it."""
-    cdef Py_ssize_t place
+    cdef Py_ssize_t position
     crc = ~crc
-    for place in range(start, end):
-        crc = _add_character(crc, PyUnicode_READ(text.kind, text.data, place))
+    for position in range(start, end):
+        crc = _add_character(crc, PyUnicode_READ(text.kind, text.data, position))
     return ~crc
 
 

@@ -27,7 +27,7 @@ cdef enum:
 cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *character) noexcept nogil:
     """How many bytes the first character takes; a byte that begins none is a character of its own."""
     cdef unsigned char first = data[0]
-    cdef size_t length = 1, place
+    cdef size_t length = 1, position
     character[0] = first
     if first < 0x80:
         return 1
@@ -40,11 +40,11 @@ cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *charac
     if length == 1 or length > size:
         character[0] = REPLACEMENT
         return 1
-    for place in range(1, length):
-        if data[place] & 0xC0 != 0x80:
+    for position in range(1, length):
+        if data[position] & 0xC0 != 0x80:
             character[0] = REPLACEMENT
             return 1
-        character[0] = character[0] << 6 | data[place] & 0x3F
+        character[0] = character[0] << 6 | data[position] & 0x3F
     return length
 
 
@@ -84,24 +84,24 @@ cdef inline uint32_t last(const unsigned char *data, size_t size) noexcept nogil
 
 cdef inline size_t leading_space(const unsigned char *data, size_t size) noexcept nogil:
     """How many bytes of white space come first."""
-    cdef size_t place = 0, length
+    cdef size_t position = 0, length
     cdef uint32_t character
-    while place < size and data[place] < 0x80 and Py_UNICODE_ISSPACE(data[place]):
-        place += 1
-    while place < size:
-        length = read(data + place, size - place, &character)
+    while position < size and data[position] < 0x80 and Py_UNICODE_ISSPACE(data[position]):
+        position += 1
+    while position < size:
+        length = read(data + position, size - position, &character)
         if not Py_UNICODE_ISSPACE(character):
             break
-        place += length
-    return place
+        position += length
+    return position
 
 
 cdef inline size_t characters(const unsigned char *data, size_t size) noexcept nogil:
     """How many characters can be seen up to the last that is no white space."""
-    cdef size_t place = 0, count = 0, inked = 0
+    cdef size_t position = 0, count = 0, inked = 0
     cdef uint32_t character
-    while place < size:
-        place += read(data + place, size - place, &character)
+    while position < size:
+        position += read(data + position, size - position, &character)
         if is_invisible(character):
             continue
         count += 1
@@ -112,27 +112,27 @@ cdef inline size_t characters(const unsigned char *data, size_t size) noexcept n
 
 cdef inline size_t first(const unsigned char *data, size_t size, size_t count) noexcept nogil:
     """How many bytes the first so many characters take."""
-    cdef size_t place = 0
+    cdef size_t position = 0
     cdef uint32_t character
-    while place < size and count:
-        place += read(data + place, size - place, &character)
+    while position < size and count:
+        position += read(data + position, size - position, &character)
         count -= 1
-    return place
+    return position
 
 
 cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
     """Fold a text's white space and take out what is invisible, in place; how many bytes are left."""
-    cdef size_t place = 0, written = 0, length
+    cdef size_t position = 0, written = 0, length
     cdef uint32_t character
     cdef bint parted = False
-    while place < size:
-        length = read(data + place, size - place, &character)
+    while position < size:
+        length = read(data + position, size - position, &character)
         if Py_UNICODE_ISSPACE(character):
             parted = written > 0
-            place += length
+            position += length
             continue
         if is_invisible(character):
-            place += length
+            position += length
             continue
         if parted:
             data[written] = c" "
@@ -140,12 +140,12 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
             parted = False
         while True:  # the rest of a word is most often ASCII
             if length == 1:
-                data[written] = data[place]
+                data[written] = data[position]
             else:
-                memmove(data + written, data + place, length)
+                memmove(data + written, data + position, length)
             written += length
-            place += length
-            if place == size or not is_mark(data[place]):
+            position += length
+            if position == size or not is_mark(data[position]):
                 break
             length = 1
     return written
@@ -153,14 +153,14 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
 
 cdef inline size_t without_invisible(unsigned char *data, size_t size) noexcept nogil:
     """Take out what is invisible, in place; how many bytes are left."""
-    cdef size_t place = 0, written = 0, length
+    cdef size_t position = 0, written = 0, length
     cdef uint32_t character
-    while place < size:
-        length = read(data + place, size - place, &character)
+    while position < size:
+        length = read(data + position, size - position, &character)
         if not is_invisible(character):
-            memmove(data + written, data + place, length)
+            memmove(data + written, data + position, length)
             written += length
-        place += length
+        position += length
     return written
 
 
@@ -169,21 +169,21 @@ cdef inline size_t unbroken(unsigned char *data, size_t size) noexcept nogil:
 
     Who writes Chinese or Japanese breaks a line anywhere, and means no space (CSS Text 3, section 4.1.3).
     """
-    cdef size_t place = 0, written = 0, before, after
+    cdef size_t position = 0, written = 0, before, after
     cdef const unsigned char *line = <const unsigned char *> memchr(data, c"\n", size)
     while line != NULL:
         before = after = line - data
-        while before > place and data[before - 1] < 0x80 and Py_UNICODE_ISSPACE(data[before - 1]):
+        while before > position and data[before - 1] < 0x80 and Py_UNICODE_ISSPACE(data[before - 1]):
             before -= 1
         after += leading_space(line, size - after)
-        if before == place or after == size or not _are_wide(data, before, size, after):
+        if before == position or after == size or not _are_wide(data, before, size, after):
             before = after
-        memmove(data + written, data + place, before - place)
-        written += before - place
-        place = after
-        line = <const unsigned char *> memchr(data + place, c"\n", size - place)
-    memmove(data + written, data + place, size - place)
-    return written + size - place
+        memmove(data + written, data + position, before - position)
+        written += before - position
+        position = after
+        line = <const unsigned char *> memchr(data + position, c"\n", size - position)
+    memmove(data + written, data + position, size - position)
+    return written + size - position
 
 
 cdef inline bint _are_wide(const unsigned char *data, size_t end, size_t size, size_t start) noexcept nogil:

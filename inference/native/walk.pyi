@@ -15,5 +15,5 @@ class Walk:
     head: Head
     structure: dict[str, Any]
     items: npt.NDArray[np.int32]
-    places: npt.NDArray[np.int32]
+    lists_and_tables: npt.NDArray[np.int32]
     def __init__(self, document: object, address: int, *, fallback: bool) -> None: ...

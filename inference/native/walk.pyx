@@ -4,14 +4,14 @@
 from libc.stdint cimport uint16_t
 from libc.string cimport strlen
 
-from inference.native cimport edges, formulas, lexbor, lines, marks, markup, signs, utf8
+from inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
 from inference.native.buffer cimport Buffer, append, free
 from inference.native.head cimport Head
 from inference.native.lexbor cimport Attribute, Element, Node, String, decoded
 from inference.native.lists cimport Lists
 from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
-from inference.native.signs cimport Signs
+from inference.native.symbols cimport Symbols
 from inference.native.tables cimport Tables
 
 import numpy as np
@@ -34,7 +34,7 @@ cdef class Walk:
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
     cdef readonly dict structure
     cdef readonly Head head
-    cdef readonly object items, places
+    cdef readonly object items, lists_and_tables
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
     cdef Rows _rows
@@ -62,7 +62,7 @@ cdef class Walk:
         if address:
             self._walk(<Node *> address)
         self.items = _two_columns(self._lists.of_items())
-        self.places = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
+        self.lists_and_tables = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
         self.structure = {**self._rows.columns(), "counts": np.array(self.counts, np.int32)}
 
     def __dealloc__(self):
@@ -97,7 +97,7 @@ cdef class Walk:
         cdef uint16_t flags
         cdef Attribute *role = NULL
         cdef bint on_lines = False
-        cdef int place
+        cdef int index
         if tag.kind == SKIPPED:
             self.head.look_into(&element.node)
             return NONE
@@ -125,31 +125,31 @@ cdef class Walk:
             return NONE
         if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):
             self._part(c"\n")
-        place = self._rows.add(element, role, tag, parent, flags, on_lines)
-        self._open_row(place)
-        if tag.says == FORMULA and self._read_tex(element, place):
+        index = self._rows.add(element, role, tag, parent, flags, on_lines)
+        self._open_row(index)
+        if tag.says == FORMULA and self._read_tex(element, index):
             return NONE
-        return place
+        return index
 
-    cdef bint _read_tex(self, Element *formula, int place) except -1:
+    cdef bint _read_tex(self, Element *formula, int index) except -1:
         """Read the TeX that stands for a formula, if any, and leave it."""
         cdef String tex = formulas.tex_of(formula)
         cdef bint is_there = utf8.leading_space(tex.data, tex.length) < tex.length
         if is_there:
-            self._read(tex, place)
-            self._leave(place)
+            self._read(tex, index)
+            self._leave(index)
             self._formula = formula.node.parent
         return is_there
 
     cdef bint _is_preformatted(self, int row) noexcept:
         return row != NONE and self._rows.at(row).preformatted
 
-    cdef int _open_row(self, int place) except -2:
+    cdef int _open_row(self, int index) except -2:
         """Do what the start of an element does to blocks."""
-        cdef Row *row = self._rows.at(place)
+        cdef Row *row = self._rows.at(index)
         cdef char parts = _parts(row)
         self._links += row.tag.kind == LINK
-        if row.signed:
+        if row.has_symbols:
             self._sign(row)
         if parts:
             self._part(parts)
@@ -166,7 +166,7 @@ cdef class Walk:
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
         elif row.tag.shift:
             self._shift = row.tag.shift
-        return place
+        return index
 
     cdef int _break(self, bint preformatted) except -1:
         if preformatted:
@@ -185,14 +185,14 @@ cdef class Walk:
             append(&self._leaves, &parts, 1)
         return 0
 
-    cdef int _leave(self, int place) except -2:
+    cdef int _leave(self, int index) except -2:
         """End an element; the row of its parent."""
-        cdef Row *row = self._rows.at(place)
+        cdef Row *row = self._rows.at(index)
         cdef Tag *tag = row.tag
         cdef int parent = row.parent
         cdef char parts = _parts(row)
         self._links -= tag.kind == LINK
-        if row.signed:
+        if row.has_symbols:
             self._close(row)
         if parts:
             if parts == c"\n":
@@ -204,19 +204,19 @@ cdef class Walk:
             self._edges |= edges.END
         elif tag.shift:
             self._shift = c" "
-        if place == self._common:
+        if index == self._common:
             self._common = parent
         return parent
 
     cdef int _sign(self, Row *row) except -1:
-        """Let the signs before an element's text wait for it."""
-        cdef Signs found = signs.signs_of(row.element, row.tag, self._rows.at(row.parent).tag)
+        """Let the symbols before an element's text wait for it."""
+        cdef Symbols found = symbols.symbols_of(row.element, row.tag, self._rows.at(row.parent).tag)
         append(&self._signs, found.opening, strlen(found.opening))
         return 0
 
     cdef int _close(self, Row *row) except -1:
-        """Put the signs behind an element's text, if it had any."""
-        cdef Signs found = signs.signs_of(row.element, row.tag, self._rows.at(row.parent).tag)
+        """Put the symbols behind an element's text, if it had any."""
+        cdef Symbols found = symbols.symbols_of(row.element, row.tag, self._rows.at(row.parent).tag)
         if self._signs.used:
             self._signs.used -= strlen(found.opening)
         elif self._open:

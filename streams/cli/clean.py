@@ -15,12 +15,12 @@ from schemas.errors import ConfigurationError
 from schemas.outcomes import Damaged
 from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
 from streams.cli.standard_input import abandoned_on_errors
-from streams.isolation import open_pool
 from streams.offline import DecodedPages, Input, clean_lines
+from streams.preparation.isolation import open_pool
 from streams.printable import printable
 from streams.readers import STANDARD_INPUT, read_pages
 from streams.settings import MIB, PageLimits, TritonSettings
-from streams.worker.parts import open_labeler
+from streams.worker.dependencies import open_labeler
 from streams.worker.settings import LabelerName, WorkerSettings, available_processors
 
 
@@ -54,7 +54,7 @@ Examples:
 @processes_option(
     available_processors,
     shown="one per processor",
-    help="Pages are taken apart in so many processes and labelled in so many threads.",
+    help="Pages are taken apart in so many processes and labeled in so many threads.",
 )
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
 @page_seconds_option("gets an error")

@@ -159,7 +159,7 @@ def _fields(found: FoundLetter) -> dict[str, Any]:
         "detail": letter.detail,
         "failed_at": found.failed_at,
         "source": asdict(letter.origin),
-        "dead_letter": asdict(found.place),
+        "dead_letter": asdict(found.location),
         "bytes": len(letter.original.value or b""),
         "replays": letter.replays,
         "settled": found.settled,

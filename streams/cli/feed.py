@@ -60,7 +60,7 @@ Examples:
     "--base-url",
     metavar="URL",
     default="",
-    help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their place.",
+    help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their path.",
 )
 @click.option(
     "--warc-directory",
@@ -132,8 +132,8 @@ def _is_named(unsent: Skipped | Broken, counts: FeedCounts) -> bool:
 
 def _unsent(unsent: Skipped | Broken) -> str:
     what = "not sent" if isinstance(unsent, Broken) else "passed over"
-    place = f"{unsent.url[:_SHOWN]}: " if unsent.url else ""
-    return printable(f"{what}: {place}{unsent.reason}: {unsent.detail}")
+    location = f"{unsent.url[:_SHOWN]}: " if unsent.url else ""
+    return printable(f"{what}: {location}{unsent.reason}: {unsent.detail}")
 
 
 def _summary(counts: FeedCounts, topic: str) -> str:

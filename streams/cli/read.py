@@ -33,7 +33,9 @@ Examples:
     "--last", type=click.IntRange(min=0), metavar="NUMBER", help="Only so many of what is there; else all."
 )
 @click.option(
-    "--follow", is_flag=True, help="Go on with what comes, until Ctrl-C; while Kafka is away, wait for it."
+    "--follow",
+    is_flag=True,
+    help="Go on with what comes, until Ctrl-C; while Kafka is unavailable, wait for it.",
 )
 @click.option(
     "--text",
@@ -76,12 +78,12 @@ def _text(document: Message) -> str:
     """
     with suppress(ValueError, KeyError, TypeError):
         return str(orjson.loads(document.value or b"")["text"])
-    place = f"{document.topic}/{document.partition}/{document.offset}"
-    raise ConfigurationError(f"--text is for documents in JSON that have a 'text'; {place} is none")
+    location = f"{document.topic}/{document.partition}/{document.offset}"
+    raise ConfigurationError(f"--text is for documents in JSON that have a 'text'; {location} is none")
 
 
 def _configure_logs() -> None:
-    """Say on standard error what dehusk logs, not what aiokafka says again and again while Kafka is away."""
+    """Say on standard error what dehusk logs, not what aiokafka repeats while Kafka is unavailable."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("dehusk: %(message)s"))
     handler.addFilter(lambda record: not record.name.startswith("aiokafka"))

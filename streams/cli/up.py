@@ -15,7 +15,7 @@ from inference.repository import DEFAULT_REPOSITORY
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses
 from streams.local.folder import temporary_folder
-from streams.local.stack import PARTS, LocalStack, Report, default_cache
+from streams.local.stack import SERVICES, LocalStack, Report, default_cache
 from streams.program import program
 from streams.settings import KafkaSettings, TopicSettings
 
@@ -59,7 +59,7 @@ def command(
     and runs until Ctrl-C. No process is left behind, however it ends.
     """
     console = Console(stderr=as_json, highlight=False)
-    parts = tuple(part for part in PARTS if not (without_triton and part == "triton"))
+    services = tuple(service for service in SERVICES if not (without_triton and service == "triton"))
     folder = nullcontext(keep) if keep else temporary_folder()
     with folder as directory, ExitStack() as running:
         with _progress(console) as report:
@@ -67,7 +67,7 @@ def command(
                 directory,
                 kafka_nodes=nodes,
                 repository=model_repository,
-                parts=parts,
+                services=services,
                 persistent=keep is not None,
                 cache=cache,
                 report=report,
@@ -82,15 +82,15 @@ def command(
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Report]:
-    """A line per part that says what it does, and how long it took to get ready."""
+    """A line per service that says what it does, and how long it took to get ready."""
     columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         lines: dict[str, TaskID] = {}
 
-        def report(part: str, doing: str) -> None:
-            if part not in lines:
-                lines[part] = progress.add_task(part, total=1)
-            progress.update(lines[part], description=f"{part} {doing}", completed=doing == "ready")
+        def report(service: str, doing: str) -> None:
+            if service not in lines:
+                lines[service] = progress.add_task(service, total=1)
+            progress.update(lines[service], description=f"{service} {doing}", completed=doing == "ready")
 
         yield report
 
@@ -106,7 +106,7 @@ def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
     if as_json:
         click.echo(addresses.to_json())
         return
-    table = Table.grid("part", "address", padding=(0, 2))
+    table = Table.grid("service", "address", padding=(0, 2))
     table.add_row("Kafka", addresses.kafka)
     table.add_row("Redis", addresses.redis)
     if addresses.triton_grpc:
@@ -131,7 +131,7 @@ def command_lines(addresses: Addresses) -> dict[str, str]:
 
 
 def _watch(stack: LocalStack) -> None:
-    """Wait for an interrupt; a part that ends by itself is an error."""
+    """Wait for an interrupt; a service that ends by itself is an error."""
     while True:
         stack.check()
         time.sleep(0.5)

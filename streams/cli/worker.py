@@ -22,7 +22,7 @@ from streams.settings import (
     RedisSettings,
     TopicSettings,
     TritonSettings,
-    WhenTritonIsAway,
+    WhenTritonIsUnavailable,
 )
 from streams.sources.registry import SourceSettings
 from streams.worker.logs import configure_logs
@@ -90,12 +90,12 @@ _WORKER = WorkerSettings()
     default=_TRITON.timeout,
     show_default=True,
     show_envvar=True,
-    help="How long Triton may take for one page until it counts as away.",
+    help="How long Triton may take for one page until it counts as unavailable.",
 )
 @click.option(
-    "--when-triton-is-away",
-    type=click.Choice([choice.value for choice in WhenTritonIsAway]),
-    default=WhenTritonIsAway.WAIT.value,
+    "--when-triton-is-unavailable",
+    type=click.Choice([choice.value for choice in WhenTritonIsUnavailable]),
+    default=WhenTritonIsUnavailable.WAIT.value,
     show_default=True,
     show_envvar=True,
     help="`wait` reads no further until Triton is back; `rules` goes on with Boilerpipe's rules and marks "
@@ -107,8 +107,8 @@ _WORKER = WorkerSettings()
     default=RedisSettings().url,
     show_default=True,
     show_envvar=True,
-    help="The Redis that counts on how many pages of a site each block stands. While it is away, pages are "
-    "cleaned without and marked as degraded.",
+    help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
+    "pages are cleaned without and marked as degraded.",
 )
 @click.option("--redis-cluster", is_flag=True, show_envvar=True, help="The URL is one of a Redis Cluster.")
 @click.option(
@@ -177,7 +177,7 @@ def command(
     model: str,
     model_version: str,
     triton_seconds: float,
-    when_triton_is_away: str,
+    when_triton_is_unavailable: str,
     redis: str,
     redis_cluster: bool,
     document_format: str,
@@ -209,7 +209,7 @@ def command(
         redis=RedisSettings(redis, cluster=redis_cluster),
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
-        when_triton_is_away=WhenTritonIsAway(when_triton_is_away),
+        when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
         page=PageLimits(source_settings.max_bytes, page_seconds),
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
         processes=processes,

@@ -30,8 +30,8 @@ class Display:
         """A line that stays."""
         self._console.print(text, soft_wrap=True)
 
-    def part(self, name: str, doing: str) -> None:
-        """What a part of the local stack does; once it is ready, that stays."""
+    def service(self, name: str, doing: str) -> None:
+        """What a service of the local stack does; once it is ready, that stays."""
         if doing == "ready":
             self.milestone(f"{name} is ready")
         else:

@@ -18,8 +18,8 @@ from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses, free_ports
 from streams.local.folder import temporary_folder
 from streams.local.monitoring import Monitoring
-from streams.local.process import Part, Program
-from streams.local.stack import PARTS, LocalStack
+from streams.local.process import Program, Service
+from streams.local.stack import SERVICES, LocalStack
 from streams.local.worker import Worker
 from streams.settings import KafkaSettings, TopicSettings
 from streams.worker.settings import LabelerName
@@ -57,15 +57,15 @@ def run_demo(settings: DemoSettings, display: Display) -> Summary:
     """Crawl the site into Kafka, clean it while it is crawled, and count what became of every page.
 
     Raises:
-        ConfigurationError: a part cannot run on this machine.
-        UnavailableError: a part did not start, or ended before its work was done.
+        ConfigurationError: a service cannot run on this machine.
+        UnavailableError: a service did not start, or ended before its work was done.
     """
     settings.directory.mkdir(parents=True, exist_ok=True)
-    parts = [part for part in PARTS if part != "triton" or settings.labeler == "triton"]
+    services = [service for service in SERVICES if service != "triton" or settings.labeler == "triton"]
     with (
         temporary_folder() as folder,
         serve(settings.site.directory) as url,
-        LocalStack(folder, parts=parts, report=display.part) as stack,
+        LocalStack(folder, services=services, report=display.service) as stack,
     ):
         kafka = KafkaSettings(stack.addresses.kafka)
         asyncio.run(_create_topics(kafka))
@@ -95,19 +95,19 @@ def _run(settings: DemoSettings, addresses: Addresses, start: str, display: Disp
 
 
 @contextmanager
-def _running(program: Program, directory: Path, display: Display) -> Iterator[Part]:
-    part = Part(program, directory / f"{program.name}.log")
-    part.log.unlink(missing_ok=True)
-    display.part(program.name, "starting")
+def _running(program: Program, directory: Path, display: Display) -> Iterator[Service]:
+    service = Service(program, directory / f"{program.name}.log")
+    service.log.unlink(missing_ok=True)
+    display.service(program.name, "starting")
     try:
-        part.start()
-        display.part(program.name, "ready")
-        yield part
+        service.start()
+        display.service(program.name, "ready")
+        yield service
     finally:
-        part.stop()
+        service.stop()
 
 
-def _wait_until_done(messages: int, monitoring: Monitoring, worker: Part, display: Display) -> None:
+def _wait_until_done(messages: int, monitoring: Monitoring, worker: Service, display: Display) -> None:
     done, since = 0, time.monotonic()
     while done < messages and time.monotonic() - since < _STALL_SECONDS:
         before, done = done, _look(monitoring, worker, display)
@@ -115,7 +115,7 @@ def _wait_until_done(messages: int, monitoring: Monitoring, worker: Part, displa
             since = time.monotonic()
 
 
-def _look(monitoring: Monitoring, worker: Part, display: Display) -> int:
+def _look(monitoring: Monitoring, worker: Service, display: Display) -> int:
     """Shows how far the worker is, and answers how many messages it is done with."""
     if not worker.running:
         raise UnavailableError(f"the worker ended; {worker.last_words()}")

@@ -139,7 +139,7 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "skipped", _by_reason(summary.skipped)
     yield "dead letters", _by_reason(summary.dead_letters)
     yield "unaccounted for", str(summary.unaccounted)
-    yield "time", f"{summary.seconds:.1f} s, crawl included, labelled by {summary.labeler}"
+    yield "time", f"{summary.seconds:.1f} s, crawl included, labeled by {summary.labeler}"
     yield "speed", f"{summary.pages_per_second:.0f} pages/s, {summary.megabytes_per_second:.1f} MB/s"
     yield "text kept", f"{summary.kept_share:.0%} of what the pages show"
     yield "documents in", str(summary.directory / "documents.jsonl")

@@ -1,4 +1,4 @@
-"""Where the parts of the local stack answer."""
+"""Where the services of the local stack answer."""
 
 import random
 import socket
@@ -8,13 +8,13 @@ import orjson
 
 LOOPBACK = "127.0.0.1"
 _PORTS = range(20_000, 32_000)
-"""Below what Linux and macOS give to outgoing connections: a client that knocks at the port of a stopped part
-could otherwise be given that very port, and the part could not start again."""
+"""Below what Linux and macOS give to outgoing connections: a client that knocks at the port of a stopped
+service could otherwise be given that very port, and the service could not start again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses of a running local stack; empty for a part that was not asked for."""
+    """The addresses of a running local stack; empty for a service that was not asked for."""
 
     kafka: str
     """Bootstrap servers, `host:port`, comma-separated."""

@@ -20,7 +20,7 @@ class Monitoring:
     url: str
 
     def is_ready(self) -> bool:
-        """Whether the worker runs and misses no part."""
+        """Whether the worker runs and misses no service."""
         try:
             self._get("readyz")
         except UnavailableError:

@@ -1,4 +1,4 @@
-"""A part of the local stack as a running program: started, watched, stopped, killed, restarted."""
+"""A service of the local stack as a running program: started, watched, stopped, killed, restarted."""
 
 import os
 import signal
@@ -18,19 +18,19 @@ _TAIL_LINES = 20
 
 
 class Program(Protocol):
-    """What a part runs, and how it shows that it is ready."""
+    """What a service runs, and how it shows that it is ready."""
 
     @property
     def name(self) -> str:
-        """The part's name, which its log file bears too."""
+        """The service's name, which its log file bears too."""
         ...
 
     def preparation(self) -> Sequence[str]:
-        """The command that must have ended well before the part starts; empty where there is none."""
+        """The command that must have ended well before the service starts; empty where there is none."""
         ...
 
     def command(self) -> Sequence[str]:
-        """The command that runs until the part is stopped."""
+        """The command that runs until the service is stopped."""
         ...
 
     def environment(self) -> Mapping[str, str]:
@@ -38,12 +38,12 @@ class Program(Protocol):
         ...
 
     def is_ready(self) -> bool:
-        """Whether the part answers its own protocol; never raises for one that does not yet."""
+        """Whether the service answers its own protocol; never raises for one that does not yet."""
         ...
 
 
-class Part:
-    """One part of the local stack; started again after a stop, it answers at the same port."""
+class Service:
+    """One service of the local stack; started again after a stop, it answers at the same port."""
 
     def __init__(self, program: Program, log: Path) -> None:
         self.name = program.name
@@ -52,7 +52,7 @@ class Part:
         self._guard: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the part, unless it runs, and wait until it is ready.
+        """Start the service, unless it runs, and wait until it is ready.
 
         Raises:
             UnavailableError: it ended or did not get ready; the message holds the end of its log.
@@ -67,38 +67,38 @@ class Part:
         self._wait_until_ready()
 
     def stop(self) -> None:
-        """Ask the part to end, wait for it, and kill it if it takes too long."""
+        """Ask the service to end, wait for it, and kill it if it takes too long."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the part at once with SIGKILL."""
+        """End the service at once with SIGKILL."""
         self._end(signal.SIGQUIT)
 
     def restart(self) -> None:
-        """Stop the part and start it again."""
+        """Stop the service and start it again."""
         self.stop()
         self.start()
 
     def pause(self) -> None:
-        """Freeze the part with SIGSTOP: its port stays open, but nobody answers."""
+        """Freeze the service with SIGSTOP: its port stays open, but nobody answers."""
         self._signal(signal.SIGTSTP)
 
     def resume(self) -> None:
-        """Let a paused part go on."""
+        """Let a paused service go on."""
         self._signal(signal.SIGCONT)
 
     @property
     def running(self) -> bool:
-        """Whether the part's process lives."""
+        """Whether the service's process lives."""
         return self._guard is not None and self._guard.poll() is None
 
     @property
     def status(self) -> int | None:
-        """The exit status of the part's process; None while it runs, or before it was started."""
+        """The exit status of the service's process; None while it runs, or before it was started."""
         return None if self._guard is None else self._guard.poll()
 
     def last_words(self) -> str:
-        """How the part ended and the last lines of its log, for an error message."""
+        """How the service ended and the last lines of its log, for an error message."""
         lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
         ended = "it still runs" if self.status is None else f"it ended with status {self.status}"
         return "\n".join([f"{ended}; the end of {self.log}:", *lines])

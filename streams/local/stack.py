@@ -2,10 +2,10 @@
 
     with LocalStack(directory) as stack:
         work_with(stack.addresses)
-        stack.parts["redis"].restart()
+        stack.services["redis"].restart()
 
-The stack is synchronous and needs no event loop; in a coroutine, `await asyncio.to_thread(part.restart)` lets
-the loop run meanwhile. Its processes end with the process that made it, however that ends.
+The stack is synchronous and needs no event loop; in a coroutine, `await asyncio.to_thread(service.restart)`
+lets the loop run meanwhile. Its processes end with the process that made it, however that ends.
 """
 
 import os
@@ -23,14 +23,14 @@ from streams.local.folder import locked
 from streams.local.jars import kafka_jars
 from streams.local.java import find_java
 from streams.local.kafka import KafkaNode, kafka_nodes
-from streams.local.process import Part, Program
+from streams.local.process import Program, Service
 from streams.local.redis import RedisServer, find_redis
 from streams.local.triton import TritonServer, find_triton
 
-PartName = Literal["kafka", "redis", "triton"]
-PARTS: tuple[PartName, ...] = ("kafka", "redis", "triton")
+ServiceName = Literal["kafka", "redis", "triton"]
+SERVICES: tuple[ServiceName, ...] = ("kafka", "redis", "triton")
 Report = Callable[[str, str], None]
-"""Told what a part does: its name, and a word or two."""
+"""Told what a service does: its name, and a word or two."""
 
 
 def default_cache() -> Path:
@@ -38,13 +38,13 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dehusk"
 
 
-def _silent(_part: str, _doing: str) -> None: ...
+def _silent(_service: str, _doing: str) -> None: ...
 
 
 class LocalStack:
-    """The parts of a local stack: entering starts them, leaving stops them.
+    """The services of a local stack: entering starts them, leaving stops them.
 
-    `parts` maps the names `kafka-1` (to `kafka-3`), `redis` and `triton` to the running parts.
+    `services` maps the names `kafka-1` (to `kafka-3`), `redis` and `triton` to the running services.
     """
 
     def __init__(
@@ -53,16 +53,16 @@ class LocalStack:
         *,
         kafka_nodes: int = 1,
         repository: Path = DEFAULT_REPOSITORY,
-        parts: Collection[PartName] = PARTS,
+        services: Collection[ServiceName] = SERVICES,
         persistent: bool = False,
         cache: Path | None = None,
         report: Report = _silent,
     ) -> None:
-        self.parts: dict[str, Part] = {}
+        self.services: dict[str, Service] = {}
         self._directory = directory.resolve()
         self._nodes = kafka_nodes
         self._repository = repository.resolve()
-        self._wanted = parts
+        self._wanted = services
         self._persistent = persistent
         self._cache = cache or default_cache()
         self._report = report
@@ -72,11 +72,11 @@ class LocalStack:
         self._resources = ExitStack()
 
     def __enter__(self) -> Self:
-        """Start all parts at once and wait until each is ready.
+        """Start all services at once and wait until each is ready.
 
         Raises:
-            ConfigurationError: a part cannot run here, or the directory is in use.
-            UnavailableError: a part did not get ready, or could not be fetched.
+            ConfigurationError: a service cannot run here, or the directory is in use.
+            UnavailableError: a service did not get ready, or could not be fetched.
         """
         try:
             self._lock()
@@ -90,15 +90,15 @@ class LocalStack:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop all parts at once; an interrupt meanwhile kills them."""
+        """Stop all services at once; an interrupt meanwhile kills them."""
         try:
-            self._for_all(Part.stop)
+            self._for_all(Service.stop)
         finally:
             self.kill()
 
     @property
     def addresses(self) -> Addresses:
-        """Where the parts answer; the same after a part was restarted."""
+        """Where the services answer; the same after a service was restarted."""
         return Addresses(
             kafka=",".join(f"{LOOPBACK}:{node.port}" for node in self._kafka),
             redis=f"redis://{LOOPBACK}:{self._redis.port}/0" if self._redis else "",
@@ -113,17 +113,17 @@ class LocalStack:
         return f"http://{LOOPBACK}:{self._triton.metrics_port}/metrics" if self._triton else ""
 
     def check(self) -> None:
-        """See whether every part still runs.
+        """See whether every service still runs.
 
         Raises:
             UnavailableError: one does not; the message names it and holds the end of its log.
         """
-        for part in self.parts.values():
-            if not part.running:
-                raise UnavailableError(f"{part.name} ended; {part.last_words()}")
+        for service in self.services.values():
+            if not service.running:
+                raise UnavailableError(f"{service.name} ended; {service.last_words()}")
 
     def kill(self) -> None:
-        """End all parts at once and give the directory free."""
+        """End all services at once and give the directory free."""
         self._kill_parts()
         self._resources.close()
 
@@ -153,12 +153,12 @@ class LocalStack:
                 self._add(node)
 
     def _add(self, program: Program) -> None:
-        self.parts[program.name] = Part(program, self._directory / "logs" / f"{program.name}.log")
+        self.services[program.name] = Service(program, self._directory / "logs" / f"{program.name}.log")
 
-    def _for_all(self, action: Callable[[Part], None]) -> None:
-        """Do something to all parts at once; when it fails for one, or is interrupted, all are killed."""
-        with ThreadPoolExecutor(len(self.parts)) as pool:
-            actions = [pool.submit(action, part) for part in self.parts.values()]
+    def _for_all(self, action: Callable[[Service], None]) -> None:
+        """Do something to all services at once; when it fails for one, or is interrupted, all are killed."""
+        with ThreadPoolExecutor(len(self.services)) as pool:
+            actions = [pool.submit(action, service) for service in self.services.values()]
             try:
                 for done in as_completed(actions):
                     done.result()
@@ -166,11 +166,11 @@ class LocalStack:
                 self._kill_parts()
                 raise
 
-    def _start(self, part: Part) -> None:
-        self._report(part.name, "starting")
-        part.start()
-        self._report(part.name, "ready")
+    def _start(self, service: Service) -> None:
+        self._report(service.name, "starting")
+        service.start()
+        self._report(service.name, "ready")
 
     def _kill_parts(self) -> None:
-        for part in self.parts.values():
-            part.kill()
+        for service in self.services.values():
+            service.kill()

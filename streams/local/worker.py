@@ -56,5 +56,5 @@ class Worker:
         return {}
 
     def is_ready(self) -> bool:
-        """Whether it works and misses no part."""
+        """Whether it works and misses no service."""
         return self.monitoring.is_ready()

@@ -63,7 +63,7 @@ class Framed:
 def unframe(message: Message, registry: SchemaRegistry | None) -> Message:
     """The message with its bare value; the message itself where it has no frame.
 
-    Raises PageError where the value cannot be read, UnavailableError where the registry is away.
+    Raises PageError where the value cannot be read, UnavailableError where the registry is unavailable.
     """
     if message.value is None:
         return message

@@ -77,7 +77,7 @@ class JsonFields:
         }
         for name, value in values.items():
             if value is not None and name in self._paths:
-                _place(content, self._paths[name].split("."), value)
+                _put(content, self._paths[name].split("."), value)
         return Record(page.url.encode(), orjson.dumps(content))
 
     def _body(self, content: Mapping[str, object]) -> bytes | str | None:
@@ -130,7 +130,7 @@ def _identifier(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _place(content: dict[str, object], path: Sequence[str], value: object) -> None:
+def _put(content: dict[str, object], path: Sequence[str], value: object) -> None:
     """Put a value where a path leads, making objects on the way."""
     *steps, last = path
     for step in steps:

@@ -88,4 +88,4 @@ class SchemaRegistry:
                 raise PageError(BrokenReason.UNKNOWN_SCHEMA, message) from error
             raise UnavailableError(f"the schema registry at {self._host} answers {error.code}") from error
         except (OSError, ValueError) as error:
-            raise UnavailableError(f"the schema registry at {self._host} is away: {error}") from error
+            raise UnavailableError(f"the schema registry at {self._host} is unavailable: {error}") from error

@@ -26,7 +26,7 @@ _NEVER = 1e6
 """Seconds."""
 _COMMIT_SECONDS = 1.0
 REBALANCE_SECONDS = 60.0
-"""How long Kafka waits for a worker to give up its partitions before it deals them out without it."""
+"""How long Kafka waits for a worker to give up its partitions before it rebalances without it."""
 
 Notify = Callable[[], None]
 _log = logging.getLogger(__name__)
@@ -52,11 +52,11 @@ class FaustApp(faust.App):
         return 0.0 if since is None else time.monotonic() - since
 
     def __post_init__(self) -> None:
-        """Note that the parts are still to be started."""
+        """Note that the services are still to be started."""
         self._has_started = asyncio.Event()
 
     async def start(self) -> None:
-        """Start all parts."""
+        """Start all services."""
         try:
             await super().start()
         finally:
@@ -67,13 +67,13 @@ class FaustApp(faust.App):
         self._wait_for_partitions()
 
     async def stop(self) -> None:
-        """Stop all parts; those that start now, once they have: Faust would leave their thread behind."""
+        """Stop all services; those that start now, once they have: Faust would leave their thread behind."""
         if self.started:
             await self._has_started.wait()
         await super().stop()
 
     def on_rebalance_start(self) -> None:
-        """Take note that Kafka deals the partitions out again."""
+        """Take note that a rebalance begins."""
         super().on_rebalance_start()
         self._wait_for_partitions()
         self.on_revoked()
@@ -136,7 +136,7 @@ def create_app(
 ) -> FaustApp:
     """The app of a worker, which gives every message of an input topic of so many partitions to `put`.
 
-    When Kafka deals the partitions out again, that begins with `on_revoked`, in a thread of Faust's own, and
+    A rebalance begins with `on_revoked`, in a thread of Faust's own, and
     ends with `on_assigned`.
     """
     kafka, topics = settings.kafka, settings.topics
@@ -153,7 +153,7 @@ def create_app(
         topic_disable_leader=True,
         table_standby_replicas=0,
         web_enabled=False,
-        # a batch may take for ever while a part is away; heartbeats tell Kafka that the worker lives
+        # a batch may take for ever while a dependency is unavailable; heartbeats show that the worker lives
         broker_max_poll_interval=_NEVER,
         stream_processing_timeout=_NEVER,
         broker_commit_livelock_soft_timeout=_NEVER,

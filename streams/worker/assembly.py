@@ -1,4 +1,4 @@
-"""What is to be delivered for each message, once its pages are labelled."""
+"""What is to be delivered for each message, once its pages are labeled."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,10 +7,10 @@ from inference.cleaning import PreparedPage
 from inference.extraction import extract
 from schemas.documents import SCHEMA_VERSION, Origin
 from schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
-from schemas.pages import BlockFrequencies, Labels, Message
+from schemas.pages import BlockFrequencies, Message, Prediction
 from streams.formats import content_type, write
+from streams.preparation.preparation import Outcome
 from streams.sources.source import Record
-from streams.worker.preparation import Outcome
 
 _TRACE_HEADERS = ("traceparent", "tracestate")
 
@@ -66,9 +66,9 @@ class CleanedMessage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What the parts said of one prepared page."""
+    """What the dependencies said of one prepared page."""
 
-    labels: Labels | Broken
+    labels: Prediction | Broken
     frequencies: BlockFrequencies | None
     degraded: tuple[str, ...]
 
@@ -116,7 +116,7 @@ class Assembler:
             detail = f"{type(error).__name__}: {error}"
             cleaned.fail("extract", Broken(BrokenReason.INTERNAL_ERROR, detail, page.identity.url))
 
-    def _document(self, message: Message, page: PreparedPage, labels: Labels, answer: Answer) -> Document:
+    def _document(self, message: Message, page: PreparedPage, labels: Prediction, answer: Answer) -> Document:
         document = extract(
             page,
             labels,

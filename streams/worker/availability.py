@@ -1,4 +1,4 @@
-"""Whether the parts that a worker talks to are there, as its log, its metrics and its readiness tell."""
+"""Whether the dependencies of a worker answer, as its log, its metrics and its readiness tell."""
 
 import asyncio
 import logging
@@ -8,49 +8,51 @@ from dataclasses import dataclass, field
 
 from schemas.errors import ConfigurationError, UnavailableError
 
-ABSENCE = (UnavailableError, ConfigurationError)
-"""What a part raises while it is away; a refusal ends too, when somebody repairs a password or a model."""
+UNAVAILABLE = (UnavailableError, ConfigurationError)
+"""What an unavailable dependency raises; a refusal ends too, when somebody repairs a password or a model."""
 Check = Callable[[], Awaitable[object]]
-"""Asks a part for no page's sake; raises one of ABSENCE while it is away."""
+"""Asks a dependency for no page's sake; raises one of UNAVAILABLE while it is unavailable."""
 _ASK_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Part:
-    """A part that a worker talks to: Kafka, Redis, Triton, a schema registry."""
+class Dependency:
+    """A dependency that a worker talks to: Kafka, Redis, Triton, a schema registry."""
 
     name: str
     consequence: str
-    """What happens while the part is away, as the log says it."""
-    away_since: float | None = field(default=None, init=False)
+    """What happens while the dependency is unavailable, as the log says it."""
+    unavailable_since: float | None = field(default=None, init=False)
     """The monotonic time when it was first missed; None while it answers."""
 
     def missed(self, error: Exception) -> None:
         """Note that it did not answer."""
-        if self.away_since is None:
-            self.away_since = time.monotonic()
-            _log.warning("%s is away, %s: %s", self.name, self.consequence, error)
+        if self.unavailable_since is None:
+            self.unavailable_since = time.monotonic()
+            _log.warning("%s is unavailable, %s: %s", self.name, self.consequence, error)
 
     def answered(self) -> None:
         """Note that it answered."""
-        if self.away_since is not None:
-            _log.info("%s is back after %.1f s", self.name, time.monotonic() - self.away_since)
-            self.away_since = None
+        if self.unavailable_since is not None:
+            _log.info(
+                "%s is available again after %.1f s", self.name, time.monotonic() - self.unavailable_since
+            )
+            self.unavailable_since = None
 
     @property
-    def away(self) -> bool:
+    def unavailable(self) -> bool:
         """Whether it did not answer when it was last asked."""
-        return self.away_since is not None
+        return self.unavailable_since is not None
 
 
-async def watch(part: Part, check: Check) -> None:
-    """Note every few seconds whether the part is there: a worker without pages would not notice."""
+async def watch(dependency: Dependency, check: Check) -> None:
+    """Note every few seconds whether the dependency is there: a worker without pages would not notice."""
     while True:
         try:
             await check()
-        except ABSENCE as error:
-            part.missed(error)
+        except UNAVAILABLE as error:
+            dependency.missed(error)
         else:
-            part.answered()
+            dependency.answered()
         await asyncio.sleep(_ASK_SECONDS)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from inference.cleaning import PreparedPage
 from schemas.errors import UnavailableError
 from schemas.pages import BlockFrequencies, Message
+from streams.preparation.pool import PreparationPool
+from streams.preparation.preparation import Outcome, Postponed
 from streams.settings import MIB
 from streams.worker.assembly import Answer, Assembler, CleanedMessage
-from streams.worker.availability import Part
+from streams.worker.availability import Dependency
 from streams.worker.backoff import back_off
-from streams.worker.labelling import Labelled, Labelling
+from streams.worker.labeling import Labeled, Labeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
-from streams.worker.pool import PreparationPool
-from streams.worker.preparation import Outcome, Postponed
 
 _MOST_HTML = 16 * MIB
 """Bytes of HTML, decompressed, from which the rest of a batch has to wait."""
@@ -26,14 +26,14 @@ class BatchCleaner:
     """Takes micro-batches through all steps but delivery."""
 
     _pool: PreparationPool
-    _schema_registry: Part
+    _schema_registry: Dependency
     _observer: Observer
-    _labelling: Labelling
+    _labeling: Labeling
     _assembler: Assembler
     _metrics: Metrics
 
     async def clean(self, messages: Sequence[Message]) -> list[CleanedMessage]:
-        """What became of each message, in order, however long the parts it needs are away.
+        """What became of each message, in order, however long the dependencies it needs are unavailable.
 
         Where their pages are huge once they are decompressed, it is that of the first messages alone.
         """
@@ -43,9 +43,9 @@ class BatchCleaner:
         with self._metrics.step("observe"):
             frequencies = await self._observer.observe(pages)
         with self._metrics.step("label"):
-            labelled = await self._label(pages)
+            labeled = await self._label(pages)
         with self._metrics.step("assemble"):
-            answers = _answers(labelled, frequencies)
+            answers = _answers(labeled, frequencies)
             begun = messages[: len(outcomes)]
             return await asyncio.to_thread(self._assembler.assemble, begun, outcomes, answers)
 
@@ -68,17 +68,17 @@ class BatchCleaner:
                 return again
             outcome, trial = again, trial + 1
 
-    async def _label(self, pages: Sequence[PreparedPage]) -> Labelled:
+    async def _label(self, pages: Sequence[PreparedPage]) -> Labeled:
         if not pages:
-            return Labelled([])
-        return await self._labelling.label([page.encoded for page in pages])
+            return Labeled([])
+        return await self._labeling.label([page.encoded for page in pages])
 
 
-def _answers(labelled: Labelled, frequencies: Sequence[BlockFrequencies] | None) -> list[Answer]:
-    missing = {"frequencies": frequencies is None, "model": labelled.degraded}
+def _answers(labeled: Labeled, frequencies: Sequence[BlockFrequencies] | None) -> list[Answer]:
+    missing = {"frequencies": frequencies is None, "model": labeled.degraded}
     degraded = tuple(name for name, is_missing in missing.items() if is_missing)
-    unknown = [None] * len(labelled.answers)
+    unknown = [None] * len(labeled.answers)
     counts: Sequence[BlockFrequencies | None] = unknown if frequencies is None else frequencies
     return [
-        Answer(labels, counted, degraded) for labels, counted in zip(labelled.answers, counts, strict=True)
+        Answer(labels, counted, degraded) for labels, counted in zip(labeled.answers, counts, strict=True)
     ]

@@ -13,7 +13,7 @@ from streams.producing import TOO_LARGE, Outgoing, enqueue
 from streams.settings import TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Failure
-from streams.worker.availability import Part
+from streams.worker.availability import Dependency
 from streams.worker.backoff import back_off
 from streams.worker.drops import DropLog
 
@@ -21,7 +21,7 @@ from streams.worker.drops import DropLog
 class Delivery:
     """Sends documents and dead letters, and tries for ever what may still succeed."""
 
-    def __init__(self, producer: AIOKafkaProducer, topics: TopicSettings, kafka: Part) -> None:
+    def __init__(self, producer: AIOKafkaProducer, topics: TopicSettings, kafka: Dependency) -> None:
         self._producer = producer
         self._topics = topics
         self._kafka = kafka

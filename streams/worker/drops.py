@@ -36,9 +36,9 @@ class DropLog:
         is_first = drop.reason not in self._warned
         self._warned.add(drop.reason)
         level = logging.WARNING if is_first or drop.reason in _BUGS else logging.DEBUG
-        place = f"{where}, {_shown(drop.url)}" if drop.url else where
+        location = f"{where}, {_shown(drop.url)}" if drop.url else where
         after = f"; the first since the start: {advice}" if is_first else ""
-        _log.log(level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), place, after)
+        _log.log(level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), location, after)
 
 
 def _shown(text: str) -> str:

@@ -29,7 +29,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class Repetitions(logging.Filter):
-    """Drops what a library has said moments ago: clients repeat themselves while a broker is away."""
+    """Drops what a library has said moments ago: clients repeat themselves while a broker is unavailable."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from streams.worker.assembly import CleanedMessage
-from streams.worker.availability import Part
+from streams.worker.availability import Dependency
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -31,7 +31,7 @@ class Totals:
 class Metrics:
     """Counters, which change together when a message is done with, and the times of the steps."""
 
-    def __init__(self, registry: CollectorRegistry, parts: Iterable[Part]) -> None:
+    def __init__(self, registry: CollectorRegistry, dependencies: Iterable[Dependency]) -> None:
         self.registry = registry
         self._messages = Counter("dehusk_messages", "Messages done with.", registry=registry)
         self._bytes = Counter("dehusk_bytes", "Bytes of the messages done with.", registry=registry)
@@ -44,7 +44,10 @@ class Metrics:
         self._skipped = Counter("dehusk_skipped", "Messages that are no page.", ["reason"], registry=registry)
         self._dead_letters = Counter("dehusk_dead_letters", "Dead letters.", ["reason"], registry=registry)
         self._degraded = Counter(
-            "dehusk_degraded", "Documents made without a part that was away.", ["missing"], registry=registry
+            "dehusk_degraded",
+            "Documents made without a dependency that was unavailable.",
+            ["missing"],
+            registry=registry,
         )
         self._steps = Histogram(
             "dehusk_step_seconds",
@@ -54,9 +57,14 @@ class Metrics:
             registry=registry,
         )
         self.in_flight = Gauge("dehusk_messages_in_flight", "Messages being worked on.", registry=registry)
-        away = Gauge("dehusk_part_away", "1 while a part does not answer.", ["part"], registry=registry)
-        for part in parts:
-            away.labels(part.name).set_function(partial(_away, part))
+        unavailable = Gauge(
+            "dehusk_dependency_unavailable",
+            "1 while a dependency does not answer.",
+            ["dependency"],
+            registry=registry,
+        )
+        for dependency in dependencies:
+            unavailable.labels(dependency.name).set_function(partial(_unavailable, dependency))
         self.lag = Gauge(
             "dehusk_lag",
             "Messages of the assigned partitions yet to be read; NaN while there are none.",
@@ -97,8 +105,8 @@ class Metrics:
         )
 
 
-def _away(part: Part) -> float:
-    return float(part.away)
+def _unavailable(dependency: Dependency) -> float:
+    return float(dependency.unavailable)
 
 
 def _total(counter: Counter) -> int:

@@ -1,7 +1,7 @@
 """The pages by which a worker is watched, on the loopback interface unless told otherwise.
 
 `/` is a report in text, `/report` the same as JSON; `/healthz` answers while the worker runs, `/readyz` while
-it has its partitions and all parts are there as well, and `/metrics` is for Prometheus.
+it has its partitions and all dependencies are there as well, and `/metrics` is for Prometheus.
 """
 
 import logging

@@ -1,32 +1,32 @@
-"""The block frequencies of a batch of pages, or none while the store is away."""
+"""The block frequencies of a batch of pages, or none while the store is unavailable."""
 
 from collections.abc import Sequence
 
 from inference.cleaning import PreparedPage
 from schemas.pages import BlockFrequencies
 from streams.frequencies.store import BlockFrequencyStore, SiteObservation
-from streams.worker.availability import ABSENCE, Part
+from streams.worker.availability import UNAVAILABLE, Dependency
 
 
 class Observer:
-    """Counts pages in the store; while it is away nobody waits for it."""
+    """Counts pages in the store; while it is unavailable nobody waits for it."""
 
-    def __init__(self, store: BlockFrequencyStore, part: Part) -> None:
+    def __init__(self, store: BlockFrequencyStore, dependency: Dependency) -> None:
         self._store = store
-        self._part = part
+        self._dependency = dependency
 
     async def observe(self, pages: Sequence[PreparedPage]) -> list[BlockFrequencies] | None:
-        """The frequencies of each page's blocks, in order; None where the store is away."""
+        """The frequencies of each page's blocks, in order; None where the store is unavailable."""
         if not pages:
             return []
-        if self._part.away:
+        if self._dependency.unavailable:
             return None
         try:
             frequencies = await self._store.observe([_observation(page) for page in pages])
-        except ABSENCE as error:
-            self._part.missed(error)
+        except UNAVAILABLE as error:
+            self._dependency.missed(error)
             return None
-        self._part.answered()
+        self._dependency.answered()
         return frequencies
 
 

@@ -5,9 +5,9 @@ from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken
 from schemas.pages import ModelVersion
 from streams.kafka import SUGGESTED_PARTITIONS, Topic, describe_topics, how_to_create, missing_topics
-from streams.settings import WhenTritonIsAway
+from streams.settings import WhenTritonIsUnavailable
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from streams.worker.labelling import PROBE
+from streams.worker.labeling import PROBE
 from streams.worker.settings import WorkerSettings
 
 
@@ -42,7 +42,7 @@ async def check_topics(settings: WorkerSettings) -> int:
 
 
 async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVersion | None:
-    """The model that has labelled a line of text; None where it does not answer and may be done without.
+    """The model that has labeled a line of text; None where it does not answer and may be done without.
 
     Raises:
         UnavailableError: it does not answer.
@@ -51,7 +51,7 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVers
     try:
         (labels,) = await labeler.label([PROBE])
     except UnavailableError as error:
-        if settings.when_triton_is_away is WhenTritonIsAway.RULES:
+        if settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES:
             return None
         raise UnavailableError(
             f"{error}; start Triton, give its address with --triton HOST:PORT, "

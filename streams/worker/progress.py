@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from streams.worker.dependencies import Dependencies
 from streams.worker.metrics import Metrics, Totals
-from streams.worker.parts import Parts
 
 _log = logging.getLogger(__name__)
 
@@ -23,14 +23,14 @@ class Report:
     in_flight: int
     lag: int | None
     """Messages of its partitions yet to be read; None while it waits for its partitions."""
-    away: list[str]
-    """The parts that do not answer."""
+    unavailable: list[str]
+    """The dependencies that do not answer."""
 
     @property
     def hindrances(self) -> list[str]:
         """What keeps the worker from its work, in words."""
         waits = ["waits for its partitions"] if self.lag is None else []
-        return waits + ([f"away: {', '.join(self.away)}"] if self.away else [])
+        return waits + ([f"unavailable: {', '.join(self.unavailable)}"] if self.unavailable else [])
 
     def __str__(self) -> str:
         totals = self.totals
@@ -48,10 +48,14 @@ class Progress:
     """Measures how fast a worker is, interval by interval."""
 
     def __init__(
-        self, metrics: Metrics, parts: Parts, in_flight: Callable[[], int], lag: Callable[[], int | None]
+        self,
+        metrics: Metrics,
+        dependencies: Dependencies,
+        in_flight: Callable[[], int],
+        lag: Callable[[], int | None],
     ) -> None:
         self._metrics = metrics
-        self._parts = parts
+        self._dependencies = dependencies
         self._in_flight = in_flight
         self._lag = lag
         self._before = metrics.totals
@@ -67,8 +71,8 @@ class Progress:
 
     def report(self) -> Report:
         """The state now, with the rates of the last interval."""
-        away = [part.name for part in self._parts.away]
-        return Report(self._metrics.totals, *self._rates, self._in_flight(), self._lag(), away)
+        unavailable = [dependency.name for dependency in self._dependencies.unavailable]
+        return Report(self._metrics.totals, *self._rates, self._in_flight(), self._lag(), unavailable)
 
     def _measure(self) -> None:
         now, totals = time.monotonic(), self._metrics.totals

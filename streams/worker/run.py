@@ -12,24 +12,24 @@ from prometheus_client import CollectorRegistry
 from schemas.pages import ModelVersion
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
-from streams.isolation import open_pool
+from streams.preparation.isolation import open_pool
+from streams.preparation.pool import PreparationPool
 from streams.producing import create_producer
 from streams.sources.registry import open_source
 from streams.sources.source import Source
 from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
 from streams.worker.assembly import Assembler
-from streams.worker.availability import Check, Part, watch
+from streams.worker.availability import Check, Dependency, watch
 from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers
 from streams.worker.delivery import Delivery
+from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
-from streams.worker.labelling import PROBE
+from streams.worker.labeling import PROBE
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
 from streams.worker.observation import Observer
-from streams.worker.parts import Parts, name_parts, open_labeler, open_labelling
-from streams.worker.pool import PreparationPool
 from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.progress import Progress
 from streams.worker.settings import WorkerSettings
@@ -44,7 +44,7 @@ _STALL_SECONDS = 300.0
 _DRAIN_SHARE = 0.7
 """How much of a deadline the work in flight may take; the rest is for committing it."""
 Loop = Coroutine[None, None, None]
-Checks = Sequence[tuple[Part, Check]]
+Checks = Sequence[tuple[Dependency, Check]]
 
 
 async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | None = None) -> None:
@@ -56,32 +56,34 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
 
     Raises:
         ConfigurationError: a setting does not fit; nothing was read.
-        UnavailableError: a part that must be there at the start is not.
+        UnavailableError: a dependency that must be there at the start is not.
     """
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
     async with AsyncExitStack() as resources:
         check_source(settings)
         partitions = await check_topics(settings)
-        parts = name_parts(settings)
-        metrics = Metrics(CollectorRegistry(), parts)
+        dependencies = name_dependencies(settings)
+        metrics = Metrics(CollectorRegistry(), dependencies)
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
         pool = await resources.enter_async_context(open_pool(open_one, settings.processes, settings.page))
-        flow, brokers, checks = await resources.enter_async_context(_flow(settings, parts, pool, metrics))
+        flow, brokers, checks = await resources.enter_async_context(
+            _flow(settings, dependencies, pool, metrics)
+        )
         app = _app(settings, partitions, flow)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
-        progress = Progress(metrics, parts, lambda: len(flow), lambda: lag(app))
+        progress = Progress(metrics, dependencies, lambda: len(flow), lambda: lag(app))
         pages = monitoring(settings.monitoring, metrics.registry, progress.report)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         watchdog = Watchdog(
-            lambda: parts.waited_for,
+            lambda: dependencies.waited_for,
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
         loops = (
             flow.run(),
-            *(watch(part, check) for part, check in checks),
+            *(watch(dependency, check) for dependency, check in checks),
             commit_acknowledged(app),
             watchdog.run(),
             progress.log_every(_PROGRESS_SECONDS),
@@ -94,7 +96,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
 
 @asynccontextmanager
 async def _flow(
-    settings: WorkerSettings, parts: Parts, pool: PreparationPool, metrics: Metrics
+    settings: WorkerSettings, dependencies: Dependencies, pool: PreparationPool, metrics: Metrics
 ) -> AsyncIterator[tuple[Flow, Brokers, Checks]]:
     """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks."""
     async with AsyncExitStack() as resources:
@@ -110,18 +112,18 @@ async def _flow(
         await producer.start()
         cleaner = BatchCleaner(
             pool,
-            parts.schema_registry,
-            Observer(store, parts.redis),
-            open_labelling(settings, labeler, parts.labeler),
+            dependencies.schema_registry,
+            Observer(store, dependencies.redis),
+            open_labeling(settings, labeler, dependencies.labeler),
             Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
             metrics,
         )
-        delivery = Delivery(producer, settings.topics, parts.kafka)
+        delivery = Delivery(producer, settings.topics, dependencies.kafka)
         brokers = Brokers(producer.client, settings.topics.output, lambda: delivery.fails)
         checks = (
-            (parts.kafka, brokers.check),
-            (parts.redis, store.check),
-            (parts.labeler, partial(labeler.label, [PROBE])),
+            (dependencies.kafka, brokers.check),
+            (dependencies.redis, store.check),
+            (dependencies.labeler, partial(labeler.label, [PROBE])),
         )
         yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers, checks
 

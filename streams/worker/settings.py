@@ -1,4 +1,4 @@
-"""What a worker is told: the settings of its parts, gathered in one value."""
+"""What a worker is told: the settings of its dependencies, gathered in one value."""
 
 import os
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from streams.settings import (
     RedisSettings,
     TopicSettings,
     TritonSettings,
-    WhenTritonIsAway,
+    WhenTritonIsUnavailable,
 )
 from streams.sources.registry import SourceSettings
 
@@ -55,7 +55,7 @@ class WorkerSettings:
     redis: RedisSettings = field(default_factory=RedisSettings)
     labeler: LabelerName = "triton"
     triton: TritonSettings = field(default_factory=TritonSettings)
-    when_triton_is_away: WhenTritonIsAway = WhenTritonIsAway.WAIT
+    when_triton_is_unavailable: WhenTritonIsUnavailable = WhenTritonIsUnavailable.WAIT
     page: PageLimits = field(default_factory=PageLimits)
     flow: FlowLimits = field(default_factory=FlowLimits)
     processes: int = field(default_factory=default_processes)

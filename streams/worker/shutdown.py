@@ -48,7 +48,7 @@ class Shutdown:
 async def stop_with_kafka(
     stop: Callable[[], Coroutine[None, None, None]], kafka_answers: Callable[[], Awaitable[bool]]
 ) -> None:
-    """Stop what cannot stop without Kafka; while Kafka is away, or once it goes, the process ends instead."""
+    """Stop what cannot stop without Kafka; while Kafka is unavailable, the process ends instead."""
     stopping: asyncio.Task[None] | None = None
     while await kafka_answers():
         stopping = stopping or asyncio.create_task(stop())

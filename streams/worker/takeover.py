@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from inference.labeler import Labeler
 from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Labels, ModelVersion
+from schemas.pages import EncodedPage, ModelVersion, Prediction
 
 _log = logging.getLogger(__name__)
 
@@ -16,16 +16,16 @@ class TakeoverLog:
     def __init__(self, labeler: Labeler, model: ModelVersion | None) -> None:
         self._labeler = labeler
         self._model = model
-        """Which one answers; None until the first answer, where the labeler was away at the start."""
+        """Which one answers; None until the first answer, where the labeler was unavailable at the start."""
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """The labeler's answers."""
         before = self._model
         answers = await self._labeler.label(pages)
         # No model is asked about pages without blocks. Batches on their way during a takeover are answered by
         # either version, or both, and end in any order: one that began after the last takeover, and that one
         # version answered, tells of the next.
-        asked = [answer for answer in answers if isinstance(answer, Labels) and answer.probabilities.size]
+        asked = [answer for answer in answers if isinstance(answer, Prediction) and answer.probabilities.size]
         models = {answer.model for answer in asked}
         if len(models) == 1 and self._model == before:
             self._note(*models)

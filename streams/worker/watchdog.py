@@ -54,5 +54,5 @@ class Watchdog:
         if self._has_reason_to_wait() or self._work_age() < self._seconds:
             self._moved = now
         if now - self._moved > self._seconds:
-            return f"a batch, or Kafka's dealing of partitions, has taken {self._work_age():.0f} s"
+            return f"a batch, or a rebalance, has taken {self._work_age():.0f} s"
         return None

@@ -1,4 +1,4 @@
-"""The real parts that integration tests share: started once per run, on ports of their own."""
+"""The real services that integration tests share: started once per run, on ports of their own."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """Kafka (one node), Redis and Triton; a test that stops a part starts it again, with the same data."""
+    """Kafka (one node), Redis and Triton; a test that stops a service starts it again, with the same data."""
     with LocalStack(tmp_path_factory.mktemp("stack"), persistent=True) as running:
         yield running
 

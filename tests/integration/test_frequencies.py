@@ -39,7 +39,7 @@ async def closed_after(store: BlockFrequencyStore) -> AsyncIterator[BlockFrequen
 
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory) -> Iterator[LocalStack]:
-    with LocalStack(tmp_path_factory.mktemp("redis"), parts=("redis",)) as running:
+    with LocalStack(tmp_path_factory.mktemp("redis"), services=("redis",)) as running:
         yield running
 
 
@@ -295,10 +295,10 @@ async def test_a_micro_batch_is_one_call_per_page_and_one_round_trip(redis, fres
 async def test_a_stopped_redis_is_unavailable_and_counting_resumes_by_itself(redis, fresh):
     async with closed_after(RedisFrequencyStore(redis_settings(redis))) as store:
         await store.observe([page(fresh, "/1", 1)])
-        redis.parts["redis"].stop()
+        redis.services["redis"].stop()
         with pytest.raises(UnavailableError):
             await store.observe([page(fresh, "/2", 1)])
-        await asyncio.to_thread(redis.parts["redis"].start)
+        await asyncio.to_thread(redis.services["redis"].start)
         (answer,) = await store.observe([page(fresh, "/2", 1)])
     assert answer.pages_seen == 1  # this Redis keeps nothing
 
@@ -306,12 +306,12 @@ async def test_a_stopped_redis_is_unavailable_and_counting_resumes_by_itself(red
 async def test_a_redis_that_hangs_is_unavailable_in_time(redis, fresh):
     settings = RedisSettings(redis.addresses.redis, timeout=0.2)
     async with closed_after(RedisFrequencyStore(settings)) as store:
-        redis.parts["redis"].pause()
+        redis.services["redis"].pause()
         try:
             with pytest.raises(UnavailableError, match=r"0\.2 s"):
                 await store.observe([page(fresh, "/1", 1)])
         finally:
-            redis.parts["redis"].resume()
+            redis.services["redis"].resume()
         (answer,) = await store.observe([page(fresh, "/2", 1)])
     assert answer.counts.tolist() in ([1], [2])  # Redis may have counted the page that nobody waited for
 

@@ -1,4 +1,4 @@
-"""The local stack itself, and `dehusk up`, on the real parts."""
+"""The local stack itself, and `dehusk up`, on the real services."""
 
 import signal
 import subprocess
@@ -71,9 +71,9 @@ def test_triton_counts_inferences_per_model(stack: LocalStack) -> None:
 @pytest.mark.parametrize("name", ["kafka-1", "redis", "triton"])
 def test_a_killed_part_comes_back_at_its_address(stack: LocalStack, name: str) -> None:
     before = stack.addresses
-    stack.parts[name].kill()
-    assert not stack.parts[name].running
-    stack.parts[name].start()
+    stack.services[name].kill()
+    assert not stack.services[name].running
+    stack.services[name].start()
     assert stack.addresses == before
     stack.check()
 
@@ -82,19 +82,19 @@ async def test_kafka_keeps_its_messages_when_it_is_killed(
     stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings
 ) -> None:
     await send(kafka.brokers, topics.input, b"before")
-    stack.parts["kafka-1"].kill()
-    stack.parts["kafka-1"].start()
+    stack.services["kafka-1"].kill()
+    stack.services["kafka-1"].start()
     assert await stored(kafka.brokers, topics.input) == 1
 
 
 async def test_three_nodes_do_without_one(tmp_path: Path) -> None:
-    with LocalStack(tmp_path, kafka_nodes=3, parts=("kafka",)) as stack:
+    with LocalStack(tmp_path, kafka_nodes=3, services=("kafka",)) as stack:
         kafka = KafkaSettings(stack.addresses.kafka)
         await create_topics(kafka, [Topic("pages", partitions=1, replicas=3)])
         await send(kafka.brokers, "pages", b"all three")
-        stack.parts["kafka-1"].kill()
+        stack.services["kafka-1"].kill()
         await send(kafka.brokers, "pages", b"two of three")
-        stack.parts["kafka-1"].start()
+        stack.services["kafka-1"].start()
         assert await stored(kafka.brokers, "pages") == 2
 
 

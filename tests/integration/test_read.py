@@ -116,7 +116,7 @@ async def test_follows_until_it_is_interrupted(kafka, topics):
 
 @pytest.mark.parametrize("go", ["kill", "pause"])
 async def test_follows_through_an_absence_of_kafka_and_says_when_it_began_and_ended(kafka, topics, stack, go):
-    broker = stack.parts["kafka-1"]
+    broker = stack.services["kafka-1"]
     await write(kafka, topics.output, document(0))
     with reading(kafka, topics.output, "--follow") as process:
         await asyncio.to_thread(process.stdout.readline)
@@ -130,7 +130,7 @@ async def test_follows_through_an_absence_of_kafka_and_says_when_it_began_and_en
         assert json.loads(await asyncio.to_thread(process.stdout.readline))["id"] == "1"
         process.send_signal(signal.SIGINT)
         _, more = process.communicate(timeout=60)
-    assert gone == "dehusk: Kafka is away, waiting for it: no broker answers\n"
+    assert gone == "dehusk: Kafka is unavailable, waiting for it: no broker answers\n"
     assert back.startswith("dehusk: Kafka is back after ")
     assert (process.returncode, more) == (0, "")
 
@@ -139,7 +139,7 @@ async def test_without_following_a_kafka_that_goes_away_is_an_error(kafka, topic
     monkeypatch.setattr("streams.consuming.MIB", 1000)  # so that it has not fetched all when Kafka goes
     monkeypatch.setattr("streams.consuming._STALL_SECONDS", 2.0)
     await write(kafka, topics.output, *map(document, range(1000)))
-    broker = stack.parts["kafka-1"]
+    broker = stack.services["kafka-1"]
     async with aclosing(read_documents(kafka, topics.output, newest=None, follow=False)) as documents:
         await anext(documents)
         await asyncio.to_thread(broker.kill)

@@ -16,7 +16,7 @@ from inference.signature import STRUCTURE
 from inference.triton import TritonLabeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels, ModelVersion
+from schemas.pages import EncodedPage, ModelVersion, Prediction
 from streams.local.stack import LocalStack
 from training.golden import GOLDEN_FILE, read_golden
 
@@ -94,7 +94,7 @@ async def test_a_page_without_blocks_is_never_sent(labeler, stack):
     assert inferences(stack) == before
 
 
-async def test_a_page_of_very_many_blocks_is_labelled_in_windows(labeler):
+async def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
     whole = page(WINDOW_BLOCKS + 30)
     (labels,) = await labeler.label([whole])
     (in_process,) = await OnnxLabeler("boilernet").label([whole])
@@ -107,7 +107,7 @@ async def test_a_page_whose_lengths_contradict_its_ids_is_rejected_and_its_batch
     *answers, rejected = await labeler.label([*good, bad])
     assert isinstance(rejected, Broken)
     assert rejected.reason is BrokenReason.REJECTED_BY_MODEL
-    assert all(isinstance(answer, Labels) for answer in answers)
+    assert all(isinstance(answer, Prediction) for answer in answers)
 
 
 @pytest.mark.parametrize(("model", "version"), [("missing", ""), ("boilernet", "7"), ("boilernet", "newest")])
@@ -124,7 +124,7 @@ def own(tmp_path_factory):
     repository = tmp_path_factory.mktemp("models")
     shutil.copytree(DEFAULT_REPOSITORY / "boilernet", repository / "boilernet")
     directory = tmp_path_factory.mktemp("own")
-    with LocalStack(directory, repository=repository, parts=("triton",)) as stack:
+    with LocalStack(directory, repository=repository, services=("triton",)) as stack:
         yield stack, repository / "boilernet"
 
 
@@ -190,10 +190,10 @@ async def test_a_triton_that_is_away_is_unavailable_and_found_again(own):
     stack, model = own
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
     await labeler.label(PAGES[:1])
-    await asyncio.to_thread(stack.parts["triton"].stop)
+    await asyncio.to_thread(stack.services["triton"].stop)
     with pytest.raises(UnavailableError, match=stack.addresses.triton_grpc):
         await labeler.label(PAGES[:2])
-    await asyncio.to_thread(stack.parts["triton"].start)
+    await asyncio.to_thread(stack.services["triton"].start)
     async with asyncio.timeout(20):
         while True:
             try:
@@ -209,12 +209,12 @@ async def test_a_triton_that_does_not_answer_in_time_is_unavailable(own):
     stack, model = own
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
     await labeler.label(PAGES[:1])
-    stack.parts["triton"].pause()
+    stack.services["triton"].pause()
     hasty = TritonLabeler(stack.addresses.triton_grpc, model.name, timeout=0.5)
     try:
         with pytest.raises(UnavailableError):
             await hasty.label(PAGES[:1])
     finally:
-        stack.parts["triton"].resume()
+        stack.services["triton"].resume()
     await hasty.close()
     await labeler.close()

@@ -54,7 +54,7 @@ class Standard:
 
 
 class PageLabeler(nn.Module):
-    """Labels the blocks of pages; learns on the side of which type a page is."""
+    """Prediction the blocks of pages; learns on the side of which type a page is."""
 
     def __init__(self, inputs: int, page_types: int, config: NetworkConfig) -> None:
         super().__init__()

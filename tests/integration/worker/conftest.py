@@ -1,4 +1,4 @@
-"""Workers as their users start them, on the real parts, and what they leave on the topics."""
+"""Workers as their users start them, on the real services, and what they leave on the topics."""
 
 import asyncio
 import re
@@ -64,7 +64,7 @@ class Worker:
         return text in self.log.read_text(errors="replace")
 
     def has_partitions(self) -> bool:
-        """Whether Kafka has dealt it partitions, be they none."""
+        """Whether it has its partitions, be they none."""
         return re.search(r"reads \d+ partitions", self.log.read_text(errors="replace")) is not None
 
     @property
@@ -85,7 +85,7 @@ class Worker:
         return {sample.labels[label]: int(sample.value) for sample in samples if sample.name == name}
 
     def is_ready(self) -> bool:
-        """Whether it has partitions and misses no part."""
+        """Whether it has partitions and misses no service."""
         try:
             with urlopen(self.monitoring + "readyz", timeout=5):
                 return True
@@ -199,7 +199,7 @@ class Bench:
 
 @pytest.fixture
 def bench(stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_path: Path) -> Iterator[Bench]:
-    """The parts and topics of this test; its workers are killed at the end."""
+    """The services and topics of this test; its workers are killed at the end."""
     running = Bench(stack, kafka, topics, tmp_path)
     yield running
     for worker in running.workers:

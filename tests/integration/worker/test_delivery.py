@@ -154,7 +154,7 @@ async def test_the_gaps_that_transactions_leave_are_committed(bench, site) -> No
 
 
 @pytest.mark.parametrize("labeler", ["triton", "onnx", "rules"])
-async def test_every_labeler_says_who_labelled(bench, site, labeler: str) -> None:
+async def test_every_labeler_says_who_labeled(bench, site, labeler: str) -> None:
     bench.worker("--labeler", labeler)
     await bench.produce(site(20))
     await bench.until_done()

@@ -1,4 +1,4 @@
-"""Parts that go away while a worker runs, each in the two ways that parts go: dead, or silent."""
+"""Dependencies that become unavailable while a worker runs: dead, or silent."""
 
 import asyncio
 
@@ -17,9 +17,9 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
     worker = bench.worker()
     await bench.produce(records[:300])
     await bench.until(worker.has_partitions)
-    await asyncio.to_thread(stack.parts["kafka-1"].kill)
+    await asyncio.to_thread(stack.services["kafka-1"].kill)
     await asyncio.sleep(8)
-    await asyncio.to_thread(stack.parts["kafka-1"].start)
+    await asyncio.to_thread(stack.services["kafka-1"].start)
     await bench.produce(records[300:])
     await bench.until_done()
     assert {message.key for message in await bench.documents()} == {record.key for record in records}
@@ -33,33 +33,33 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
 async def test_an_idle_worker_notices_that_a_part_is_gone(
     bench, stack, name: str, program: str, go: str
 ) -> None:
-    part = stack.parts[program]
+    service = stack.services[program]
     worker = bench.worker("--labeler", "triton", "--triton-seconds", "2")
     await bench.until(lambda: worker.has_partitions() and worker.is_ready())
-    await asyncio.to_thread(getattr(part, go))
+    await asyncio.to_thread(getattr(service, go))
     try:
         await bench.until(lambda: not worker.is_ready())
-        assert name in worker.report()["away"]
-        assert worker.metric("dehusk_part_away", "part")[name] == 1
+        assert name in worker.report()["unavailable"]
+        assert worker.metric("dehusk_dependency_unavailable", "dependency")[name] == 1
     finally:
-        await asyncio.to_thread(part.resume if go == "pause" else part.start)
+        await asyncio.to_thread(service.resume if go == "pause" else service.start)
     await bench.until(worker.is_ready)
-    assert worker.metric("dehusk_part_away", "part")[name] == 0
+    assert worker.metric("dehusk_dependency_unavailable", "dependency")[name] == 0
 
 
 async def test_a_worker_that_starts_without_redis_or_triton_misses_them_before_a_page_comes(bench) -> None:
     nowhere = f"127.0.0.1:{free_ports(1)[0]}"
     absent = ("--redis", f"redis://{nowhere}/0", "--triton", nowhere)
-    worker = bench.worker(*absent, "--labeler", "triton", "--when-triton-is-away", "rules")
+    worker = bench.worker(*absent, "--labeler", "triton", "--when-triton-is-unavailable", "rules")
     await bench.until(worker.has_partitions)
-    await bench.until(lambda: worker.report()["away"] == ["redis", "triton"])
+    await bench.until(lambda: worker.report()["unavailable"] == ["redis", "triton"])
     assert not worker.is_ready()
 
 
 @pytest.mark.parametrize("go", ["stop", "kill", "pause"])
 async def test_a_stop_does_not_wait_for_a_kafka_that_is_gone(bench, site, stack, go: str) -> None:
     records = site(600)
-    broker = stack.parts["kafka-1"]
+    broker = stack.services["kafka-1"]
     worker = bench.worker("--grace-seconds", "600")
     await bench.until(worker.has_partitions)
     await bench.produce(records)
@@ -79,7 +79,7 @@ async def test_a_stop_does_not_wait_for_a_kafka_that_is_gone(bench, site, stack,
 @pytest.mark.parametrize("go", ["stop", "pause"])
 async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go: str) -> None:
     records = site(300)
-    redis = stack.parts["redis"]
+    redis = stack.services["redis"]
     worker = bench.worker()
     await bench.produce(records[:100])
     await bench.until_done()
@@ -87,10 +87,10 @@ async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go
     try:
         await bench.produce(records[100:200])
         await bench.until_done()
-        assert worker.report()["away"] == ["redis"]
+        assert worker.report()["unavailable"] == ["redis"]
     finally:
         await asyncio.to_thread(redis.resume if go == "pause" else redis.start)
-    await bench.until(lambda: not worker.report()["away"])
+    await bench.until(lambda: not worker.report()["unavailable"])
     await bench.produce(records[200:])
     await bench.until_done()
 
@@ -101,13 +101,13 @@ async def test_without_redis_pages_are_cleaned_and_marked(bench, site, stack, go
     assert all(document["template"] is None for document in found[100:200])
     assert found[-1]["degraded"] == []
     assert found[-1]["template"]["pages_seen"] > 100
-    assert worker.report()["away"] == []
+    assert worker.report()["unavailable"] == []
 
 
 @pytest.mark.parametrize("go", ["kill", "pause"])
 async def test_without_triton_a_worker_waits(bench, site, stack, go: str) -> None:
     records = site(200)
-    triton = stack.parts["triton"]
+    triton = stack.services["triton"]
     worker = bench.worker("--labeler", "triton")
     await bench.produce(records[:100])
     await bench.until_done()
@@ -128,8 +128,10 @@ async def test_without_triton_a_worker_waits(bench, site, stack, go: str) -> Non
 @pytest.mark.parametrize("go", ["kill", "pause"])
 async def test_without_triton_rules_may_label(bench, site, stack, go: str) -> None:
     records = site(300)
-    triton = stack.parts["triton"]
-    worker = bench.worker("--labeler", "triton", "--when-triton-is-away", "rules", "--triton-seconds", "2")
+    triton = stack.services["triton"]
+    worker = bench.worker(
+        "--labeler", "triton", "--when-triton-is-unavailable", "rules", "--triton-seconds", "2"
+    )
     await bench.produce(records[:100])
     await bench.until_done()
     await asyncio.to_thread(getattr(triton, go))
@@ -138,7 +140,7 @@ async def test_without_triton_rules_may_label(bench, site, stack, go: str) -> No
         await bench.until_done()
     finally:
         await asyncio.to_thread(triton.resume if go == "pause" else triton.start)
-    await bench.until(lambda: not worker.report()["away"])
+    await bench.until(lambda: not worker.report()["unavailable"])
     await bench.produce(records[200:])
     await bench.until_done()
 
@@ -151,7 +153,7 @@ async def test_without_triton_rules_may_label(bench, site, stack, go: str) -> No
 async def test_a_stop_does_not_wait_for_a_part_that_is_stuck(bench, site, stack) -> None:
     worker = bench.worker("--labeler", "triton", "--grace-seconds", "8")
     await bench.until(worker.has_partitions)
-    triton = stack.parts["triton"]
+    triton = stack.services["triton"]
     await asyncio.to_thread(triton.pause)
     try:
         await bench.produce(site(100))
@@ -168,7 +170,7 @@ async def test_a_stop_does_not_wait_for_a_part_that_is_stuck(bench, site, stack)
 async def test_partitions_change_hands_while_triton_is_stuck(bench, site, stack) -> None:
     first = bench.worker("--labeler", "triton")
     await bench.until(first.has_partitions)
-    triton = stack.parts["triton"]
+    triton = stack.services["triton"]
     await asyncio.to_thread(triton.pause)
     try:
         await bench.produce(site(100))

@@ -11,14 +11,14 @@ LIMIT = 600 * MIB
 
 async def test_a_backlog_without_triton_does_not_grow_the_worker(bench, site, stack) -> None:
     backlog = _enlarged(site(2500), 60_000)
-    triton = stack.parts["triton"]
+    triton = stack.services["triton"]
     worker = bench.worker("--labeler", "triton", "--processes", "2")
     await bench.produce(backlog[:100])
     await bench.until_done()
     await asyncio.to_thread(triton.kill)
     try:
         await bench.produce(backlog[100:1300])
-        await bench.until(lambda: worker.report()["away"] == ["triton"])
+        await bench.until(lambda: worker.report()["unavailable"] == ["triton"])
         await _until_settled(worker)
         half = worker.memory()
         await bench.produce(backlog[1300:])

@@ -8,14 +8,14 @@ from inference.encoding import encode
 from inference.extraction import extract
 from inference.segmentation import segment
 from schemas.documents import CleanedDocument, Origin, Template
-from schemas.pages import BlockFrequencies, Labels, ModelVersion, PageIdentity
+from schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction
 
 IDENTITY = PageIdentity("1", "http://x.test/a", "x.test", datetime(2024, 5, 1, tzinfo=UTC), "fr", 1234)
 MODEL = ModelVersion("boilernet", "3")
 
 
-def labels(*probabilities: float) -> Labels:
-    return Labels(np.array(probabilities, np.float32), MODEL, "onnx")
+def labels(*probabilities: float) -> Prediction:
+    return Prediction(np.array(probabilities, np.float32), MODEL, "onnx")
 
 
 def cleaned(html: str, *probabilities: float, frequencies: BlockFrequencies | None = None) -> CleanedDocument:

@@ -70,7 +70,7 @@ async def test_a_page_without_blocks_gets_empty_labels(labeler):
     assert await labeler.label([]) == []
 
 
-async def test_a_page_of_very_many_blocks_is_labelled_in_windows(labeler):
+async def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
     whole = page(WINDOW_BLOCKS + 50)
     ids = int(whole.block_lengths[:WINDOW_BLOCKS].sum())
     columns = [getattr(whole, name) for name in EncodedPage.__slots__[1:-1]]

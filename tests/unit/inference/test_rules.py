@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inference.rules import BOILERPIPE, RulesLabeler, classify
-from schemas.pages import EncodedPage, Labels
+from schemas.pages import EncodedPage, Prediction
 
 
 def page(*blocks: tuple[int, int]) -> EncodedPage:
@@ -64,10 +64,10 @@ async def test_every_page_is_answered_in_order() -> None:
     labeler = RulesLabeler()
     answers = await labeler.label([page((50, 0), (2, 2)), page(), page((1, 0))])
     await labeler.close()
-    assert all(isinstance(answer, Labels) and answer.model == BOILERPIPE for answer in answers)
-    assert [answer.probabilities.tolist() for answer in answers if isinstance(answer, Labels)] == [
+    assert all(isinstance(answer, Prediction) and answer.model == BOILERPIPE for answer in answers)
+    assert [answer.probabilities.tolist() for answer in answers if isinstance(answer, Prediction)] == [
         [1, 0],
         [],
         [0],
     ]
-    assert {answer.labeler for answer in answers if isinstance(answer, Labels)} == {"rules"}
+    assert {answer.labeler for answer in answers if isinstance(answer, Prediction)} == {"rules"}

@@ -104,7 +104,7 @@ async def test_requests_in_flight_are_bounded(labeler, server):
     assert 1 < server.most_running <= CONCURRENT_REQUESTS
 
 
-async def test_a_page_whose_windows_met_different_versions_is_labelled_again(labeler, server):
+async def test_a_page_whose_windows_met_different_versions_is_labeled_again(labeler, server):
     server.versions = ["2", "10"]
     (labels,) = await labeler.label([page(WINDOW_BLOCKS + 1)])
     assert labels.model == ModelVersion("boilernet", "10")

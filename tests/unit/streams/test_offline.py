@@ -10,8 +10,8 @@ from inference.rules import RulesLabeler
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.isolation import open_pool
 from streams.offline import BATCH_PAGES, DecodedPages, clean_lines
+from streams.preparation.isolation import open_pool
 from streams.settings import PageLimits
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
@@ -108,12 +108,12 @@ async def test_what_a_labeler_refuses_is_an_error_of_its_page():
 
 
 async def test_a_labeler_that_does_not_answer_ends_it():
-    class Away(RulesLabeler):
+    class Unavailable(RulesLabeler):
         async def label(self, pages):
             raise UnavailableError("nobody there")
 
     with pytest.raises(UnavailableError, match="nobody there"):
-        await cleaned(map(page, range(100)), labelers=[Away(), Away()])
+        await cleaned(map(page, range(100)), labelers=[Unavailable(), Unavailable()])
 
 
 async def test_a_reader_that_fails_ends_it_behind_the_pages_it_gave():

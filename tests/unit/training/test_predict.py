@@ -7,7 +7,7 @@ import pytest
 
 from inference.onnx import OnnxLabeler
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Labels, ModelVersion
+from schemas.pages import ModelVersion, Prediction
 from training.predict import write_predictions
 
 
@@ -16,7 +16,7 @@ class WordCounter:
 
     async def label(self, pages):
         model = ModelVersion("counter", "1")
-        return [Labels((page.words > 1).astype(np.float32), model, "onnx") for page in pages]
+        return [Prediction((page.words > 1).astype(np.float32), model, "onnx") for page in pages]
 
 
 def block(text, path=("html", "body", "p"), label=0):

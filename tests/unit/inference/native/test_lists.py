@@ -11,9 +11,9 @@ def test_a_list_in_an_item_stands_on_lines_of_its_own() -> None:
 def items(html: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int | None, ...]]:
     """The item of each block; the item around each, and its number."""
     page = segment(html.encode())
-    assert page.places is not None
+    assert page.lists_and_tables is not None
     assert page.items is not None
-    of_blocks, (parents, numbers) = page.places[0].tolist(), page.items.tolist()
+    of_blocks, (parents, numbers) = page.lists_and_tables[0].tolist(), page.items.tolist()
     return tuple(of_blocks), tuple(parents), tuple(None if number == BULLET else number for number in numbers)
 
 

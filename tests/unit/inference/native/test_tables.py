@@ -5,9 +5,9 @@ from inference.segmentation import segment
 
 def cells(html: str) -> tuple[int, ...]:
     """The column of the cell of each block."""
-    places = segment(html.encode()).places
-    assert places is not None
-    return tuple(places[1].tolist())
+    lists_and_tables = segment(html.encode()).lists_and_tables
+    assert lists_and_tables is not None
+    return tuple(lists_and_tables[1].tolist())
 
 
 @pytest.mark.parametrize(

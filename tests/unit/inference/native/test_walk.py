@@ -65,7 +65,7 @@ def test_an_element_has_tokens_of_its_tag_class_id_and_role(element: str, expect
 def test_elements_repeat_where_only_numbers_differ() -> None:
     html = "<p class='post-1 odd'>a<p class='post-234 odd'>b<p class='post-x'>c<div class='post-1 odd'>d"
     found = structure(html)
-    one, other, third, fourth = (int(found.signs[element]) for element in found.elements)
+    one, other, third, fourth = (int(found.class_hashes[element]) for element in found.elements)
     assert one == other
     assert len({one, third, fourth}) == 3
 

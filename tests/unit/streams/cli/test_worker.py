@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from schemas.errors import ConfigurationError
 from streams.cli import cli
-from streams.settings import MIB, TopicSettings, TritonSettings, WhenTritonIsAway
+from streams.settings import MIB, TopicSettings, TritonSettings, WhenTritonIsUnavailable
 from streams.worker.settings import MonitoringSettings, WorkerSettings
 
 
@@ -57,14 +57,14 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
             "--triton-seconds",
             "5",
         ),
-        *("--when-triton-is-away", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
+        *("--when-triton-is-unavailable", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
     )
     (settings,) = started
     assert settings.topics == TopicSettings("in", "out", "dead", "g")
     assert (settings.labeler, settings.triton) == ("onnx", TritonSettings("t:1", "m", "3", 5.0))
-    assert settings.when_triton_is_away is WhenTritonIsAway.RULES
+    assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert (settings.redis.url, settings.redis.cluster) == ("redis://r:1/2", True)
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
@@ -105,7 +105,7 @@ def test_the_help_names_each_variable() -> None:
         "FIELD",
         "REDIS",
         "TRITON",
-        "WHEN_TRITON_IS_AWAY",
+        "WHEN_TRITON_IS_UNAVAILABLE",
         "SASL_PASSWORD",
         "SOURCE",
     ):

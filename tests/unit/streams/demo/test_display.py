@@ -20,7 +20,7 @@ def test_milestones_are_lines_that_nothing_breaks() -> None:
 
 
 def test_of_a_part_only_its_readiness_stays() -> None:
-    assert said(("part", "kafka", "starting"), ("part", "kafka", "ready")) == ["kafka is ready"]
+    assert said(("service", "kafka", "starting"), ("service", "kafka", "ready")) == ["kafka is ready"]
 
 
 def test_progress_is_told_now_and_then() -> None:

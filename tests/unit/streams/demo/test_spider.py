@@ -22,7 +22,9 @@ def test_a_page_is_handed_on_as_it_came() -> None:
 
 def test_links_of_the_site_are_followed_once() -> None:
     spider = SiteSpider(START, 10)
-    body = '<a href="a.html">a</a> <a href="a.html#part">a</a> <a href="../b.html">b</a> <a href="">self</a>'
+    body = (
+        '<a href="a.html">a</a> <a href="a.html#service">a</a> <a href="../b.html">b</a> <a href="">self</a>'
+    )
     assert crawl(spider, body)[1] == ["http://127.0.0.1:8000/en/a.html", "http://127.0.0.1:8000/b.html"]
     assert crawl(spider, body, "http://127.0.0.1:8000/en/a.html")[1] == []
 

@@ -17,8 +17,10 @@ TOTALS = Totals(
 )
 
 
-def report(*away: str) -> Report:
-    return Report(TOTALS, pages_per_second=1.5, bytes_per_second=2.5, in_flight=2, lag=4, away=list(away))
+def report(*unavailable: str) -> Report:
+    return Report(
+        TOTALS, pages_per_second=1.5, bytes_per_second=2.5, in_flight=2, lag=4, unavailable=list(unavailable)
+    )
 
 
 async def test_the_report_is_read_as_the_worker_made_it() -> None:

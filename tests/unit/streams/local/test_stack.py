@@ -12,12 +12,12 @@ from streams.local.stack import LocalStack
 
 
 def redis_alone(directory: Path, **more: object) -> LocalStack:
-    return LocalStack(directory, parts=("redis",), **more)  # type: ignore[arg-type]
+    return LocalStack(directory, services=("redis",), **more)  # type: ignore[arg-type]
 
 
 def test_leaving_it_leaves_no_process(tmp_path: Path) -> None:
     with redis_alone(tmp_path) as running:
-        assert running.parts["redis"].running
+        assert running.services["redis"].running
         assert psutil.Process().children()
     assert psutil.Process().children() == []
 
@@ -49,14 +49,14 @@ def test_a_part_that_cannot_start_stops_the_others(tmp_path: Path, monkeypatch: 
 def test_a_part_that_ends_is_noticed(tmp_path: Path) -> None:
     with redis_alone(tmp_path) as running:
         running.check()
-        running.parts["redis"].kill()
+        running.services["redis"].kill()
         with pytest.raises(UnavailableError, match="redis ended; it ended with status 137; the end of"):
             running.check()
 
 
 def test_what_the_parts_do_is_reported(tmp_path: Path) -> None:
     reports: list[tuple[str, str]] = []
-    with redis_alone(tmp_path, report=lambda part, doing: reports.append((part, doing))):
+    with redis_alone(tmp_path, report=lambda service, doing: reports.append((service, doing))):
         assert reports == [("redis", "starting"), ("redis", "ready")]
 
 
@@ -64,7 +64,7 @@ def test_what_the_parts_do_is_reported(tmp_path: Path) -> None:
 def test_redis_keeps_its_data_where_asked_to(tmp_path: Path, kept: bytes, *, persistent: bool) -> None:
     with redis_alone(tmp_path, persistent=persistent) as running:
         assert ask(running, b"SET key kept\r\n") == b"+OK\r\n"
-        running.parts["redis"].restart()
+        running.services["redis"].restart()
         assert ask(running, b"GET key\r\n") == kept
 
 

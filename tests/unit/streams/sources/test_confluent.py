@@ -39,14 +39,14 @@ GUID = uuid.UUID("89791762-2336-4186-9674-299b90a802e2")
 
 
 class Registered:
-    """A registry that holds what it is given; a schema `away` is one that it cannot answer for."""
+    """A registry that holds what it is given; a schema `unavailable` is one that it cannot answer for."""
 
     def __init__(self, **schemas: RegisteredSchema) -> None:
         self._schemas = schemas
 
     def schema(self, reference: str) -> RegisteredSchema:
         if reference.endswith("/503"):
-            raise UnavailableError("the schema registry is away")
+            raise UnavailableError("the schema registry is unavailable")
         try:
             return self._schemas[reference.replace("/", "")]
         except KeyError:

@@ -118,7 +118,7 @@ def test_a_registry_in_trouble_is_asked_again_later(server, answer):
 
 
 def test_a_registry_that_is_away_is_unavailable():
-    with pytest.raises(UnavailableError, match=r"127\.0\.0\.1:1 is away"):
+    with pytest.raises(UnavailableError, match=r"127\.0\.0\.1:1 is unavailable"):
         SchemaRegistry("http://127.0.0.1:1").schema("ids/1")
 
 

@@ -9,16 +9,16 @@ import pytest
 from inference.cleaning import PreparedPage
 from schemas.documents import SCHEMA_VERSION
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import BlockFrequencies, Labels, Message, ModelVersion
+from schemas.pages import BlockFrequencies, Message, ModelVersion, Prediction
+from streams.preparation.preparation import Outcome
 from streams.worker.assembly import Answer, Assembler, CleanedMessage, Failure
-from streams.worker.preparation import Outcome
 
 BROKEN = Broken(BrokenReason.REJECTED_BY_MODEL, "no answer")
 
 
 def answer(page: PreparedPage, *, degraded: tuple[str, ...] = ()) -> Answer:
     size = len(page.encoded)
-    labels = Labels(np.ones(size, np.float32), ModelVersion("m", "2"), "triton")
+    labels = Prediction(np.ones(size, np.float32), ModelVersion("m", "2"), "triton")
     return Answer(labels, BlockFrequencies(5, np.full(size, 3, np.uint32)), degraded)
 
 
@@ -47,7 +47,7 @@ def test_a_document_without_text_is_a_document_and_counted_as_empty_too(
     message: Message, page: PreparedPage
 ) -> None:
     size = len(page.encoded)
-    nothing = Labels(np.zeros(size, np.float32), ModelVersion("m", "2"), "triton")
+    nothing = Prediction(np.zeros(size, np.float32), ModelVersion("m", "2"), "triton")
     cleaned = assemble(message, page, page, answers=[Answer(nothing, None, ()), answer(page)])
     assert (cleaned.documents, cleaned.empty_documents) == (2, 1)
     assert [orjson.loads(record.value or b"")["text"] == "" for record in cleaned.records] == [True, False]

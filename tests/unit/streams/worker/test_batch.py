@@ -12,13 +12,13 @@ from inference.rules import RulesLabeler
 from schemas.outcomes import Skipped, SkipReason
 from schemas.pages import Message
 from streams.frequencies.memory import MemoryFrequencyStore
+from streams.preparation.preparation import Outcomes, Postponed
 from streams.worker.assembly import Assembler
-from streams.worker.availability import Part
+from streams.worker.availability import Dependency
 from streams.worker.batch import BatchCleaner
-from streams.worker.labelling import DegradingLabelling, Labelling, WaitingLabelling
+from streams.worker.labeling import DegradingLabeling, Labeling, WaitingLabeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
-from streams.worker.preparation import Outcomes, Postponed
 
 
 class Pool:
@@ -31,12 +31,12 @@ class Pool:
         return [self.answers.pop(0) for _ in messages[: len(self.answers)]]
 
 
-def cleaner(pool: Pool, *, redis: Part | None = None, labelling: Labelling | None = None) -> BatchCleaner:
+def cleaner(pool: Pool, *, redis: Dependency | None = None, labeling: Labeling | None = None) -> BatchCleaner:
     return BatchCleaner(
         pool,
-        Part("schema-registry", ""),
-        Observer(MemoryFrequencyStore(), redis or Part("redis", "")),
-        labelling or WaitingLabelling(RulesLabeler(), Part("triton", "")),
+        Dependency("schema-registry", ""),
+        Observer(MemoryFrequencyStore(), redis or Dependency("redis", "")),
+        labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
         Assembler("document", with_blocks=False),
         Metrics(CollectorRegistry(), ()),
     )
@@ -63,11 +63,11 @@ async def test_a_batch_without_pages_asks_nobody(message: Message) -> None:
 
 
 async def test_what_was_missing_is_said(message: Message, page: PreparedPage) -> None:
-    redis, triton = Part("redis", ""), Part("triton", "")
+    redis, triton = Dependency("redis", ""), Dependency("triton", "")
     redis.missed(OSError())
     triton.missed(OSError())
-    labelling = DegradingLabelling(RulesLabeler(), RulesLabeler(), triton)
-    (cleaned,) = await cleaner(Pool((page,)), redis=redis, labelling=labelling).clean([message])
+    labeling = DegradingLabeling(RulesLabeler(), RulesLabeler(), triton)
+    (cleaned,) = await cleaner(Pool((page,)), redis=redis, labeling=labeling).clean([message])
     document = orjson.loads(cleaned.records[0].value or b"")
     assert document["degraded"] == ["frequencies", "model"]
     assert document["template"] is None
@@ -77,6 +77,8 @@ async def test_what_was_missing_is_said(message: Message, page: PreparedPage) ->
 async def test_a_message_waits_until_the_schema_registry_answers(
     message: Message, page: PreparedPage, waits: int
 ) -> None:
-    pool = Pool((page,), Postponed("away"), (page,), *[Postponed("away")] * (waits - 1), (page,))
+    pool = Pool(
+        (page,), Postponed("unavailable"), (page,), *[Postponed("unavailable")] * (waits - 1), (page,)
+    )
     cleaned = await cleaner(pool).clean([message] * 3)
     assert [each.documents for each in cleaned] == [1, 1, 1]

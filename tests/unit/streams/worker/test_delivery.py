@@ -13,7 +13,7 @@ from schemas.pages import Message
 from streams.settings import TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Document
-from streams.worker.availability import Part
+from streams.worker.availability import Dependency
 from streams.worker.delivery import Delivery
 
 TOPICS = TopicSettings()
@@ -55,8 +55,8 @@ def cleaned(message: Message, *records: Record) -> CleanedMessage:
     return CleanedMessage(message, records=list(records))
 
 
-def delivery(producer: Producer, part: Part | None = None) -> Delivery:
-    return Delivery(producer, TOPICS, part or Part("kafka", ""))
+def delivery(producer: Producer, dependency: Dependency | None = None) -> Delivery:
+    return Delivery(producer, TOPICS, dependency or Dependency("kafka", ""))
 
 
 async def test_records_arrive_in_order(message: Message) -> None:
@@ -70,14 +70,14 @@ async def test_records_arrive_in_order(message: Message) -> None:
 async def test_what_may_still_succeed_is_tried_until_it_does(message: Message, errors: int) -> None:
     failures = [KafkaTimeoutError(), NotLeaderForPartitionError()] * errors
     producer = Producer(fails_at_once=failures[:errors], fails_later=failures[errors:])
-    part = Part("kafka", "")
+    dependency = Dependency("kafka", "")
     records = [Record(b"1", b"document"), Record(b"2", b"document"), Record(b"3", None)]
     batch = [cleaned(message, *records)]
-    trying = delivery(producer, part)
+    trying = delivery(producer, dependency)
     await trying.deliver(batch)
     assert {record.key for _, record in producer.taken} == {b"1", b"2", b"3"}
     assert batch[0].failure is None
-    assert not part.away
+    assert not dependency.unavailable
     assert not trying.fails
 
 
@@ -89,12 +89,12 @@ async def test_what_followed_a_record_that_failed_is_sent_again_behind_it(messag
 
 
 async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
-    part = Part("kafka", "")
+    dependency = Dependency("kafka", "")
     producer = Producer(fails_later=[KafkaTimeoutError() for _ in range(10_000)])
-    waiting = delivery(producer, part)
+    waiting = delivery(producer, dependency)
     delivering = asyncio.create_task(waiting.deliver([cleaned(message, Record(b"1", b"d"))]))
     await asyncio.sleep(0.02)
-    assert part.away
+    assert dependency.unavailable
     assert waiting.fails
     assert not delivering.done()
     delivering.cancel()

@@ -6,7 +6,7 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Document
-from streams.worker.availability import Part
+from streams.worker.availability import Dependency
 from streams.worker.metrics import Metrics, Totals
 
 
@@ -38,11 +38,11 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
 
 
 def test_parts_that_are_away_show() -> None:
-    registry, redis = CollectorRegistry(), Part("redis", "")
-    Metrics(registry, [redis, Part("kafka", "")])
+    registry, redis = CollectorRegistry(), Dependency("redis", "")
+    Metrics(registry, [redis, Dependency("kafka", "")])
     redis.missed(OSError())
-    assert registry.get_sample_value("dehusk_part_away", {"part": "redis"}) == 1
-    assert registry.get_sample_value("dehusk_part_away", {"part": "kafka"}) == 0
+    assert registry.get_sample_value("dehusk_dependency_unavailable", {"dependency": "redis"}) == 1
+    assert registry.get_sample_value("dehusk_dependency_unavailable", {"dependency": "kafka"}) == 0
 
 
 def test_steps_are_timed() -> None:

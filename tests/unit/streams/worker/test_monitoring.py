@@ -11,9 +11,9 @@ from schemas.errors import ConfigurationError
 from schemas.outcomes import Skipped, SkipReason
 from schemas.pages import Message
 from streams.worker.assembly import CleanedMessage
+from streams.worker.dependencies import Dependencies, name_dependencies
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
-from streams.worker.parts import Parts, name_parts
 from streams.worker.progress import Progress, Report
 from streams.worker.settings import MonitoringSettings, WorkerSettings
 
@@ -21,20 +21,20 @@ ANY_PORT = MonitoringSettings(port=0)
 
 
 @pytest.fixture
-def parts() -> Parts:
-    return name_parts(WorkerSettings())
+def dependencies() -> Dependencies:
+    return name_dependencies(WorkerSettings())
 
 
 @pytest.fixture
-def metrics(parts: Parts, message: Message) -> Metrics:
-    counted = Metrics(CollectorRegistry(), parts)
+def metrics(dependencies: Dependencies, message: Message) -> Metrics:
+    counted = Metrics(CollectorRegistry(), dependencies)
     counted.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
     return counted
 
 
 @pytest.fixture
-async def client(parts: Parts, metrics: Metrics) -> AsyncIterator[aiohttp.ClientSession]:
-    progress = Progress(metrics, parts, in_flight=lambda: 7, lag=lambda: 9)
+async def client(dependencies: Dependencies, metrics: Metrics) -> AsyncIterator[aiohttp.ClientSession]:
+    progress = Progress(metrics, dependencies, in_flight=lambda: 7, lag=lambda: 9)
     async with (
         monitoring(ANY_PORT, metrics.registry, progress.report) as address,
         aiohttp.ClientSession(address) as session,
@@ -54,7 +54,12 @@ async def test_the_report_is_for_people_and_programs(client: aiohttp.ClientSessi
     assert "7 in flight, 9 to come" in text
     async with client.get("/report") as answer:
         report = await answer.json()
-    assert (report["totals"]["skipped"], report["in_flight"], report["lag"], report["away"]) == (1, 7, 9, [])
+    assert (report["totals"]["skipped"], report["in_flight"], report["lag"], report["unavailable"]) == (
+        1,
+        7,
+        9,
+        [],
+    )
 
 
 async def test_prometheus_finds_its_metrics(client: aiohttp.ClientSession) -> None:
@@ -64,28 +69,30 @@ async def test_prometheus_finds_its_metrics(client: aiohttp.ClientSession) -> No
 
 
 async def test_a_worker_whose_parts_are_away_is_alive_but_not_ready(
-    client: aiohttp.ClientSession, parts: Parts
+    client: aiohttp.ClientSession, dependencies: Dependencies
 ) -> None:
     assert await get(client, "/readyz") == (200, "ok\n")
-    parts.redis.missed(OSError())
-    assert await get(client, "/readyz") == (503, "away: redis\n")
+    dependencies.redis.missed(OSError())
+    assert await get(client, "/readyz") == (503, "unavailable: redis\n")
     assert (await get(client, "/healthz"))[0] == 200
-    assert "away: redis" in (await get(client, "/"))[1]
+    assert "unavailable: redis" in (await get(client, "/"))[1]
 
 
-async def test_a_worker_without_partitions_says_so_and_is_not_ready(metrics: Metrics, parts: Parts) -> None:
-    progress = Progress(metrics, parts, in_flight=lambda: 7, lag=lambda: None)
-    parts.redis.missed(OSError())
+async def test_a_worker_without_partitions_says_so_and_is_not_ready(
+    metrics: Metrics, dependencies: Dependencies
+) -> None:
+    progress = Progress(metrics, dependencies, in_flight=lambda: 7, lag=lambda: None)
+    dependencies.redis.missed(OSError())
     async with (
         monitoring(ANY_PORT, metrics.registry, progress.report) as address,
         aiohttp.ClientSession(address) as client,
     ):
-        assert await get(client, "/readyz") == (503, "waits for its partitions; away: redis\n")
-        assert "7 in flight; waits for its partitions; away: redis" in (await get(client, "/"))[1]
+        assert await get(client, "/readyz") == (503, "waits for its partitions; unavailable: redis\n")
+        assert "7 in flight; waits for its partitions; unavailable: redis" in (await get(client, "/"))[1]
 
 
-async def test_a_port_that_is_taken_is_said(metrics: Metrics, parts: Parts) -> None:
-    progress = Progress(metrics, parts, lambda: 0, lambda: 0)
+async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Dependencies) -> None:
+    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
     async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
         taken = MonitoringSettings(port=int(address.rstrip("/").rpartition(":")[2]))
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
@@ -94,10 +101,10 @@ async def test_a_port_that_is_taken_is_said(metrics: Metrics, parts: Parts) -> N
 
 
 async def test_the_log_tells_of_progress(
-    metrics: Metrics, parts: Parts, message: Message, caplog: pytest.LogCaptureFixture
+    metrics: Metrics, dependencies: Dependencies, message: Message, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    progress = Progress(metrics, parts, lambda: 0, lambda: 0)
+    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
     for _ in range(3):
         metrics.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
     logging = asyncio.create_task(progress.log_every(0.01))
@@ -108,9 +115,9 @@ async def test_the_log_tells_of_progress(
 
 
 async def test_a_stranger_who_speaks_no_http_1_is_refused_and_fills_no_log(
-    metrics: Metrics, parts: Parts, caplog: pytest.LogCaptureFixture
+    metrics: Metrics, dependencies: Dependencies, caplog: pytest.LogCaptureFixture
 ) -> None:
-    progress = Progress(metrics, parts, lambda: 0, lambda: 0)
+    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
     async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -9,7 +9,7 @@ from schemas.errors import ConfigurationError, UnavailableError
 from schemas.pages import BlockFrequencies
 from streams.frequencies.memory import MemoryFrequencyStore
 from streams.frequencies.store import SiteObservation
-from streams.worker.availability import Part
+from streams.worker.availability import Dependency
 from streams.worker.observation import Observer
 
 
@@ -29,7 +29,7 @@ class FailingStore(MemoryFrequencyStore):
 
 
 async def test_pages_are_counted_under_their_site(page: PreparedPage) -> None:
-    observer = Observer(MemoryFrequencyStore(), Part("redis", ""))
+    observer = Observer(MemoryFrequencyStore(), Dependency("redis", ""))
     frequencies = await observer.observe([page])
     assert frequencies is not None
     assert frequencies[0].pages_seen == 1
@@ -38,17 +38,19 @@ async def test_pages_are_counted_under_their_site(page: PreparedPage) -> None:
 
 async def test_without_pages_nobody_is_asked() -> None:
     store = FailingStore()
-    assert await Observer(store, Part("redis", "")).observe([]) == []
+    assert await Observer(store, Dependency("redis", "")).observe([]) == []
     assert store.asked == 0
 
 
-@pytest.mark.parametrize("error", [UnavailableError("away"), ConfigurationError("password")])
-async def test_pages_do_not_wait_for_a_store_that_is_away(page: PreparedPage, error: Exception) -> None:
-    store, part = FailingStore(error), Part("redis", "")
-    observer = Observer(store, part)
+@pytest.mark.parametrize("error", [UnavailableError("unavailable"), ConfigurationError("password")])
+async def test_pages_do_not_wait_for_a_store_that_is_unavailable(
+    page: PreparedPage, error: Exception
+) -> None:
+    store, dependency = FailingStore(error), Dependency("redis", "")
+    observer = Observer(store, dependency)
     assert await observer.observe([page]) is None
     assert await observer.observe([page]) is None
-    assert (store.asked, part.away) == (1, True)
-    part.answered()
+    assert (store.asked, dependency.unavailable) == (1, True)
+    dependency.answered()
     assert await observer.observe([page]) is not None
-    assert (store.asked, part.away) == (2, False)
+    assert (store.asked, dependency.unavailable) == (2, False)

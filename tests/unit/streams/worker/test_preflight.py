@@ -8,9 +8,9 @@ import pytest
 from inference.rules import BOILERPIPE, RulesLabeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels
+from schemas.pages import EncodedPage, Prediction
 from streams.kafka import Topic
-from streams.settings import KafkaSettings, WhenTritonIsAway
+from streams.settings import KafkaSettings, WhenTritonIsUnavailable
 from streams.sources.registry import SourceSettings
 from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.settings import WorkerSettings
@@ -74,7 +74,7 @@ class Failing(RulesLabeler):
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         raise self.error
 
 
@@ -84,7 +84,7 @@ async def test_a_labeler_that_answers_says_with_which_model() -> None:
 
 async def test_a_labeler_that_rejects_a_line_of_text_is_refused() -> None:
     class Rejecting(RulesLabeler):
-        async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+        async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
             return [Broken(BrokenReason.REJECTED_BY_MODEL, "not a number") for _ in pages]
 
     with pytest.raises(ConfigurationError, match="not a number"):
@@ -97,11 +97,11 @@ async def test_an_absent_triton_is_said_with_what_helps() -> None:
 
 
 async def test_with_rules_a_worker_starts_without_triton() -> None:
-    settings = WorkerSettings(when_triton_is_away=WhenTritonIsAway.RULES)
+    settings = WorkerSettings(when_triton_is_unavailable=WhenTritonIsUnavailable.RULES)
     assert await check_labeler(settings, Failing(UnavailableError("refused"))) is None
 
 
 async def test_a_model_that_does_not_fit_is_refused_even_with_rules() -> None:
-    settings = WorkerSettings(when_triton_is_away=WhenTritonIsAway.RULES)
+    settings = WorkerSettings(when_triton_is_unavailable=WhenTritonIsUnavailable.RULES)
     with pytest.raises(ConfigurationError, match="signature"):
         await check_labeler(settings, Failing(ConfigurationError("another signature")))

@@ -16,7 +16,7 @@ async def answers():
 async def goes():
     return stops.append("asked") or len(stops) < 2
 
-async def is_away():
+async def is_unavailable():
     return False
 
 async def stop():
@@ -70,10 +70,10 @@ def test_nothing_that_is_stuck_holds_a_worker_beyond_its_grace(stuck: str) -> No
     ("stuck", "printed"),
     [
         ("await stop_with_kafka(stop, answers)", "stopping\nthe app\nstopped\n"),
-        ("await stop_with_kafka(hang, is_away)", "stopping\n"),
+        ("await stop_with_kafka(hang, is_unavailable)", "stopping\n"),
         ("await stop_with_kafka(hang, goes)", "stopping\nthe app\n"),
     ],
-    ids=["there", "away", "going"],
+    ids=["there", "unavailable", "going"],
 )
 def test_without_kafka_a_worker_does_not_wait_out_its_grace(stuck: str, printed: str) -> None:
     program = started(stuck, grace=600)

@@ -10,7 +10,7 @@ from inference.encoding import encode
 from inference.segmentation import segment
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels, ModelVersion
+from schemas.pages import EncodedPage, ModelVersion, Prediction
 from streams.worker.takeover import TakeoverLog
 
 PAGE = encode(segment(b"<p>text</p>"))
@@ -27,19 +27,19 @@ class SwappedLabeler:
         self.free = asyncio.Event()
         self.free.set()
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         versions = self.versions
         await self.free.wait()
         if not versions:
-            raise UnavailableError("away")
+            raise UnavailableError("unavailable")
         return [self._answer(page, versions[at % len(versions)]) for at, page in enumerate(pages)]
 
-    def _answer(self, page: EncodedPage, version: str) -> Labels | Broken:
+    def _answer(self, page: EncodedPage, version: str) -> Prediction | Broken:
         if page is REJECTED:
             return Broken(BrokenReason.REJECTED_BY_MODEL, "")
         # nobody is asked about a page without blocks: its version may be an old one
         named = version if len(page) else "1"
-        return Labels(np.ones(len(page), np.float32), ModelVersion("m", named), "triton")
+        return Prediction(np.ones(len(page), np.float32), ModelVersion("m", named), "triton")
 
     async def close(self) -> None:
         self.closed = True

@@ -52,7 +52,7 @@ def test_odd_pages_are_answered_as_the_network_does(html, model, labeler):
     assert np.abs(labels.probabilities - model(page.structure)).max() < 1e-5
 
 
-def test_a_page_of_very_many_blocks_is_labelled_in_windows(labeler):
+def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
     paragraphs = "".join(
         f"<h2>Part {k}</h2><div class=c{k}><p>grain {k}</p></div>" for k in range(WINDOW_BLOCKS)
     )

@@ -13,7 +13,7 @@ cdef struct Sum:  # over the blocks before one
     int32_t paragraphs
 
 
-cdef struct Part:  # of a page: an element
+cdef struct Subtree:  # of a page: an element
     int32_t first  # of its blocks
     int32_t end
     double words
@@ -29,22 +29,22 @@ cdef struct Part:  # of a page: an element
     uint8_t[SUBTREE] subtree
 
 
-cdef class Parts:
+cdef class Subtrees:
     cdef const uint32_t[::1] words
     cdef const double[::1] density
     cdef const int32_t[::1] parents, elements, depths
-    cdef const uint32_t[::1] signs
+    cdef const uint32_t[::1] class_hashes
     cdef const uint16_t[::1] flags
     cdef const uint8_t[::1] headings
     cdef Py_ssize_t blocks
     # the words of the page, at least 1, and how many of them are linked
     cdef readonly double total, linked
     cdef readonly int paragraphs, first_heading
-    cdef Buffer _sums, _parts
+    cdef Buffer _sums, _subtrees
     cdef Table _table
 
-    cdef inline Part *part(self, int32_t element) noexcept:
-        return <Part *> self._parts.data + element
+    cdef inline Subtree *subtree(self, int32_t element) noexcept:
+        return <Subtree *> self._subtrees.data + element
 
     cdef inline Sum *before(self, int32_t block) noexcept:
         return <Sum *> self._sums.data + block
@@ -55,5 +55,5 @@ cdef class Parts:
     cdef int _count_alike(self) except -1
     cdef uint64_t _likeness(self, Py_ssize_t element) noexcept
     cdef void _look_down(self) noexcept
-    cdef void _compare(self, Part *part, Part *above, int32_t parent) noexcept
-    cdef void _describe_subtree(self, Part *part) noexcept
+    cdef void _compare(self, Subtree *subtree, Subtree *above, int32_t parent) noexcept
+    cdef void _describe_subtree(self, Subtree *subtree) noexcept

@@ -1,4 +1,4 @@
-"""Signs that stand for what an element shows without letters: quotation marks, brackets, a fraction's line."""
+"""Symbols that stand for what an element shows without letters: quotation marks, brackets, a fraction's line."""
 
 from libc.string cimport strcat, strlen
 
@@ -7,34 +7,34 @@ from inference.native.lexbor cimport Element, Node, String
 from inference.native.markup cimport Tag, spells, tag_name
 
 
-cdef struct Signs:  # each up to a null byte
+cdef struct Symbols:  # each up to a null byte
     char[16] opening
     char[16] closing
 
 
-cdef inline Signs signs_of(Element *element, Tag *tag, Tag *above):
+cdef inline Symbols symbols_of(Element *element, Tag *tag, Tag *above):
     """What stands before an element's text and behind it."""
-    cdef Signs signs
+    cdef Symbols symbols
     cdef char joint = _joint(element, above.joints)
     cdef bint grouped = above.joints[0] and _is_row_of_several(&element.node)
-    signs.opening[0], signs.opening[1], signs.closing[0] = joint, 0, 0
+    symbols.opening[0], symbols.opening[1], symbols.closing[0] = joint, 0, 0
     if grouped:
-        strcat(signs.opening, b"(")
-    strcat(signs.opening, tag.opening)
-    strcat(signs.closing, tag.closing)
+        strcat(symbols.opening, b"(")
+    strcat(symbols.opening, tag.opening)
+    strcat(symbols.closing, tag.closing)
     if grouped:
-        strcat(signs.closing, b")")
-    return signs
+        strcat(symbols.closing, b")")
+    return symbols
 
 
 cdef inline char _joint(Element *element, const char *joints) noexcept:
-    """The sign between an element and the one before it, or a null byte."""
+    """The symbol between an element and the one before it, or a null byte."""
     cdef Node *node = element.node.prev
-    cdef size_t place = 0
-    while node != NULL and place < strlen(joints):
-        place += node.type == lexbor.ELEMENT
+    cdef size_t position = 0
+    while node != NULL and position < strlen(joints):
+        position += node.type == lexbor.ELEMENT
         node = node.prev
-    return joints[place - 1] if place else 0
+    return joints[position - 1] if position else 0
 
 
 cdef inline bint _is_row_of_several(Node *row):

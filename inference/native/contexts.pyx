@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from inference.native.buffer cimport Buffer, free, more
-from inference.native.parts cimport SUBTREE, Part, Parts
+from inference.native.subtrees cimport SUBTREE, Subtree, Subtrees
 from inference.native.scale cimport between, logarithm, share
 from inference.native.table cimport ABSENT, at, make
 
@@ -22,7 +22,7 @@ cdef enum:
     FLAGS = 13
 
 cdef enum:  # the first column of each group
-    PLACE = 24
+    POSITION = 24
     ANCESTORS = 30
     SIGNATURE = 51
     SUBTREES = 56
@@ -47,7 +47,7 @@ cdef struct Context:  # what was met so far
     int32_t paragraph
 
 
-cdef class Places(Parts):
+cdef class BlockContexts(Subtrees):
     """The blocks of a page in groups of the same signature, and what is told of each."""
 
     cdef readonly int groups, hidden
@@ -89,7 +89,7 @@ cdef class Places(Parts):
         cdef uint64_t signature = 0
         cdef int level = 0
         while element != ABSENT and level < SIGNATURE_LEVELS:
-            signature = signature * 1000003 + self.signs[element]
+            signature = signature * 1000003 + self.class_hashes[element]
             element = self.parents[element]
             level += 1
         return signature
@@ -110,7 +110,7 @@ cdef class Places(Parts):
         context.heading = context.paragraph = ABSENT
         context.heading_depth = 0
         for block in range(self.blocks):
-            self._describe_place(block, &columns[block, PLACE])
+            self._describe_position(block, &columns[block, POSITION])
             self._describe_ancestors(self.elements[block], hidden[block], &columns[block, ANCESTORS])
             self._describe_signature(block, &columns[block, SIGNATURE])
             self._describe_parts(self.elements[block], &columns[block, SUBTREES])
@@ -135,7 +135,7 @@ cdef class Places(Parts):
     cdef inline Group *_group_with(self, Py_ssize_t block) noexcept:
         return <Group *> self._groups.data + (<int32_t *> self._group_of.data)[block]
 
-    cdef void _describe_place(self, int32_t block, uint8_t *column) noexcept:
+    cdef void _describe_position(self, int32_t block, uint8_t *column) noexcept:
         cdef double after = (block - self.first_heading) / 50.0
         column[0] = share(<double> block / self.blocks)
         column[1] = share(self.before(block).words / self.total)
@@ -164,31 +164,31 @@ cdef class Places(Parts):
 
     cdef void _describe_parts(self, int32_t element, uint8_t *column) noexcept:
         """Write the columns of the elements around a block: ever wider ones, the largest, those that repeat."""
-        cdef Part *part = self.part(element)
-        cdef Part *wider = part
-        cdef Part *largest = self.part(part.largest)
+        cdef Subtree *subtree = self.subtree(element)
+        cdef Subtree *wider = subtree
+        cdef Subtree *largest = self.subtree(subtree.largest)
         cdef int level
         for level in range(LEVELS):
-            wider = self.part(wider.wider)
+            wider = self.subtree(wider.wider)
             memcpy(column + level * SUBTREE, wider.subtree, SUBTREE)
         column += LEVELS * SUBTREE
         column[0], column[1], column[2] = largest.subtree[3], largest.subtree[1], largest.subtree[4]
-        self._describe_repetition(part.nearest, column + 3)
-        self._describe_repetition(part.most, column + 3 + REPETITION)
+        self._describe_repetition(subtree.nearest, column + 3)
+        self._describe_repetition(subtree.most, column + 3 + REPETITION)
 
     cdef void _describe_repetition(self, int32_t element, uint8_t *column) noexcept:
-        cdef Part *part
+        cdef Subtree *subtree
         if element == ABSENT:
             return
-        part = self.part(element)
-        column[0] = logarithm(part.alike)
-        column[1], column[2], column[3] = part.subtree[0], part.subtree[1], part.subtree[5]
-        column[4] = self.part(self.parents[element]).subtree[3] if element else 255
+        subtree = self.subtree(element)
+        column[0] = logarithm(subtree.alike)
+        column[1], column[2], column[3] = subtree.subtree[0], subtree.subtree[1], subtree.subtree[5]
+        column[4] = self.subtree(self.parents[element]).subtree[3] if element else 255
 
     cdef void _describe_context(self, int32_t block, Context *context, uint8_t *column) noexcept:
         """Write how far back the last heading and paragraph are, and take the block for one if it is."""
         cdef int32_t element = self.elements[block]
-        cdef int32_t *siblings = &self.part(max(self.parents[element], 0)).blocks_below
+        cdef int32_t *siblings = &self.subtree(max(self.parents[element], 0)).blocks_below
         siblings[0] += 1
         if self.headings[element] and self.words[block] < HEADING_WORDS:
             context.heading, context.heading_depth = block, self.depths[element]

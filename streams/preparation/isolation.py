@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
+from streams.preparation.pool import PreparationPool
+from streams.preparation.preparation import preparer
 from streams.settings import PageLimits
 from streams.sources.source import Source
-from streams.worker.pool import PreparationPool
-from streams.worker.preparation import preparer
 
 
 @asynccontextmanager

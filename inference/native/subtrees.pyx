@@ -16,13 +16,13 @@ cdef double LINKED_PARAGRAPH = 0.4  # a block with a larger share of links is no
 cdef double NEARLY_ALL = 0.9
 
 
-cdef class Parts:
+cdef class Subtrees:
     """The elements of a page with the blocks, words and images in each."""
 
     def __init__(self, const uint32_t[::1] words, const double[::1] density, structure: object):
         self.words, self.density, self.blocks = words, density, len(words)
         self.parents, self.elements, self.depths = structure.parents, structure.elements, structure.depths
-        self.signs, self.flags, self.headings = structure.signs, structure.flags, structure.headings
+        self.class_hashes, self.flags, self.headings = structure.class_hashes, structure.flags, structure.headings
         self._add_up()
         self._take_parts(structure.images)
         self._count_alike()
@@ -30,7 +30,7 @@ cdef class Parts:
 
     def __dealloc__(self):
         free(&self._sums)
-        free(&self._parts)
+        free(&self._subtrees)
         free(&self._table.memory)
 
     cdef bint is_paragraph(self, Py_ssize_t block) noexcept:
@@ -54,19 +54,19 @@ cdef class Parts:
     cdef int _take_parts(self, const int32_t[::1] images) except -1:
         """The blocks and images of each element, from those in it."""
         cdef Py_ssize_t element, block
-        cdef Part *part
-        cdef Part *above
-        more(&self._parts, len(self.parents) * sizeof(Part) + 1)
+        cdef Subtree *subtree
+        cdef Subtree *above
+        more(&self._subtrees, len(self.parents) * sizeof(Subtree) + 1)
         for element in range(len(self.parents)):
-            part = self.part(element)
-            part.first, part.end, part.images, part.blocks_below = self.blocks, 0, images[element], 0
+            subtree = self.subtree(element)
+            subtree.first, subtree.end, subtree.images, subtree.blocks_below = self.blocks, 0, images[element], 0
         for block in range(self.blocks):
-            part = self.part(self.elements[block])
-            part.first, part.end = min(part.first, <int32_t> block), block + 1
+            subtree = self.subtree(self.elements[block])
+            subtree.first, subtree.end = min(subtree.first, <int32_t> block), block + 1
         for element in range(len(self.parents) - 1, 0, -1):
-            part, above = self.part(element), self.part(self.parents[element])
-            above.first, above.end = min(above.first, part.first), max(above.end, part.end)
-            above.images += part.images
+            subtree, above = self.subtree(element), self.subtree(self.parents[element])
+            above.first, above.end = min(above.first, subtree.first), max(above.end, subtree.end)
+            above.images += subtree.images
         return 0
 
     cdef int _count_alike(self) except -1:
@@ -77,51 +77,51 @@ cdef class Parts:
             count = at(&self._table, self._likeness(element))
             count[0] = 1 if count[0] == ABSENT else count[0] + 1
         for element in range(len(self.parents)):
-            self.part(element).alike = at(&self._table, self._likeness(element))[0]
+            self.subtree(element).alike = at(&self._table, self._likeness(element))[0]
         return 0
 
     cdef uint64_t _likeness(self, Py_ssize_t element) noexcept:
-        return <uint64_t> <uint32_t> self.parents[element] << 32 | self.signs[element]
+        return <uint64_t> <uint32_t> self.parents[element] << 32 | self.class_hashes[element]
 
     cdef void _look_down(self) noexcept:
         """What depends on the elements around one: from the root on."""
         cdef Sum *sums = <Sum *> self._sums.data
         cdef Py_ssize_t element
-        cdef Part *part
-        cdef Part *above
+        cdef Subtree *subtree
+        cdef Subtree *above
         for element in range(len(self.parents)):
-            part = self.part(element)
-            part.words = sums[part.end].words - sums[part.first].words
-            part.linked = sums[part.end].linked - sums[part.first].linked
-            part.paragraphs = sums[part.end].paragraphs - sums[part.first].paragraphs
-            part.wider = part.largest = element
-            part.nearest = part.most = ABSENT
+            subtree = self.subtree(element)
+            subtree.words = sums[subtree.end].words - sums[subtree.first].words
+            subtree.linked = sums[subtree.end].linked - sums[subtree.first].linked
+            subtree.paragraphs = sums[subtree.end].paragraphs - sums[subtree.first].paragraphs
+            subtree.wider = subtree.largest = element
+            subtree.nearest = subtree.most = ABSENT
             if element:
-                above = self.part(self.parents[element])
-                self._compare(part, above, self.parents[element])
-                part.nearest, part.most = above.nearest, above.most
-            if part.end - part.first > 1 and part.alike >= OFTEN:
-                part.nearest = element
-            if part.end - part.first > 1 and part.alike >= REPEATED:
-                if part.most == ABSENT or part.alike > self.part(part.most).alike:
-                    part.most = element
-            self._describe_subtree(part)
+                above = self.subtree(self.parents[element])
+                self._compare(subtree, above, self.parents[element])
+                subtree.nearest, subtree.most = above.nearest, above.most
+            if subtree.end - subtree.first > 1 and subtree.alike >= OFTEN:
+                subtree.nearest = element
+            if subtree.end - subtree.first > 1 and subtree.alike >= REPEATED:
+                if subtree.most == ABSENT or subtree.alike > self.subtree(subtree.most).alike:
+                    subtree.most = element
+            self._describe_subtree(subtree)
 
-    cdef void _compare(self, Part *part, Part *above, int32_t parent) noexcept:
-        part.wider = parent
-        if part.first == above.first and part.end == above.end and parent:
-            part.wider = above.wider
+    cdef void _compare(self, Subtree *subtree, Subtree *above, int32_t parent) noexcept:
+        subtree.wider = parent
+        if subtree.first == above.first and subtree.end == above.end and parent:
+            subtree.wider = above.wider
         if above.words < NEARLY_ALL * self.total:
-            part.largest = above.largest
+            subtree.largest = above.largest
 
-    cdef void _describe_subtree(self, Part *part) noexcept:
-        cdef uint8_t *column = part.subtree
-        column[0] = logarithm(part.words)
-        column[1] = share(part.linked / max(part.words, 1))
-        column[2] = logarithm(part.end - part.first)
-        column[3] = share(part.words / self.total)
-        column[4] = share(<double> part.paragraphs / max(part.end - part.first, 1))
-        column[5] = logarithm(part.images)
+    cdef void _describe_subtree(self, Subtree *subtree) noexcept:
+        cdef uint8_t *column = subtree.subtree
+        column[0] = logarithm(subtree.words)
+        column[1] = share(subtree.linked / max(subtree.words, 1))
+        column[2] = logarithm(subtree.end - subtree.first)
+        column[3] = share(subtree.words / self.total)
+        column[4] = share(<double> subtree.paragraphs / max(subtree.end - subtree.first, 1))
+        column[5] = logarithm(subtree.images)
 
     def longest_of(self, uint32_t tag, const uint32_t[::1] tokens, const uint8_t[::1] token_counts) -> float:
         """The words of the longest element of a tag, which is the first of its tokens; 0 if there is none."""
@@ -129,6 +129,6 @@ cdef class Parts:
         cdef double words = 0
         for element in range(len(self.parents)):
             if tokens[token] == tag:
-                words = max(words, self.part(element).words)
+                words = max(words, self.subtree(element).words)
             token += token_counts[element]
         return words

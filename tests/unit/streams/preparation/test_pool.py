@@ -17,9 +17,9 @@ from inference.cleaning import prepare as prepare_page
 from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
+from streams.preparation.pool import PreparationPool
+from streams.preparation.preparation import Outcomes, Prepare
 from streams.settings import MIB, PageLimits
-from streams.worker.pool import PreparationPool
-from streams.worker.preparation import Outcomes, Prepare
 
 
 def hostile() -> Prepare:
@@ -122,7 +122,7 @@ async def test_a_kill_from_outside_breaks_no_message(pool: PreparationPool, tmp_
 async def test_a_stopped_process_is_replaced(
     hasty_pool: PreparationPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.worker.process._STUCK_SECONDS", 0.2)
+    monkeypatch.setattr("streams.preparation.process._STUCK_SECONDS", 0.2)
     guard = asyncio.create_task(hasty_pool.kill_the_stuck())
     before = children()
     for child in before:
@@ -134,7 +134,7 @@ async def test_a_stopped_process_is_replaced(
 
 
 async def test_a_process_that_waits_for_messages_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.worker.process._START_SECONDS", 0.0)
+    monkeypatch.setattr("streams.preparation.process._START_SECONDS", 0.0)
     with closing(PreparationPool(hostile, 1, PageLimits())) as pool:
         await pool.start()
         started = children()

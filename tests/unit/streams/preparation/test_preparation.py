@@ -8,9 +8,9 @@ from inference.cleaning import PreparedPage
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from schemas.pages import Message, RawPage
+from streams.preparation.preparation import Postponed, prepare, preparer
 from streams.sources.html import Html
 from streams.sources.source import Decoded
-from streams.worker.preparation import Postponed, prepare, preparer
 
 
 class Canned(Html):
@@ -66,7 +66,7 @@ def test_a_step_that_raises_breaks_its_page(message: Message, monkeypatch: pytes
     def raises(page: RawPage) -> None:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("streams.worker.preparation.prepare_page", raises)
+    monkeypatch.setattr("streams.preparation.preparation.prepare_page", raises)
     page = RawPage("https://example.org/1", b"")
     detail = "ValueError: a bug"
     assert prepare(Canned([page]), message) == (Broken(BrokenReason.INTERNAL_ERROR, detail, page.url),)

@@ -1,6 +1,6 @@
-"""The part of a message's way that is pure computing: decode it, segment and encode its pages.
+"""The steps of a message that are pure computing: decode it, segment and encode its pages.
 
-It runs in the processes of `streams.worker.pool`; of a page's HTML nothing is sent back.
+It runs in the processes of `streams.preparation.pool`; of a page's HTML nothing is sent back.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from streams.sources.source import Decoded, Source
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """A message that cannot be read yet: a part that is needed for it, the schema registry, is away."""
+    """A message that cannot be read yet: the schema registry, which it needs, is unavailable."""
 
     detail: str
 

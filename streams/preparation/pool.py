@@ -8,9 +8,9 @@ from queue import SimpleQueue
 
 from schemas.outcomes import Broken
 from schemas.pages import Message
+from streams.preparation.preparation import Outcomes, Prepare, html_bytes
+from streams.preparation.process import PreparationProcess, ProcessDiedError
 from streams.settings import PageLimits
-from streams.worker.preparation import Outcomes, Prepare, html_bytes
-from streams.worker.process import PreparationProcess, ProcessDiedError
 
 _ATTEMPTS = 2
 """Deaths on a message until it is blamed: the first may have been somebody else's kill."""

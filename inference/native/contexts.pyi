@@ -3,7 +3,7 @@ import numpy.typing as npt
 
 from schemas.pages import Structure
 
-class Places:
+class BlockContexts:
     total: float
     linked: float
     paragraphs: int

@@ -18,8 +18,8 @@ from multiprocessing.connection import Connection
 from schemas.errors import ConfigurationError
 from schemas.outcomes import BrokenReason
 from schemas.pages import Message
+from streams.preparation.preparation import Outcomes, Prepare, html_bytes
 from streams.settings import KIB, MIB, PageLimits
-from streams.worker.preparation import Outcomes, Prepare, html_bytes
 
 _PRELOADED = [__name__, "streams.sources.registry"]
 _START_SECONDS = 60.0

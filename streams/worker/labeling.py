@@ -8,8 +8,8 @@ from inference.encoding import encode
 from inference.labeler import Labeler
 from inference.segmentation import segment
 from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Labels
-from streams.worker.availability import ABSENCE, Part
+from schemas.pages import EncodedPage, Prediction
+from streams.worker.availability import UNAVAILABLE, Dependency
 from streams.worker.backoff import back_off
 
 _BATCH_TRIALS = 3
@@ -22,44 +22,44 @@ PROBE = encode(segment(b"<p>a line of text"))
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class Labeled:
     """A labeler's answers for a batch of pages, in order."""
 
-    answers: list[Labels | Broken]
+    answers: list[Prediction | Broken]
     degraded: bool = False
     """Whether the rules answered because the model could not."""
 
 
-class Labelling(Protocol):
-    """Labels batches; what to do while the labeler is away is what sets its kinds apart."""
+class Labeling(Protocol):
+    """Prediction batches; what to do while the labeler is unavailable is what sets its kinds apart."""
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labelled:
+    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
         """The labels of each page, however long it takes."""
         ...
 
 
-class WaitingLabelling:
+class WaitingLabeling:
     """Waits until the labeler answers; a page that alone makes it fail is blamed in the end."""
 
-    def __init__(self, labeler: Labeler, part: Part) -> None:
+    def __init__(self, labeler: Labeler, dependency: Dependency) -> None:
         self._labeler = labeler
-        self._part = part
+        self._dependency = dependency
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labelled:
+    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
         """The labels of each page, however long it takes."""
         for trial in range(_BATCH_TRIALS):
             try:
-                return Labelled(await self._ask(pages))
-            except ABSENCE:
+                return Labeled(await self._ask(pages))
+            except UNAVAILABLE:
                 await back_off(trial)
-        return Labelled([await self._label_alone(page) for page in pages])
+        return Labeled([await self._label_alone(page) for page in pages])
 
-    async def _label_alone(self, page: EncodedPage) -> Labels | Broken:
+    async def _label_alone(self, page: EncodedPage) -> Prediction | Broken:
         trial = blamed = 0
         while True:
             try:
                 return (await self._ask([page]))[0]
-            except ABSENCE as error:
+            except UNAVAILABLE as error:
                 await back_off(trial)
                 trial += 1
                 blamed += await self._answers()
@@ -70,33 +70,33 @@ class WaitingLabelling:
         """Whether the labeler answers for another page."""
         try:
             await self._ask([PROBE])
-        except ABSENCE:
+        except UNAVAILABLE:
             return False
         return True
 
-    async def _ask(self, pages: Sequence[EncodedPage]) -> list[Labels | Broken]:
+    async def _ask(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         try:
             answers = await self._labeler.label(pages)
-        except ABSENCE as error:
-            self._part.missed(error)
+        except UNAVAILABLE as error:
+            self._dependency.missed(error)
             raise
-        self._part.answered()
+        self._dependency.answered()
         return answers
 
 
-class DegradingLabelling:
-    """Labels by rules while the labeler is away."""
+class DegradingLabeling:
+    """Prediction by rules while the labeler is unavailable."""
 
-    def __init__(self, labeler: Labeler, rules: Labeler, part: Part) -> None:
+    def __init__(self, labeler: Labeler, rules: Labeler, dependency: Dependency) -> None:
         self._labeler = labeler
         self._rules = rules
-        self._part = part
+        self._dependency = dependency
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labelled:
+    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
         """The labels of each page, of the labeler or, without waiting for it twice, of the rules."""
-        if not self._part.away:
+        if not self._dependency.unavailable:
             try:
-                return Labelled(await self._labeler.label(pages))
-            except ABSENCE as error:
-                self._part.missed(error)
-        return Labelled(await self._rules.label(pages), degraded=True)
+                return Labeled(await self._labeler.label(pages))
+            except UNAVAILABLE as error:
+                self._dependency.missed(error)
+        return Labeled(await self._rules.label(pages), degraded=True)

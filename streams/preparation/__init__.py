@@ -1,0 +1,1 @@
+"""The preparation of messages: decoded, segmented and encoded, in processes with limits."""

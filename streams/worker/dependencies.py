@@ -1,0 +1,72 @@
+"""The dependencies that a worker talks to, as its settings name them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from inference.labeler import Labeler
+from inference.repository import DEFAULT_REPOSITORY
+from inference.rules import RulesLabeler
+from streams.settings import WhenTritonIsUnavailable
+from streams.worker.availability import Dependency
+from streams.worker.labeling import DegradingLabeling, Labeling, WaitingLabeling
+from streams.worker.settings import WorkerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Whether each dependency is there."""
+
+    kafka: Dependency
+    redis: Dependency
+    labeler: Dependency
+    schema_registry: Dependency
+
+    def __iter__(self) -> Iterator[Dependency]:
+        yield from (self.kafka, self.redis, self.labeler, self.schema_registry)
+
+    @property
+    def unavailable(self) -> list[Dependency]:
+        """Those that do not answer."""
+        return [dependency for dependency in self if dependency.unavailable]
+
+    @property
+    def waited_for(self) -> bool:
+        """Whether one is unavailable that pages wait for; without Redis they go on."""
+        return self.kafka.unavailable or self.labeler.unavailable or self.schema_registry.unavailable
+
+
+def name_dependencies(settings: WorkerSettings) -> Dependencies:
+    """The dependencies, all supposed to be there."""
+    waits = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.WAIT
+    return Dependencies(
+        kafka=Dependency("kafka", "documents wait for it"),
+        redis=Dependency("redis", "pages are cleaned without block frequencies"),
+        labeler=Dependency(settings.labeler, "pages wait for it" if waits else "pages are labeled by rules"),
+        schema_registry=Dependency("schema-registry", "its messages wait for it"),
+    )
+
+
+def open_labeler(settings: WorkerSettings, repository: Path = DEFAULT_REPOSITORY) -> Labeler:
+    """The labeler that the settings name; one that runs its model here finds it in the repository.
+
+    Raises:
+        ConfigurationError: the model repository holds no such model.
+    """
+    triton = settings.triton
+    if settings.labeler == "triton":
+        from inference.triton import TritonLabeler  # noqa: PLC0415 its client is loaded only where it is used
+
+        return TritonLabeler(triton.address, triton.model, triton.version, triton.timeout)
+    if settings.labeler == "onnx":
+        from inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
+
+        return OnnxLabeler(triton.model, triton.version, repository)
+    return RulesLabeler()
+
+
+def open_labeling(settings: WorkerSettings, labeler: Labeler, dependency: Dependency) -> Labeling:
+    """What labels batches with the labeler, and what it does while that is unavailable."""
+    if settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES:
+        return DegradingLabeling(labeler, RulesLabeler(), dependency)
+    return WaitingLabeling(labeler, dependency)

@@ -1,0 +1,28 @@
+"""A page and its message, which the tests of several steps share."""
+
+import pytest
+
+from inference.cleaning import PreparedPage, prepare
+from schemas.pages import Message, RawPage
+
+URL = "https://example.org/a"
+
+
+@pytest.fixture
+def html() -> bytes:
+    paragraph = "A paragraph of some length, which is what rules and models take for the content of a page. "
+    navigation = "<nav><a href=/>Home</a></nav>"
+    return f"<html><title>T</title><body>{navigation}<p>{paragraph * 3}</p></body></html>".encode()
+
+
+@pytest.fixture
+def page(html: bytes) -> PreparedPage:
+    prepared = prepare(RawPage(URL, html))
+    assert isinstance(prepared, PreparedPage)
+    return prepared
+
+
+@pytest.fixture
+def message(html: bytes) -> Message:
+    headers = (("content-type", b"text/html"), ("traceparent", b"00-1-2-01"))
+    return Message(URL.encode(), html, headers, "raw", 3, 41)
