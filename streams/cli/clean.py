@@ -13,9 +13,15 @@ from inference.labeler import Labeler
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Damaged
-from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
+from streams.cli.options import (
+    max_blocks_option,
+    max_page_option,
+    model_options,
+    page_seconds_option,
+    processes_option,
+)
 from streams.cli.standard_input import abandoned_on_errors
-from streams.offline import DecodedPages, Input, clean_lines
+from streams.offline import DecodedPages, Input, clean_lines, writing
 from streams.preparation.isolation import open_pool
 from streams.printable import printable
 from streams.readers import STANDARD_INPUT, read_pages
@@ -58,6 +64,7 @@ Examples:
 )
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
 @page_seconds_option("gets an error")
+@max_blocks_option("gets an error")
 @max_page_option("gets an error")
 def command(
     *,
@@ -70,6 +77,7 @@ def command(
     processes: int,
     no_blocks: bool,
     page_seconds: float,
+    max_page_blocks: int,
     max_page_mib: int,
 ) -> None:
     """Clean pages offline: the pipeline of the stream, without Kafka and Redis.
@@ -93,7 +101,7 @@ def command(
     settings = WorkerSettings(
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
-        page=PageLimits(max_page_mib * MIB, page_seconds),
+        page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
         processes=processes,
     )
     damaged: list[Damaged] = []
@@ -122,9 +130,10 @@ async def _clean(
     count = 0
     output = click.get_binary_stream("stdout")
     labelers = [open_one() for _ in range(settings.processes)]
+    lines_of = writing(settings.page.max_bytes, with_blocks=with_blocks)
     try:
         async with (
-            open_pool(DecodedPages, settings.processes, settings.page) as pool,
+            open_pool(DecodedPages, settings.processes, settings.page, lines_of) as pool,
             aclosing(clean_lines(pages, pool, labelers, with_blocks=with_blocks)) as lines,
         ):
             async for line in lines:

@@ -8,6 +8,7 @@ import click
 from schemas.errors import ConfigurationError
 from streams.cli.options import (
     kafka_options,
+    max_blocks_option,
     model_options,
     page_seconds_option,
     processes_option,
@@ -125,9 +126,11 @@ _WORKER = WorkerSettings()
 @processes_option(
     default_processes,
     shown="one per processor, at most 4",
-    help="Processes that decode and segment pages, 100 MB each. Beyond 4, another worker gains more.",
+    help="Processes that take pages apart and write documents, up to 60 MB each. Beyond 4, another worker "
+    "gains more.",
 )
 @page_seconds_option("is a dead letter")
+@max_blocks_option("is a dead letter")
 @click.option(
     "--session-seconds",
     type=click.FloatRange(min=1.0),
@@ -184,6 +187,7 @@ def command(
     with_blocks: bool,
     processes: int,
     page_seconds: float,
+    max_page_blocks: int,
     session_seconds: float,
     grace_seconds: float,
     monitoring: str,
@@ -210,7 +214,7 @@ def command(
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
-        page=PageLimits(source_settings.max_bytes, page_seconds),
+        page=PageLimits(source_settings.max_bytes, page_seconds, max_page_blocks),
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
         processes=processes,
         format=document_format,

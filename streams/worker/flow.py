@@ -13,7 +13,8 @@ from streams.worker.intake import Arrival, Intake
 from streams.worker.metrics import Metrics
 
 Clean = Callable[[Sequence[Message]], Coroutine[None, None, list[CleanedMessage]]]
-"""Answers what became of the first of the messages, at least of one, in order."""
+"""Answers what became of the first messages, in order; of none where the first has to be cleaned alone."""
+CleanAlone = Callable[[Message], Awaitable[CleanedMessage]]
 Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
@@ -24,17 +25,29 @@ class _Batch:
     cleaning: asyncio.Task[list[CleanedMessage]]
     begun: float
 
+    @property
+    def size(self) -> int:
+        """Bytes of its messages."""
+        return sum(arrival.size for arrival in self.arrivals)
+
 
 class Flow:
-    """Bounds what is in flight: while all batches are busy, arrivals wait and the stream is not read."""
+    """Bounds what is in flight: while all batches are busy, arrivals wait and the stream is not read.
 
-    def __init__(self, limits: FlowLimits, clean: Clean, deliver: Deliver, metrics: Metrics) -> None:
+    A message that has to be cleaned alone waits until its batch is the oldest, so there is one at a time.
+    """
+
+    def __init__(
+        self, limits: FlowLimits, clean: Clean, clean_alone: CleanAlone, deliver: Deliver, metrics: Metrics
+    ) -> None:
         self.intake = Intake(limits)
-        self._batches = limits.batches
+        self._limits = limits
         self._clean = clean
+        self._clean_alone = clean_alone
         self._deliver = deliver
         self._metrics = metrics
         self._in_flight: list[_Batch] = []
+        self._finished = asyncio.Event()
         self._moved = 0.0
         self._running: asyncio.Task[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -71,12 +84,13 @@ class Flow:
 
     async def _run(self) -> None:
         self._in_flight.clear()
-        free = asyncio.Semaphore(self._batches)
+        free = asyncio.Semaphore(self._limits.batches)
         batches: asyncio.Queue[_Batch] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._finish_in_order(batches, free))
             while True:
                 await free.acquire()
+                await self._wait_for_room()
                 arrivals = await self.intake.take()
                 cleaning = tasks.create_task(self._clean([arrival.message for arrival in arrivals]))
                 batch = _Batch(arrivals, cleaning, time.monotonic())
@@ -89,10 +103,17 @@ class Flow:
             arrivals, cleaned = batch.arrivals, await batch.cleaning
             await self._finish(arrivals, cleaned)
             while arrivals := arrivals[len(cleaned) :]:
-                cleaned = await self._clean([arrival.message for arrival in arrivals])
+                messages = [arrival.message for arrival in arrivals]
+                cleaned = await self._clean(messages) or [await self._clean_alone(messages[0])]
                 await self._finish(arrivals, cleaned)
             self._in_flight.remove(batch)
+            self._finished.set()
             free.release()
+
+    async def _wait_for_room(self) -> None:
+        while sum(batch.size for batch in self._in_flight) >= self._limits.in_flight_bytes:
+            self._finished.clear()
+            await self._finished.wait()
 
     async def _finish(self, arrivals: Sequence[Arrival], cleaned: Sequence[CleanedMessage]) -> None:
         with self._metrics.step("deliver"):

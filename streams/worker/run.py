@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from schemas.pages import ModelVersion
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
+from streams.preparation.extraction import Writing
 from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
 from streams.producing import create_producer
@@ -27,6 +28,7 @@ from streams.worker.dependencies import Dependencies, name_dependencies, open_la
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
 from streams.worker.labeling import PROBE
+from streams.worker.memory import give_back_what_is_huge
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
 from streams.worker.observation import Observer
@@ -58,6 +60,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         ConfigurationError: a setting does not fit; nothing was read.
         UnavailableError: a dependency that must be there at the start is not.
     """
+    give_back_what_is_huge()
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
     async with AsyncExitStack() as resources:
@@ -66,7 +69,9 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
-        pool = await resources.enter_async_context(open_pool(open_one, settings.processes, settings.page))
+        pool = await resources.enter_async_context(
+            open_pool(open_one, settings.processes, settings.page, _writing(settings))
+        )
         flow, brokers, checks = await resources.enter_async_context(
             _flow(settings, dependencies, pool, metrics)
         )
@@ -115,7 +120,7 @@ async def _flow(
             dependencies.schema_registry,
             Observer(store, dependencies.redis),
             open_labeling(settings, labeler, dependencies.labeler),
-            Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
+            Assembler(settings.format),
             metrics,
         )
         delivery = Delivery(producer, settings.topics, dependencies.kafka)
@@ -125,7 +130,17 @@ async def _flow(
             (dependencies.redis, store.check),
             (dependencies.labeler, partial(labeler.label, [PROBE])),
         )
-        yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers, checks
+        yield (
+            Flow(settings.flow, cleaner.clean, cleaner.clean_alone, delivery.deliver, metrics),
+            brokers,
+            checks,
+        )
+
+
+def _writing(settings: WorkerSettings) -> Writing:
+    """How documents are made."""
+    with_blocks = settings.with_blocks or FORMATS[settings.format].needs_blocks
+    return Writing(FORMATS[settings.format].write, with_blocks, 2 * settings.page.max_bytes)
 
 
 def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -25,10 +26,12 @@ class Steps:
     def __init__(self) -> None:
         self.gates = [asyncio.Event() for _ in range(10)]
         self.begun: list[int] = []
+        self.alone: list[int] = []
         self.delivered: list[int] = []
         self.acknowledged: list[int] = []
         self.abandoned: list[int] = []
-        self.flow = Flow(LIMITS, self.clean, self.deliver, Metrics(CollectorRegistry(), ()))
+        metrics = Metrics(CollectorRegistry(), ())
+        self.flow = Flow(LIMITS, self.clean, self.clean_alone, self.deliver, metrics)
         self.running = asyncio.create_task(self.flow.run())
 
     async def clean(self, messages: Sequence[Message]) -> list[CleanedMessage]:
@@ -37,7 +40,13 @@ class Steps:
         await self.gates[message.offset].wait()
         if message.value == b"bug":
             raise ZeroDivisionError("a bug")
+        if message.value == b"huge":
+            return []
         return [CleanedMessage(message)]
+
+    async def clean_alone(self, message: Message) -> CleanedMessage:
+        self.alone.append(message.offset)
+        return CleanedMessage(message)
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         self.delivered.extend(cleaned.message.offset for cleaned in batch)
@@ -87,6 +96,9 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     async def clean(messages: Sequence[Message]) -> list[CleanedMessage]:
         return [CleanedMessage(message) for message in messages[:2]]
 
+    async def clean_alone(message: Message) -> CleanedMessage:
+        raise AssertionError(message)
+
     async def deliver(batch: Sequence[CleanedMessage]) -> None:
         assert acknowledged == [offset for portion in delivered for offset in portion]
         delivered.append([cleaned.message.offset for cleaned in batch])
@@ -94,7 +106,7 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     async def acknowledge(number: int) -> None:
         acknowledged.append(number)
 
-    flow = Flow(FlowLimits(batch_pages=5), clean, deliver, Metrics(CollectorRegistry(), ()))
+    flow = Flow(FlowLimits(batch_pages=5), clean, clean_alone, deliver, Metrics(CollectorRegistry(), ()))
     for number in range(5):
         message = Message(None, b"", offset=number)
         await flow.intake.put(Arrival(message, partial(acknowledge, number), lambda: None))
@@ -104,6 +116,31 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     assert acknowledged == [0, 1, 2, 3, 4]
     assert len(flow) == 0
     running.cancel()
+
+
+async def test_a_message_is_cleaned_alone_once_those_before_it_are_delivered(steps: Steps) -> None:
+    await steps.put(0)
+    await steps.put(1, b"huge")
+    steps.finish(1)
+    await settle()
+    assert (steps.begun, steps.alone) == ([0, 1], [])
+    steps.finish(0)
+    await settle()
+    assert steps.alone == [1]
+    assert steps.delivered == steps.acknowledged == [0, 1]
+
+
+async def test_no_further_batch_is_begun_while_many_bytes_are_in_flight(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps.flow, "_limits", replace(LIMITS, batches=9, in_flight_bytes=10))
+    await steps.put(0, bytes(10))
+    await steps.put(1, b"small")
+    await settle()
+    assert steps.begun == [0]
+    steps.finish(0)
+    await settle()
+    assert steps.begun == [0, 1]
 
 
 async def test_no_more_is_begun_than_may_be_in_flight(steps: Steps) -> None:
