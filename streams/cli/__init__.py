@@ -2,13 +2,18 @@
 
 import errno
 import sys
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from schemas.errors import DehuskError
+from streams.cli.configuration import config_option, configure
+from streams.cli.environment import name_variables
 from streams.cli.interrupts import interrupt_on_signals, interrupted_status
 from streams.cli.standard_input import leave
+from streams.cli.tree import leaves
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
@@ -31,25 +36,48 @@ class _LazyGroup(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 click's
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = import_module(f"streams.cli.{cmd_name.replace('-', '_')}").command
-        return command
+        return _load(cmd_name) if cmd_name in _COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 click's
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
+@cache
+def _load(name: str) -> click.Command:
+    """A command whose options are environment variables and keys of a configuration file, too."""
+    command: click.Command = import_module(f"streams.cli.{name.replace('-', '_')}").command
+    for words, leaf in leaves(command, (name,)):
+        name_variables(leaf, words)
+        configure(leaf, words)
+    return command
+
+
 @click.group(
-    cls=_LazyGroup, context_settings={"auto_envvar_prefix": "DEHUSK", "help_option_names": ["-h", "--help"]}
+    cls=_LazyGroup,
+    params=[config_option()],
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+A configuration file:
+  brokers = "kafka-1:9092,kafka-2:9092"   # of every command that has --brokers
+  redis = "redis://redis:6379/0"
+
+\b
+  [worker]                                # of `dehusk worker` alone
+  group = "news"
+  page-seconds = 5
+
+\b
+  [dead-letters.list]
+  limit = 20""",
 )
 @click.version_option(package_name="dehusk")
-def cli() -> None:
+def cli(config: Path | None) -> None:
     """Strip the husk off every page of a running crawl: Kafka in, cleaned documents out.
 
-    Every option is also an environment variable, named after its command and itself:
-    `dehusk worker --brokers` is DEHUSK_WORKER_BROKERS.
+    Every option is also an environment variable and a key of the file that --config names. `--brokers` is
+    DEHUSK_BROKERS for every command, DEHUSK_WORKER_BROKERS for `dehusk worker`. What is said of one command
+    wins over what is said of all; an option wins over the environment, and that over the file.
     """
 
 

@@ -68,13 +68,12 @@ _KAFKA = (
 )
 
 
-def topic_option(*names: str, default: str, help: str, envvar: str | None = None) -> Option:  # noqa: A002 click's
+def topic_option(*names: str, default: str, help: str) -> Option:  # noqa: A002 click's
     """A topic of the cluster."""
     return click.option(
         *names,
         metavar="TOPIC",
         default=default,
-        envvar=envvar,
         show_default=True,
         show_envvar=True,
         help=help,

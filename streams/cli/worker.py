@@ -43,7 +43,6 @@ _WORKER = WorkerSettings()
 @topic_option(
     "--input",
     "input_topic",
-    envvar="DEHUSK_WORKER_INPUT",
     default=_TOPICS.input,
     help="The topic that the crawler writes its pages to.",
 )
@@ -114,7 +113,6 @@ _WORKER = WorkerSettings()
 @click.option(
     "--format",
     "document_format",
-    envvar="DEHUSK_WORKER_FORMAT",
     type=click.Choice(list(FORMATS)),
     default=_WORKER.format,
     show_default=True,
