@@ -1,27 +1,30 @@
 """`dehusk clean`: pages in, lines of JSON out, without Kafka."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from inference.labeler import Labeler
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Damaged
 from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
 from streams.cli.standard_input import abandoned_on_errors
-from streams.offline import DecodedPages, Input, clean_lines
-from streams.preparation.isolation import open_pool
 from streams.printable import printable
 from streams.readers import STANDARD_INPUT, read_pages
 from streams.settings import MIB, PageLimits, TritonSettings
-from streams.worker.dependencies import open_labeler
 from streams.worker.settings import LabelerName, WorkerSettings, available_processors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from inference.labeler import Labeler
+    from streams.offline import Input
 
 
 @click.command(
@@ -98,6 +101,8 @@ def command(
     )
     damaged: list[Damaged] = []
     pages = _noting(read_pages(paths or (STANDARD_INPUT,), settings.page.max_bytes), damaged)
+    from streams.worker.dependencies import open_labeler
+
     open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():
         count = asyncio.run(_clean(pages, settings, open_one, with_blocks=not no_blocks))
@@ -119,6 +124,9 @@ async def _clean(
     pages: Iterator[Input], settings: WorkerSettings, open_one: Callable[[], Labeler], *, with_blocks: bool
 ) -> int:
     """How many lines were written."""
+    from streams.offline import DecodedPages, clean_lines
+    from streams.preparation.isolation import open_pool
+
     count = 0
     output = click.get_binary_stream("stdout")
     labelers = [open_one() for _ in range(settings.processes)]

@@ -1,9 +1,12 @@
 """`dehusk feed`: pages from files onto a topic."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -14,12 +17,13 @@ from schemas.outcomes import Broken, Skipped, SkipReason
 from streams.cli.options import kafka_options, max_page_option, topic_option
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
-from streams.feeding import FeedCounts, Report, feed
-from streams.kafka import describe_topic
 from streams.printable import printable
 from streams.readers import read_pages
 from streams.settings import MIB, KafkaSettings, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
+
+if TYPE_CHECKING:
+    from streams.feeding import FeedCounts, Report
 
 _NAMED = 20
 """Of what is not sent for the same reason, so many are named; all are counted."""
@@ -88,6 +92,9 @@ def command(
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
     could not be read or sent. Of what is not sent, the first 20 for each reason are named.
     """
+    from streams.feeding import feed
+    from streams.kafka import describe_topic
+
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
     source = open_source(crawler, settings)
     pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True)

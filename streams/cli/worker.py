@@ -26,7 +26,6 @@ from streams.settings import (
 )
 from streams.sources.registry import SourceSettings
 from streams.worker.logs import configure_logs
-from streams.worker.run import run_worker
 from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
@@ -197,6 +196,8 @@ def command(
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.
     """
+    from streams.worker.run import run_worker
+
     configure_logs(log_level, as_json=log_json)
     settings = WorkerSettings(
         kafka=kafka,

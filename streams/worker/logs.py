@@ -5,7 +5,6 @@ import time
 from datetime import UTC, datetime
 
 import orjson
-from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 _PLAIN = "%(asctime)s %(levelname)-8s %(message)s"
 _OWN = ("streams", "inference")
@@ -50,8 +49,8 @@ class Repetitions(logging.Filter):
 def calm_coordination(record: logging.LogRecord) -> bool:
     """Says in a plain warning that no broker coordinates the group: on a new cluster none does at first."""
     match record:
-        case logging.LogRecord(
-            name="aiokafka.consumer.group_coordinator", args=(GroupCoordinatorNotAvailableError(),)
+        case logging.LogRecord(name="aiokafka.consumer.group_coordinator", args=(Exception() as error,)) if (
+            type(error).__name__ == "GroupCoordinatorNotAvailableError"  # aiokafka may not be loaded yet
         ):
             record.levelno, record.levelname = logging.WARNING, "WARNING"
             record.msg, record.args = "no broker coordinates the group at the moment; trying again", ()

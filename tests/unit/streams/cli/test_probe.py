@@ -18,7 +18,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     async def look(*_: object, **__: object) -> Probe:
         return Probe(Topic("raw", 2, 1), messages, ())
 
-    monkeypatch.setattr(probe, "probe", look)
+    monkeypatch.setattr("streams.probing.probe", look)
     monkeypatch.setattr(probe, "program", lambda: ".venv/bin/dehusk")
     return CliRunner().invoke(probe.command, ["raw", "--brokers", "k:9"]).stdout.splitlines()
 

@@ -20,7 +20,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[WorkerSettings]:
         await asyncio.sleep(0)
         found.append(settings)
 
-    monkeypatch.setattr("streams.cli.worker.run_worker", run_worker)
+    monkeypatch.setattr("streams.worker.run.run_worker", run_worker)
     monkeypatch.setattr("streams.cli.worker.configure_logs", lambda *args, **kwargs: None)
     return found
 
