@@ -1,6 +1,7 @@
 """The `dehusk` command."""
 
 import errno
+import logging
 import sys
 from functools import cache
 from importlib import import_module
@@ -14,6 +15,7 @@ from streams.cli.environment import name_variables
 from streams.cli.interrupts import interrupt_on_signals, interrupted_status
 from streams.cli.standard_input import leave
 from streams.cli.tree import leaves
+from streams.worker.logs import are_json
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
@@ -25,6 +27,7 @@ _COMMANDS = {
     "dead-letters": "List or replay pages that could not be cleaned.",
     "demo": "Crawl a real site and clean it while it is crawled.",
 }
+_log = logging.getLogger(__name__)
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 """Errors of an output that has no room."""
 
@@ -87,16 +90,27 @@ def main() -> None:
     try:
         sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        _tell(error)
         sys.exit(error.exit_code)
     except click.Abort as aborted:
         if not isinstance(aborted.__cause__, KeyboardInterrupt):
             raise  # click says it of files that end early, too
         sys.exit(interrupted_status())
     except DehuskError as error:
-        raise SystemExit(f"dehusk: {error}") from error
+        _tell(error)
+        sys.exit(1)
     except OSError as error:
         if error.errno not in _FULL:
             raise
         sys.stderr.write(f"dehusk: cannot write the output: {error.strerror}\n")
         leave(1)
+
+
+def _tell(error: click.ClickException | DehuskError) -> None:
+    """Say what ends the command, in the log where that is JSON."""
+    if are_json():
+        _log.critical(error.format_message() if isinstance(error, click.ClickException) else str(error))
+    elif isinstance(error, click.ClickException):
+        error.show()
+    else:
+        click.echo(f"dehusk: {error}", err=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
+from click.core import ParameterSource
 
 from inference.repository import DEFAULT_REPOSITORY
-from schemas.errors import ConfigurationError
 from schemas.outcomes import Damaged
 from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
 from streams.cli.standard_input import abandoned_on_errors
+from streams.cli.values import Address
 from streams.printable import printable
 from streams.readers import STANDARD_INPUT, read_pages
 from streams.settings import MIB, PageLimits, TritonSettings
@@ -44,7 +45,9 @@ Examples:
     help="Who tells content from boilerplate: the model in this process (onnx, the default), on a Triton "
     "server (the default with --triton), or Boilerpipe's rules without a model.",
 )
-@click.option("--triton", metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server.")
+@click.option(
+    "--triton", type=Address(), metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server."
+)
 @click.option(
     "--model-repository",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -89,10 +92,10 @@ def command(
     line, not that none has an `error`; where a file cannot be read to its end, the status is 1.
     """
     labeler = labeler or ("triton" if triton else "onnx")
-    if triton and labeler != "triton":
-        raise ConfigurationError(f"--triton is for --labeler triton, not {labeler}")
-    if model_repository and labeler != "onnx":
-        raise ConfigurationError(f"--model-repository is for --labeler onnx, not {labeler}")
+    if labeler != "triton" and _was_typed("triton"):
+        raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")
+    if labeler != "onnx" and _was_typed("model_repository"):
+        raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
     settings = WorkerSettings(
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
@@ -111,6 +114,12 @@ def command(
     for damage in damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
     raise SystemExit(1 if damaged else 0)
+
+
+def _was_typed(parameter: str) -> bool:
+    """Whether an option is from the command line; what holds for all commands need not suit this one."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is ParameterSource.COMMANDLINE
 
 
 def _noting(pages: Iterator[Input], damaged: list[Damaged]) -> Iterator[Input]:

@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from schemas.outcomes import Broken, Skipped, SkipReason
-from streams.cli.options import kafka_options, max_page_option, topic_option
+from streams.cli.options import kafka_options, max_page_option, require_warc_directory, topic_option
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
 from streams.printable import printable
@@ -96,6 +96,7 @@ def command(
     from streams.kafka import describe_topic
 
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
+    require_warc_directory(crawler, settings)
     source = open_source(crawler, settings)
     pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True)
     console = plain_console(stderr=True)

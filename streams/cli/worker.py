@@ -5,15 +5,16 @@ from typing import get_args
 
 import click
 
-from schemas.errors import ConfigurationError
 from streams.cli.options import (
     kafka_options,
     model_options,
     page_seconds_option,
     processes_option,
+    require_warc_directory,
     source_options,
     topic_option,
 )
+from streams.cli.values import Address, Url
 from streams.formats import FORMATS
 from streams.settings import (
     FlowLimits,
@@ -31,6 +32,13 @@ from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSetti
 _TOPICS = TopicSettings()
 _TRITON = TritonSettings()
 _WORKER = WorkerSettings()
+
+
+def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
+    """Log JSON from here on, so that what is wrong with other options is JSON too."""
+    if as_json:
+        configure_logs("info", as_json=True)
+    return as_json
 
 
 @click.command(
@@ -75,6 +83,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--triton",
+    type=Address(),
     metavar="HOST:PORT",
     default=_TRITON.address,
     show_default=True,
@@ -101,6 +110,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--redis",
+    type=Url("redis", "rediss", "unix"),
     metavar="URL",
     default=RedisSettings().url,
     show_default=True,
@@ -144,6 +154,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--monitoring",
+    type=Address(),
     metavar="HOST:PORT",
     default=f"{_WORKER.monitoring.host}:{_WORKER.monitoring.port}",
     show_default=True,
@@ -159,7 +170,14 @@ _WORKER = WorkerSettings()
     show_envvar=True,
     help="The least severe events that are logged, on standard error.",
 )
-@click.option("--log-json", is_flag=True, show_envvar=True, help="Log JSON lines, for log collectors.")
+@click.option(
+    "--log-json",
+    is_flag=True,
+    is_eager=True,
+    callback=_log_json,
+    show_envvar=True,
+    help="Log JSON lines, for log collectors, of errors that end the worker, too.",
+)
 def command(
     *,
     kafka: KafkaSettings,
@@ -199,6 +217,7 @@ def command(
     from streams.worker.run import run_worker
 
     configure_logs(log_level, as_json=log_json)
+    require_warc_directory(source, source_settings)
     settings = WorkerSettings(
         kafka=kafka,
         topics=TopicSettings(input_topic, output, dead_letters, group),
@@ -221,6 +240,4 @@ def command(
 
 def _address(text: str) -> MonitoringSettings:
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ConfigurationError(f"--monitoring {text!r} is not HOST:PORT, e.g. 127.0.0.1:8080")
     return MonitoringSettings(host, int(port))

@@ -79,14 +79,34 @@ def test_a_model_of_another_repository_labels(tmp_path: Path, repository: Path, 
     [
         (["--model-version", "8"], "holds no version 8 of model 'mine'; versions there: 7"),
         (["--model", "dehusk"], "holds no model 'dehusk'; models there: mine"),
-        (["--labeler", "rules"], "--model-repository is for --labeler onnx, not rules"),
-        (["--triton", "localhost:1"], "--model-repository is for --labeler onnx, not triton"),
     ],
 )
-def test_a_model_that_is_not_there_or_runs_elsewhere_is_an_error(
-    repository: Path, options: list[str], said: str
-) -> None:
+def test_a_model_that_is_not_there_is_an_error(repository: Path, options: list[str], said: str) -> None:
     ended = clean(repository, "--model-repository", str(repository), "--model", "mine", *options)
     (line,) = ended.stderr.splitlines()
     assert (ended.returncode, ended.stdout) == (1, "")
     assert line.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--labeler", "rules"], "--model-repository is for --labeler onnx, not rules"),
+        (["--triton", "localhost:1"], "--model-repository is for --labeler onnx, not triton"),
+    ],
+)
+def test_a_repository_of_models_that_run_elsewhere_is_a_wrong_option(
+    repository: Path, options: list[str], said: str
+) -> None:
+    ended = clean(repository, "--model-repository", str(repository), *options)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.splitlines()[-1] == f"Error: {said}"
+
+
+def test_what_holds_for_all_commands_need_not_suit_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "page.html").write_text(PAGE)
+    monkeypatch.setenv("DEHUSK_TRITON", "localhost:1")
+    ended = clean(tmp_path / "page.html", "--labeler", "rules")
+    assert (ended.returncode, ended.stdout.count('"error":null'), ended.stderr) == (0, 1, "")

@@ -13,9 +13,7 @@ LEAVES = dict(leaves(cli))
 
 
 def variables(*words: str, option: str) -> list[str]:
-    names = options(LEAVES[words])[option].envvar
-    assert isinstance(names, list)
-    return names
+    return list(options(LEAVES[words])[option].envvar or ())
 
 
 def test_an_option_has_a_variable_of_its_command_and_one_of_all() -> None:
@@ -54,3 +52,8 @@ def test_a_flag_is_switched_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(click.Command, "invoke", lambda _, context: reached.append(context.params))
     CliRunner().invoke(cli, ["worker"], env={"DEHUSK_LOG_JSON": "1"})
     assert reached[-1]["log_json"] is True  # type: ignore[index]
+
+
+def test_an_error_names_the_variables_in_words() -> None:
+    said = CliRunner().invoke(cli, ["worker"], env={"DEHUSK_TRITON": "x"}).stderr
+    assert "(env var: 'DEHUSK_WORKER_TRITON' or 'DEHUSK_TRITON'): 'x' is not HOST:PORT" in said
