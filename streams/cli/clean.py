@@ -82,12 +82,14 @@ def command(
 
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
     feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz or
-    bzip2. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url", "title",
-    "text", "blocks", "error"}, where a block is {"text", "path", "probability", "content"}.
+    bzip2. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url", "site", "title",
+    "language", "text", "model", "labeler", "blocks", "error"}, where `model` is {"name", "version"} and a block
+    is {"text", "path", "probability", "content"}.
 
     "id" and "url" may be missing or anything, and are passed on, as JSON in a string where they are no
     strings; only a worker needs the URL of a page. `error` is null, or says why the page could not be
-    cleaned; where the line itself could not be read, `id` and `url` are null. A line that is no page, and a
+    cleaned: then `site`, `language`, `model` and `labeler` are null. Where the line itself could not be read,
+    `id` and `url` are null, too. A line that is no page, and a
     page that crashes or exceeds its time, cost their own line alone. Status 0 means that every page has its
     line, not that none has an `error`; where a file cannot be read to its end, the status is 1.
     """
