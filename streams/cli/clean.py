@@ -81,10 +81,10 @@ def command(
     """Clean pages offline: the pipeline of the stream, without Kafka and Redis.
 
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
-    feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz or
-    bzip2. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url", "site", "title",
-    "language", "text", "model", "labeler", "blocks", "error"}, where `model` is {"name", "version"} and a block
-    is {"text", "path", "probability", "content"}.
+    feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz,
+    bzip2 or zstd. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url",
+    "site", "title", "language", "text", "model", "labeler", "blocks", "error"}, where `model` is {"name",
+    "version"} and a block is {"text", "path", "probability", "content"}.
 
     "id" and "url" may be missing or anything, and are passed on, as JSON in a string where they are no
     strings; only a worker needs the URL of a page. `error` is null, or says why the page could not be

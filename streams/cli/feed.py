@@ -85,9 +85,10 @@ def command(
 ) -> None:
     """Put pages from files on a topic, keyed and written as a crawler would.
 
-    PATH is a file or a directory, read to its depth: HTML files, JSON lines (.jsonl, one {"id","url","html"}
-    per line), WARC files (.warc), each plain or compressed by gzip, xz or bzip2; `-` is JSON lines on
-    standard input. Memory stays the same however much there is, and where Kafka is slow, reading waits.
+    PATH is a file or a directory, read to its depth: HTML files, JSON lines (one {"id","url","html"} per
+    line), WARC files (.warc), each plain or compressed by gzip, xz, bzip2 or zstd; `-` is JSON lines on
+    standard input. JSON lines are known by their first line, or by .jsonl, .ndjson or .jl. Memory stays the
+    same however much there is, and where Kafka is slow, reading waits.
 
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
     could not be read or sent. Of what is not sent, the first 20 for each reason are named.
