@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -13,9 +15,13 @@ from click.core import ParameterSource
 
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.outcomes import Damaged
+from schemas.pages import RawPage
 from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
+from streams.cli.progress import page_progress
 from streams.cli.standard_input import abandoned_on_errors
+from streams.cli.terminal import plain_console
 from streams.cli.values import Address
+from streams.input_position import InputPosition
 from streams.printable import printable
 from streams.readers import STANDARD_INPUT, read_pages
 from streams.settings import MIB, PageLimits, TritonSettings
@@ -89,10 +95,13 @@ def command(
     "id" and "url" may be missing or anything, and are passed on, as JSON in a string where they are no
     strings; only a worker needs the URL of a page. `error` is null, or says why the page could not be
     cleaned: then `site`, `language`, `model` and `labeler` are null. Where the line itself could not be read,
-    `id` and `url` are null, too. A line that is no page, and a
-    page that crashes or exceeds its time, cost their own line alone. Status 0 means that every page has its
-    line, not that none has an `error`; where a file cannot be read to its end, the status is 1.
+    `id` and `url` are null, too. A line that is no page, and a page that crashes or exceeds its time, cost
+    their own line alone. Status 0 means that every page has its line, not that none has an `error`; where a
+    file cannot be read to its end, the status is 1. Where standard error is a terminal and standard output is
+    none, the progress is shown.
     """
+    from streams.worker.dependencies import open_labeler
+
     labeler = labeler or ("triton" if triton else "onnx")
     if labeler != "triton" and _was_typed("triton"):
         raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")
@@ -104,18 +113,23 @@ def command(
         page=PageLimits(max_page_mib * MIB, page_seconds),
         processes=processes,
     )
-    damaged: list[Damaged] = []
-    pages = _noting(read_pages(paths or (STANDARD_INPUT,), settings.page.max_bytes), damaged)
-    from streams.worker.dependencies import open_labeler
-
+    seen, position = _Seen(), InputPosition()
+    paths = paths or (STANDARD_INPUT,)
+    pages = _noting(read_pages(paths, settings.page.max_bytes, position=position), seen)
+    shown = sys.stderr.isatty() and not sys.stdout.isatty()
     open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():
-        count = asyncio.run(_clean(pages, settings, open_one, with_blocks=not no_blocks))
+        console = plain_console(stderr=True)
+        with page_progress("cleaning", console, paths, position, shown=shown) as advance:
+            cleaning = _clean(
+                pages, settings, open_one, lambda count: advance(count, seen.bytes), with_blocks=not no_blocks
+            )
+            count = asyncio.run(cleaning)
     if not count:
         click.echo("dehusk: no page was found", err=True)
-    for damage in damaged:
+    for damage in seen.damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
-    raise SystemExit(1 if damaged else 0)
+    raise SystemExit(1 if seen.damaged else 0)
 
 
 def _was_typed(parameter: str) -> bool:
@@ -124,15 +138,31 @@ def _was_typed(parameter: str) -> bool:
     return source is ParameterSource.COMMANDLINE
 
 
-def _noting(pages: Iterator[Input], damaged: list[Damaged]) -> Iterator[Input]:
+@dataclass(slots=True)
+class _Seen:
+    """What was read so far."""
+
+    damaged: list[Damaged] = field(default_factory=list)
+    bytes: int = 0
+    """Bytes of the pages' HTML."""
+
+
+def _noting(pages: Iterator[Input], seen: _Seen) -> Iterator[Input]:
     for page in pages:
         if isinstance(page, Damaged):
-            damaged.append(page)
+            seen.damaged.append(page)
+        elif isinstance(page, RawPage):
+            seen.bytes += len(page.html)
         yield page
 
 
 async def _clean(
-    pages: Iterator[Input], settings: WorkerSettings, open_one: Callable[[], Labeler], *, with_blocks: bool
+    pages: Iterator[Input],
+    settings: WorkerSettings,
+    open_one: Callable[[], Labeler],
+    report: Callable[[int], None],
+    *,
+    with_blocks: bool,
 ) -> int:
     """How many lines were written."""
     from streams.offline import DecodedPages, clean_lines
@@ -150,6 +180,7 @@ async def _clean(
                 output.write(line)
                 output.flush()
                 count += 1
+                report(count)
     finally:
         for labeler in labelers:
             await labeler.close()
