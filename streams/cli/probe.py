@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TOPICS = TopicSettings()
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
-_OF_PROBE_ALONE = {"topic", "source", "sample", "as_json", "sasl_password"}
+_OF_PROBE_ALONE = {"config", "topic", "source", "sample", "as_json", "sasl_password"}
 
 
 @click.command(
