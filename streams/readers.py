@@ -160,9 +160,9 @@ def _read_whole(
         for item in read(inflated(raw), name):
             position.move(raw)
             yield item
-        position.end_file(raw)
     except DAMAGE as damage:
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
+    position.end_file(raw)
 
 
 def _read_stream(

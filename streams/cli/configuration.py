@@ -19,9 +19,7 @@ _KINDS = {bool: "boolean", int: "whole number", float: "number", str: "string"}
 """What people call the types of TOML."""
 
 
-def config_option(
-    read: Callable[[click.Context, click.Parameter, Path | None], None] | None = None,
-) -> click.Option:
+def config_option(read: Read | None = None) -> click.Option:
     """`--config FILE`; it reaches the command where nothing else reads it."""
     return click.Option(
         [f"--{_NAME}"],
