@@ -76,7 +76,14 @@ _repository = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _OrderOfUse(click.Group):
+    """A group whose help lists the commands in the order in which they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 click's signature
+        return list(self.commands)
+
+
+@click.group(cls=_OrderOfUse, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Train the models that label blocks, and label with them: predict."""
 

@@ -1,10 +1,12 @@
 """`dehusk dead-letters`: what could not be cleaned, and another try."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -13,8 +15,10 @@ from schemas.outcomes import BrokenReason
 from streams.cli.options import kafka_options, topic_option
 from streams.cli.terminal import plain_console, print_table
 from streams.printable import printable
-from streams.replaying import SETTLED, FoundLetter, Wanted, find_letters, replay_letters
 from streams.settings import KafkaSettings, TopicSettings
+
+if TYPE_CHECKING:
+    from streams.replaying import FoundLetter, Wanted
 
 _COLUMNS = ("failed at", "reason", "URL", "detail", "source")
 _WHICH = (
@@ -81,6 +85,8 @@ def list_command(
     Letters stay on their topic until its retention removes them; those that were put back are marked there,
     and shown with --all only.
     """
+    from streams.replaying import Wanted
+
     wanted = Wanted(reason, stage, url)
     show = _print_json if as_json else _print_table
     asyncio.run(show(kafka, topic, wanted, limit, settled_too))
@@ -125,6 +131,8 @@ def replay_command(
     cut short marks none, and the next one puts them back again, which gives the same documents. Letters that
     come in meanwhile wait for the next replay. Ends with status 1 if one that was meant cannot be put back.
     """
+    from streams.replaying import SETTLED, Wanted, replay_letters
+
     counts = asyncio.run(
         replay_letters(
             kafka,
@@ -145,6 +153,8 @@ def replay_command(
 async def _print_json(
     kafka: KafkaSettings, topic: str, wanted: Wanted, _limit: int, settled_too: bool
 ) -> None:
+    from streams.replaying import find_letters
+
     async for found in find_letters(kafka, topic, wanted):
         if settled_too or not found.settled:
             click.echo(orjson.dumps(_fields(found)))
@@ -169,6 +179,8 @@ def _fields(found: FoundLetter) -> dict[str, Any]:
 async def _print_table(
     kafka: KafkaSettings, topic: str, wanted: Wanted, limit: int, settled_too: bool
 ) -> None:
+    from streams.replaying import find_letters
+
     reasons: Counter[tuple[str, str]] = Counter()
     last: deque[FoundLetter] = deque(maxlen=limit)
     settled = 0

@@ -1,12 +1,13 @@
 """`dehusk probe`: a look at a topic before a worker is attached to it."""
 
+from __future__ import annotations
+
 import asyncio
 import shlex
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -15,16 +16,19 @@ from rich.filesize import decimal
 
 from streams.cli.options import kafka_options, source_options, topic_option
 from streams.cli.terminal import plain_console, print_table
-from streams.kafka import create_command
 from streams.printable import printable
-from streams.probing import Probe, probe
 from streams.program import program
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
-from streams.sources.registry import SourceSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.probing import Probe
+    from streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
-_OF_PROBE_ALONE = {"topic", "source", "sample", "as_json", "sasl_password"}
+_OF_PROBE_ALONE = {"config", "topic", "source", "sample", "as_json", "sasl_password"}
 
 
 @click.command(
@@ -70,6 +74,9 @@ def command(
     would be skipped or become a dead letter, and why. Ends with the commands that create the missing topics
     and start the worker.
     """
+    from streams.kafka import create_command
+    from streams.probing import probe
+
     topics = TopicSettings(topic, output, dead_letters)
     limits = PageLimits(source_settings.max_bytes)
     found = asyncio.run(probe(kafka, topics, source, source_settings, sample=sample, limits=limits))

@@ -5,15 +5,16 @@ from typing import get_args
 
 import click
 
-from schemas.errors import ConfigurationError
 from streams.cli.options import (
     kafka_options,
     model_options,
     page_seconds_option,
     processes_option,
+    require_warc_directory,
     source_options,
     topic_option,
 )
+from streams.cli.values import Address, Url
 from streams.formats import FORMATS
 from streams.settings import (
     FlowLimits,
@@ -26,12 +27,18 @@ from streams.settings import (
 )
 from streams.sources.registry import SourceSettings
 from streams.worker.logs import configure_logs
-from streams.worker.run import run_worker
 from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
 _TRITON = TritonSettings()
 _WORKER = WorkerSettings()
+
+
+def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
+    """Log JSON from here on, so that what is wrong with other options is JSON too."""
+    if as_json:
+        configure_logs("info", as_json=True)
+    return as_json
 
 
 @click.command(
@@ -43,7 +50,6 @@ _WORKER = WorkerSettings()
 @topic_option(
     "--input",
     "input_topic",
-    envvar="DEHUSK_WORKER_INPUT",
     default=_TOPICS.input,
     help="The topic that the crawler writes its pages to.",
 )
@@ -77,6 +83,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--triton",
+    type=Address(),
     metavar="HOST:PORT",
     default=_TRITON.address,
     show_default=True,
@@ -103,6 +110,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--redis",
+    type=Url("redis", "rediss", "unix"),
     metavar="URL",
     default=RedisSettings().url,
     show_default=True,
@@ -114,7 +122,6 @@ _WORKER = WorkerSettings()
 @click.option(
     "--format",
     "document_format",
-    envvar="DEHUSK_WORKER_FORMAT",
     type=click.Choice(list(FORMATS)),
     default=_WORKER.format,
     show_default=True,
@@ -147,6 +154,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--monitoring",
+    type=Address(),
     metavar="HOST:PORT",
     default=f"{_WORKER.monitoring.host}:{_WORKER.monitoring.port}",
     show_default=True,
@@ -162,7 +170,14 @@ _WORKER = WorkerSettings()
     show_envvar=True,
     help="The least severe events that are logged, on standard error.",
 )
-@click.option("--log-json", is_flag=True, show_envvar=True, help="Log JSON lines, for log collectors.")
+@click.option(
+    "--log-json",
+    is_flag=True,
+    is_eager=True,
+    callback=_log_json,
+    show_envvar=True,
+    help="Log JSON lines, for log collectors, of errors that end the worker, too.",
+)
 def command(
     *,
     kafka: KafkaSettings,
@@ -199,7 +214,10 @@ def command(
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.
     """
+    from streams.worker.run import run_worker
+
     configure_logs(log_level, as_json=log_json)
+    require_warc_directory(source, source_settings)
     settings = WorkerSettings(
         kafka=kafka,
         topics=TopicSettings(input_topic, output, dead_letters, group),
@@ -222,6 +240,4 @@ def command(
 
 def _address(text: str) -> MonitoringSettings:
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ConfigurationError(f"--monitoring {text!r} is not HOST:PORT, e.g. 127.0.0.1:8080")
     return MonitoringSettings(host, int(port))

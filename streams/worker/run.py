@@ -24,6 +24,7 @@ from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
+from streams.worker.drops import DropLog
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
 from streams.worker.labeling import PROBE
@@ -118,7 +119,8 @@ async def _flow(
             Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
             metrics,
         )
-        delivery = Delivery(producer, settings.topics, dependencies.kafka)
+        drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
+        delivery = Delivery(producer, settings.topics, dependencies.kafka, drops)
         brokers = Brokers(producer.client, settings.topics.output, lambda: delivery.fails)
         checks = (
             (dependencies.kafka, brokers.check),
