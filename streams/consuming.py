@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from schemas.pages import Message
-from streams.kafka import client_options, describe_topic, kafka_errors
+from streams.kafka import client_options, describe_topic
+from streams.kafka_errors import kafka_errors
 from streams.settings import MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB

@@ -1,42 +1,22 @@
-"""The user's Kafka cluster: how clients connect to it, and its topics.
-
-Its errors are translated here: what does not answer is an `UnavailableError`, what the cluster refuses
-for good a `ConfigurationError`.
-"""
+"""The user's Kafka cluster: how clients connect to it, and its topics."""
 
 import asyncio
-import logging
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import (
-    ClusterAuthorizationFailedError,
-    InvalidConfigurationError,
-    InvalidPartitionsError,
-    InvalidReplicationFactorError,
-    InvalidTopicError,
-    KafkaConnectionError,
-    KafkaError,
-    PolicyViolationError,
-    SaslAuthenticationFailed,
-    TopicAlreadyExistsError,
-    TopicAuthorizationFailedError,
-    for_code,
-)
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
-from schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from schemas.errors import ConfigurationError
+from streams.kafka_errors import kafka_errors, one_error
 from streams.settings import KIB, KafkaSettings, TopicSettings
 
 SUGGESTED_PARTITIONS = 8
 """For a topic of which nothing is known."""
-_CLIENT_LOG = logging.getLogger("aiokafka")
-"""Where aiokafka.client logs, and no other module of aiokafka."""
-_ADVICE = "; is it running, and is --brokers right?"
 _LIMIT = "max.message.bytes"
 _HEADER_BYTES = 64 * KIB
 """Room for what a dead letter adds to its message."""
@@ -44,16 +24,6 @@ _SET_ON_TOPIC = 1
 """ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
 _Entry = tuple[str, str, bool, int]
 """A setting as Kafka describes it: name, value, whether it is read-only, its ConfigSource, and more."""
-_REFUSED = (
-    ClusterAuthorizationFailedError,
-    InvalidConfigurationError,
-    InvalidPartitionsError,
-    InvalidReplicationFactorError,
-    InvalidTopicError,
-    PolicyViolationError,
-    SaslAuthenticationFailed,
-    TopicAuthorizationFailedError,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,70 +178,12 @@ def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
     )
 
 
-@contextmanager
-def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
-    """Translates Kafka's exceptions into dehusk's."""
-    try:
-        yield
-    except _REFUSED as error:
-        raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
-    except (KafkaError, OSError) as error:
-        raise UnavailableError(f"Kafka at {settings.brokers} does not answer{_cause(error)}") from error
-
-
-def _cause(error: Exception) -> str:
-    """What aiokafka says of an error, unless it is only that no broker could be reached."""
-    if isinstance(error, KafkaConnectionError) and "Unable to bootstrap" in str(error):
-        return _ADVICE
-    return f": {error}" if str(error) else f": {type(error).__name__}"
-
-
-@contextmanager
-def _one_error(settings: KafkaSettings) -> Iterator[None]:
-    """Tells in one error why no broker could be reached."""
-    # aiokafka logs the cause for each broker, and raises an error that names none. What it logs is withheld
-    # while a client starts: dehusk's error has it if no broker is reached, and else it is logged after all.
-    withheld = _Withheld()
-    _CLIENT_LOG.addFilter(withheld)
-    try:
-        yield
-    except KafkaConnectionError as error:
-        records, withheld.records = withheld.records, []
-        raise _unreached(settings, records) from error
-    finally:
-        _CLIENT_LOG.removeFilter(withheld)
-        for record in withheld.records:
-            _CLIENT_LOG.handle(record)
-
-
-def _unreached(settings: KafkaSettings, records: Sequence[logging.LogRecord]) -> DehuskError:
-    causes = "; ".join(record.getMessage() for record in records)
-    if any(isinstance(value, _REFUSED) for record in records for value in record.args or ()):
-        return ConfigurationError(f"Kafka at {settings.brokers} refuses: {causes}")
-    return UnavailableError(f"Kafka at {settings.brokers} does not answer{_ADVICE} ({causes})")
-
-
-class _Withheld(logging.Filter):
-    """Keeps warnings and errors from being logged."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[logging.LogRecord] = []
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is of no more than information."""
-        if record.levelno < logging.WARNING:
-            return True
-        self.records.append(record)
-        return False
-
-
 @asynccontextmanager
 async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
     admin = AIOKafkaAdminClient(**client_options(settings))
     try:
         with kafka_errors(settings):
-            with _one_error(settings):
+            with one_error(settings):
                 await admin.start()
             yield admin
     finally:

@@ -11,7 +11,8 @@ from aiokafka.client import AIOKafkaClient
 
 from schemas.pages import Message
 from streams.consuming import Reader, Timed, open_topic
-from streams.kafka import client_options, kafka_errors
+from streams.kafka import client_options
+from streams.kafka_errors import kafka_errors
 from streams.settings import KafkaSettings
 from streams.worker.availability import Dependency, watch
 from streams.worker.brokers import Brokers

@@ -7,6 +7,8 @@ from typing import Literal
 
 KIB = 1024
 MIB = 1024 * KIB
+Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+"""Kafka's codecs, by which a producer compresses batches of records."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from schemas.outcomes import Broken, Skipped, SkipReason
-from streams.cli.options import kafka_options, max_page_option, topic_option
+from streams.cli.options import compression_option, kafka_options, max_page_option, topic_option
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
 from streams.feeding import FeedCounts, Report, feed
 from streams.kafka import describe_topic
 from streams.printable import printable
 from streams.readers import read_pages
-from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.settings import MIB, Compression, KafkaSettings, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 
 _NAMED = 20
@@ -67,6 +67,7 @@ Examples:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="With --as warc-pointer: where the WARC files are written that the messages point to.",
 )
+@compression_option
 @max_page_option("is not sent")
 def command(
     *,
@@ -77,6 +78,7 @@ def command(
     rate: float | None,
     base_url: str,
     warc_directory: Path | None,
+    compression: Compression,
     max_page_mib: int,
 ) -> None:
     """Put pages from files on a topic, keyed and written as a crawler would.
@@ -96,7 +98,17 @@ def command(
     with abandoned_on_errors():
         asyncio.run(describe_topic(kafka, topic))
         with _progress(console) as report:
-            counts = asyncio.run(feed(pages, kafka, topic, source, pages_per_second=rate, report=report))
+            counts = asyncio.run(
+                feed(
+                    pages,
+                    kafka,
+                    topic,
+                    source,
+                    pages_per_second=rate,
+                    compression=compression,
+                    report=report,
+                )
+            )
     click.echo(_summary(counts, topic))
     raise SystemExit(1 if counts.failed else 0)
 

@@ -7,6 +7,7 @@ import click
 
 from schemas.errors import ConfigurationError
 from streams.cli.options import (
+    compression_option,
     kafka_options,
     model_options,
     page_seconds_option,
@@ -16,6 +17,7 @@ from streams.cli.options import (
 )
 from streams.formats import FORMATS
 from streams.settings import (
+    Compression,
     FlowLimits,
     KafkaSettings,
     PageLimits,
@@ -121,6 +123,7 @@ _WORKER = WorkerSettings()
     show_envvar=True,
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
+@compression_option
 @click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
 @processes_option(
     default_processes,
@@ -181,6 +184,7 @@ def command(
     redis: str,
     redis_cluster: bool,
     document_format: str,
+    compression: Compression,
     with_blocks: bool,
     processes: int,
     page_seconds: float,
@@ -214,6 +218,7 @@ def command(
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
         processes=processes,
         format=document_format,
+        compression=compression,
         with_blocks=with_blocks,
         monitoring=_address(monitoring),
     )

@@ -1,5 +1,7 @@
 """Topics and reading without a group, on the real Kafka."""
 
+from typing import get_args
+
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
@@ -9,7 +11,7 @@ from streams.consuming import read
 from streams.kafka import Topic, create_topics, describe_topics, ensure_topics
 from streams.local.addresses import LOOPBACK, free_ports
 from streams.producing import IN_FLIGHT_BYTES, Outgoing, send
-from streams.settings import KafkaSettings, TopicSettings
+from streams.settings import Compression, KafkaSettings, TopicSettings
 from streams.sources.source import Record
 
 
@@ -17,12 +19,12 @@ async def values(kafka, topic, newest=None):
     return [message.value async for message, _ in read(kafka, topic, newest=newest)]
 
 
-async def send_values(kafka, topic, *values, partition=None):
+async def send_values(kafka, topic, *values, partition=None, compression="none"):
     async def records():
         for value in values:
             yield Outgoing(topic, Record(None, value), partition)
 
-    return [sent async for sent in send(kafka, records())]
+    return [sent async for sent in send(kafka, records(), compression)]
 
 
 async def fill(kafka, topic, partitions, counts):
@@ -110,6 +112,32 @@ async def test_deleted_records_and_transaction_marks_at_the_end_are_passed_over(
         await admin.close()
     assert await values(kafka, fresh) == [b"0.8", b"0.9", b"in a transaction"]
     assert await values(kafka, fresh, newest=1) == []  # the mark is the newest offset
+
+
+@pytest.mark.parametrize("codec", get_args(Compression))
+async def test_batches_compressed_by_a_producer_are_read(kafka, fresh, codec):
+    await create_topics(kafka, [Topic(fresh, 1, 1)])
+    pages = [b"<p>%d" % number + b" and so on" * 2000 for number in range(30)]
+    assert all(sent.refusal is None for sent in await send_values(kafka, fresh, *pages, compression=codec))
+    assert await values(kafka, fresh) == pages
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+async def test_batches_compressed_by_the_brokers_are_read(kafka, fresh, codec):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"compression.type": codec})])
+    pages = [b"<p>%d" % number + b" and so on" * 2000 for number in range(30)]
+    await send_values(kafka, fresh, *pages)
+    assert await values(kafka, fresh) == pages
+
+
+async def test_compression_makes_room_for_large_pages(kafka, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"max.message.bytes": "100000"})])
+    page = b"<p>and so on" * 100_000
+    (plain,) = await send_values(kafka, fresh, page)
+    (compressed,) = await send_values(kafka, fresh, page, compression="zstd")
+    assert "more than topic" in plain.refusal
+    assert compressed.refusal is None
+    assert await values(kafka, fresh) == [page]
 
 
 async def test_reads_messages_larger_than_a_fetch(kafka, fresh):
