@@ -68,11 +68,17 @@ _KAFKA = (
 )
 
 
-def topic_option(*names: str, default: str, help: str, envvar: str | None = None) -> Option:  # noqa: A002 click's
+def topic_option(
+    *names: str,
+    default: str,
+    help: str,  # noqa: A002 click's name
+    envvar: str | None = None,
+    metavar: str = "TOPIC",
+) -> Option:
     """A topic of the cluster."""
     return click.option(
         *names,
-        metavar="TOPIC",
+        metavar=metavar,
         default=default,
         envvar=envvar,
         show_default=True,

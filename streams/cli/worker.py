@@ -47,7 +47,9 @@ _WORKER = WorkerSettings()
     "input_topic",
     envvar="DEHUSK_WORKER_INPUT",
     default=_TOPICS.input,
-    help="The topic that the crawler writes its pages to.",
+    metavar="TOPIC,…",
+    help="The topics that the crawler writes its pages to: names parted by commas, or a regular expression "
+    "that begins with ^, e.g. ^crawl-, for all topics whose names begin so, those to come included.",
 )
 @topic_option(
     "--output",
@@ -196,9 +198,9 @@ def command(
 ) -> None:
     """Clean the pages of a Kafka topic while the crawl runs.
 
-    Reads the pages of any crawler from the input topic, takes navigation, banners and footers off, and writes
-    the main content to the output topic. A page is committed once its document, or its dead letter, is safe:
-    however the worker ends, no page is lost.
+    Reads the pages of any crawler from the input topics, takes navigation, banners and footers off, and
+    writes the main content to the output topic. A page is committed once its document, or its dead letter, is
+    safe: however the worker ends, no page is lost.
 
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.

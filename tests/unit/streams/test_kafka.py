@@ -1,13 +1,17 @@
+import re
 import ssl
 
 import pytest
 
 from schemas.errors import ConfigurationError
+from streams.input_topics import InputTopics
 from streams.kafka import (
     Topic,
+    WorkerTopics,
     client_options,
     create_command,
     missing_topics,
+    require_inputs,
 )
 from streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
 
@@ -89,22 +93,45 @@ def test_tls_files_that_cannot_be_read_are_named(tmp_path, certificate):
 
 def test_a_worker_needs_topics_like_its_input():
     source = Topic("in", 6, 3, {"max.message.bytes": "3000000", "retention.ms": "1"}, 3_000_000)
-    assert missing_topics(TOPICS, {"in": source}) == [
+    assert missing_topics(TOPICS, WorkerTopics((source,), {})) == [
         Topic("out", 6, 3, {"cleanup.policy": "compact", "max.message.bytes": "3000000"}),
         Topic("dead", 6, 3, {"max.message.bytes": str(3_000_000 + 64 * 1024)}),
     ]
-    assert missing_topics(TOPICS, {"in": source, "out": source, "dead": source}) == []
+    assert missing_topics(TOPICS, WorkerTopics((source,), {"out": source, "dead": source})) == []
+
+
+def test_topics_for_several_inputs_are_like_the_largest():
+    inputs = (Topic("a", 6, 1, {}, 1_000_000), Topic("b", 2, 3, {"max.message.bytes": "500000"}, 500_000))
+    assert missing_topics(TOPICS, WorkerTopics(inputs, {})) == [
+        Topic("out", 6, 3, {"cleanup.policy": "compact", "max.message.bytes": "1000000"}),
+        Topic("dead", 6, 3, {"max.message.bytes": str(1_000_000 + 64 * 1024)}),
+    ]
 
 
 def test_dead_letters_hold_what_producers_compressed():
     source = Topic("in", 1, 1, {}, 1_000_000)
-    (_, dead) = missing_topics(TOPICS, {"in": source}, largest=9_000_000)
+    (_, dead) = missing_topics(TOPICS, WorkerTopics((source,), {}), largest=9_000_000)
     assert dead.settings == {"max.message.bytes": str(9_000_000 + 64 * 1024)}
 
 
-def test_a_worker_needs_its_input():
-    with pytest.raises(ConfigurationError, match="in does not exist"):
-        missing_topics(TOPICS, {})
+KAFKA = KafkaSettings("a:1")
+
+
+def test_what_is_named_must_exist():
+    existing = {name: Topic(name, 1, 1) for name in ("a", "c")}
+    assert require_inputs(KAFKA, InputTopics(("c", "a")), existing) == (existing["a"], existing["c"])
+    with pytest.raises(ConfigurationError, match=r"topic b does not exist on a:1; .* --create --topic b "):
+        require_inputs(KAFKA, InputTopics(("a", "b")), existing)
+    with pytest.raises(ConfigurationError, match="topic b, d do not exist"):
+        require_inputs(KAFKA, InputTopics(("b", "d")), existing)
+
+
+def test_a_pattern_must_match_something():
+    existing = {name: Topic(name, 1, 1) for name in ("crawl-a", "crawl-b", "other")}
+    found = require_inputs(KAFKA, InputTopics((), re.compile("^crawl-")), existing)
+    assert [topic.name for topic in found] == ["crawl-a", "crawl-b"]
+    with pytest.raises(ConfigurationError, match=r"no topic on a:1 matches \^none"):
+        require_inputs(KAFKA, InputTopics((), re.compile("^none")), existing)
 
 
 def test_the_command_that_creates_a_topic():
