@@ -56,5 +56,5 @@ def _parse(text: str) -> InputTopics:
             raise ConfigurationError(f"the input {text} is no regular expression: {error}") from error
     names = tuple(name.strip() for name in text.split(","))
     if not all(names) or any(map(is_pattern, names)):
-        raise ConfigurationError(f"the input {text!r} is no names parted by commas, nor one ^pattern")
+        raise ConfigurationError(f"the input {text!r} is no names separated by commas, nor one ^pattern")
     return InputTopics(names)

@@ -40,7 +40,7 @@ class TopicSettings:
     """The three topics of a worker and its consumer group."""
 
     input: str = "raw-pages"
-    """Names parted by commas, or a regular expression that begins with ^: see `streams.input_topics`."""
+    """Names separated by commas, or a regular expression that begins with ^: see `streams.input_topics`."""
     output: str = "cleaned-documents"
     dead_letters: str = "dead-letters"
     group: str = "dehusk"

@@ -66,7 +66,7 @@ def command(
 ) -> None:
     """Look at topics before attaching to them.
 
-    TOPIC is what the worker's --input takes: a name, names parted by commas, or a regular expression that
+    TOPIC is what the worker's --input takes: a name, names separated by commas, or a regular expression that
     begins with ^; or give several names.
 
     Reads a sample without joining a consumer group and without committing anything, and decodes and segments

@@ -48,8 +48,8 @@ _WORKER = WorkerSettings()
     envvar="DEHUSK_WORKER_INPUT",
     default=_TOPICS.input,
     metavar="TOPIC,…",
-    help="The topics that the crawler writes its pages to: names parted by commas, or a regular expression "
-    "that begins with ^, e.g. ^crawl-, for all topics whose names begin so, those to come included.",
+    help="The topics that the crawler writes its pages to: names separated by commas, or one regular "
+    "expression that begins with ^, e.g. ^crawl- for all topics, also new ones, whose names begin so.",
 )
 @topic_option(
     "--output",

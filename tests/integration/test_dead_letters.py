@@ -207,3 +207,14 @@ async def test_letters_go_back_to_the_topics_that_they_came_from(kafka, topics, 
     assert await run(kafka, "replay", "--topic", dead) == (0, "3 put back\n")
     assert sorted(message.key for message in await messages(kafka, topics.input)) == [b"a", b"a", b"b", b"b"]
     assert [message.key for message in await messages(kafka, other)] == [b"c", b"c"]
+
+
+async def test_what_was_sent_compressed_goes_back_compressed(kafka, topics, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"max.message.bytes": "100000"})])
+    message = Message(b"a", b"<p>and so on" * 50_000, (), fresh, 0, 0)
+    letter = dead_letter(message, Broken(BrokenReason.INTERNAL_ERROR, "it broke"), "prepare")
+    await write(kafka, topics.dead_letters, letter)
+    replay = ("replay", "--topic", topics.dead_letters)
+    assert await run(kafka, *replay) == (1, "0 put back\n1 left: too large for its topic\n")
+    assert await run(kafka, *replay, "--compression", "zstd") == (0, "1 put back\n")
+    assert [found.value for found in await messages(kafka, fresh)] == [message.value]

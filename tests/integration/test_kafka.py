@@ -1,6 +1,7 @@
 """Topics and reading without a group, on the real Kafka."""
 
 import os
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -131,12 +132,17 @@ async def test_batches_compressed_by_the_brokers_are_read(kafka, fresh, codec):
     assert await values(kafka, fresh) == pages
 
 
+def corrupt(segment):
+    """Overwrite the last bytes of a file."""
+    with segment.open("r+b") as log:
+        log.seek(-3, os.SEEK_END)
+        log.write(b"xxx")
+
+
 async def test_a_corrupt_batch_is_named(kafka, fresh, stack):
     await create_topics(kafka, [Topic(fresh, 1, 1)])
     await send_values(kafka, fresh, b"page")
-    with (stack.directory / "kafka-1" / "data" / f"{fresh}-0" / f"{0:020}.log").open("r+b") as log:
-        log.seek(-3, os.SEEK_END)
-        log.write(b"xxx")
+    corrupt(Path(stack.addresses.directory, "kafka-1", "data", f"{fresh}-0", f"{0:020}.log"))
     with pytest.raises(ConfigurationError, match=f"a batch of records cannot be read: .*topic='{fresh}'"):
         await values(kafka, fresh)
 
