@@ -37,8 +37,8 @@ def input_topics(topics: TopicSettings) -> InputTopics:
     inputs = _parse(topics.input)
     for own in inputs.among((topics.output, topics.dead_letters)):
         raise ConfigurationError(
-            f"the input {topics.input} holds {own}, which the worker writes to: name other topics, "
-            f"or leave it out of a pattern, which may begin with ^(?!{own}$)"
+            f"the input {topics.input} holds {own}, which the worker writes to; "
+            f"a pattern that begins with ^(?!{own}$) leaves it out"
         )
     return inputs
 
@@ -56,5 +56,7 @@ def _parse(text: str) -> InputTopics:
             raise ConfigurationError(f"the input {text} is no regular expression: {error}") from error
     names = tuple(name.strip() for name in text.split(","))
     if not all(names) or any(map(is_pattern, names)):
-        raise ConfigurationError(f"the input {text!r} is no names separated by commas, nor one ^pattern")
+        raise ConfigurationError(
+            f"the input {text!r} is neither names separated by commas nor one pattern that begins with ^"
+        )
     return InputTopics(names)
