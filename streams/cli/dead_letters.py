@@ -12,10 +12,10 @@ import click
 import orjson
 
 from schemas.outcomes import BrokenReason
-from streams.cli.options import kafka_options, topic_option
+from streams.cli.options import compression_option, kafka_options, topic_option
 from streams.cli.terminal import plain_console, print_table
 from streams.printable import printable
-from streams.settings import KafkaSettings, TopicSettings
+from streams.settings import Compression, KafkaSettings, TopicSettings
 
 if TYPE_CHECKING:
     from streams.replaying import FoundLetter, Wanted
@@ -111,6 +111,7 @@ Examples:
     show_default=True,
     help="Leave what was replayed so often already: it will fail again.",
 )
+@compression_option
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 def replay_command(
     *,
@@ -122,9 +123,10 @@ def replay_command(
     settled_too: bool,
     limit: int | None,
     most_replays: int,
+    compression: Compression,
     dry_run: bool,
 ) -> None:
-    """Put dead letters back on the topic that they come from, for another try.
+    """Put each dead letter back on the topic that it comes from, for another try.
 
     Each gets its original key, value and headers, and a header that counts its replays. Letters stay on the
     dead-letter topic and are marked there at the end, so that the next replay leaves them; a replay that was
@@ -142,6 +144,7 @@ def replay_command(
             most_replays=most_replays,
             again=settled_too,
             dry_run=dry_run,
+            compression=compression,
         )
     )
     click.echo(f"{counts.replayed:,} {'would be put' if dry_run else 'put'} back")

@@ -12,14 +12,20 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from schemas.outcomes import Broken, Skipped, SkipReason
-from streams.cli.options import kafka_options, max_page_option, require_warc_directory, topic_option
+from streams.cli.options import (
+    compression_option,
+    kafka_options,
+    max_page_option,
+    require_warc_directory,
+    topic_option,
+)
 from streams.cli.progress import Advance, page_progress
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
 from streams.input_position import InputPosition
 from streams.printable import printable
 from streams.readers import read_pages
-from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.settings import MIB, Compression, KafkaSettings, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 
 if TYPE_CHECKING:
@@ -71,6 +77,7 @@ Examples:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="With --as warc-pointer: where the WARC files are written that the messages point to.",
 )
+@compression_option
 @max_page_option("is not sent")
 def command(
     *,
@@ -81,6 +88,7 @@ def command(
     rate: float | None,
     base_url: str,
     warc_directory: Path | None,
+    compression: Compression,
     max_page_mib: int,
 ) -> None:
     """Put pages from files on a topic, keyed and written as a crawler would.
@@ -106,8 +114,17 @@ def command(
     with abandoned_on_errors():
         asyncio.run(describe_topic(kafka, topic))
         with page_progress("feeding", console, paths, position, shown=sys.stderr.isatty()) as advance:
-            report = _reporting(advance, console)
-            counts = asyncio.run(feed(pages, kafka, topic, source, pages_per_second=rate, report=report))
+            counts = asyncio.run(
+                feed(
+                    pages,
+                    kafka,
+                    topic,
+                    source,
+                    pages_per_second=rate,
+                    compression=compression,
+                    report=_reporting(advance, console),
+                )
+            )
     click.echo(_summary(counts, topic))
     raise SystemExit(1 if counts.failed else 0)
 

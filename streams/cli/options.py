@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import click
 
 from streams.cli.values import Brokers, Url
-from streams.settings import MIB, KafkaSecurity, KafkaSettings, PageLimits, TritonSettings
+from streams.settings import MIB, Compression, KafkaSecurity, KafkaSettings, PageLimits, TritonSettings
 from streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
 from streams.sources.registry import SOURCES, SourceSettings
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
@@ -70,11 +70,11 @@ _KAFKA = (
 )
 
 
-def topic_option(*names: str, default: str, help: str) -> Option:  # noqa: A002 click's
+def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -> Option:  # noqa: A002 click's
     """A topic of the cluster."""
     return click.option(
         *names,
-        metavar="TOPIC",
+        metavar=metavar,
         default=default,
         show_default=True,
         show_envvar=True,
@@ -92,6 +92,19 @@ def max_page_option(otherwise: str) -> Option:
         show_envvar=True,
         help=f"Largest page, after decompression; a larger one {otherwise}.",
     )
+
+
+def compression_option(command: Command) -> Command:
+    """Kafka's codec for what the command sends, which reaches it as `compression`."""
+    option = click.option(
+        "--compression",
+        type=click.Choice(get_args(Compression)),
+        default="none",
+        show_default=True,
+        show_envvar=True,
+        help="Kafka's codec for what is written; what is read may be compressed by any of them.",
+    )
+    return option(command)
 
 
 def page_seconds_option(otherwise: str) -> Option:

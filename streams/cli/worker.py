@@ -6,6 +6,7 @@ from typing import get_args
 import click
 
 from streams.cli.options import (
+    compression_option,
     kafka_options,
     model_options,
     page_seconds_option,
@@ -17,6 +18,7 @@ from streams.cli.options import (
 from streams.cli.values import Address, Url
 from streams.formats import FORMATS
 from streams.settings import (
+    Compression,
     FlowLimits,
     KafkaSettings,
     PageLimits,
@@ -51,7 +53,9 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     "--input",
     "input_topic",
     default=_TOPICS.input,
-    help="The topic that the crawler writes its pages to.",
+    metavar="TOPIC,…",
+    help="The topics that the crawler writes its pages to: names separated by commas, or one regular "
+    "expression that begins with ^, e.g. ^crawl- for all topics, also new ones, whose names begin so.",
 )
 @topic_option(
     "--output",
@@ -128,6 +132,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     show_envvar=True,
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
+@compression_option
 @click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
 @processes_option(
     default_processes,
@@ -196,6 +201,7 @@ def command(
     redis: str,
     redis_cluster: bool,
     document_format: str,
+    compression: Compression,
     with_blocks: bool,
     processes: int,
     page_seconds: float,
@@ -207,9 +213,9 @@ def command(
 ) -> None:
     """Clean the pages of a Kafka topic while the crawl runs.
 
-    Reads the pages of any crawler from the input topic, takes navigation, banners and footers off, and writes
-    the main content to the output topic. A page is committed once its document, or its dead letter, is safe:
-    however the worker ends, no page is lost.
+    Reads the pages of any crawler from the input topics, takes navigation, banners and footers off, and
+    writes the main content to the output topic. A page is committed once its document, or its dead letter, is
+    safe: however the worker ends, no page is lost.
 
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.
@@ -232,6 +238,7 @@ def command(
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
         processes=processes,
         format=document_format,
+        compression=compression,
         with_blocks=with_blocks,
         monitoring=_address(monitoring),
     )

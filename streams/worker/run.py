@@ -108,7 +108,7 @@ async def _flow(
         _announce(settings, model)
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
-        producer = create_producer(settings.kafka)
+        producer = create_producer(settings.kafka, settings.compression)
         resources.push_async_callback(producer.stop)
         await producer.start()
         cleaner = BatchCleaner(

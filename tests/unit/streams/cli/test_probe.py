@@ -15,10 +15,13 @@ def probed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A topic with a page with a long URL and a message that is skipped."""
     page = Finding(Verdict.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
     skipped = Finding(Verdict.SKIPPED, "no-body: nothing")
-    messages = (ProbedMessage(0, 3, 400, "html", (page,)), ProbedMessage(1, 0, 9, None, (skipped,)))
+    messages = (
+        ProbedMessage("raw", 0, 3, 400, "html", (page,)),
+        ProbedMessage("raw", 1, 0, 9, None, (skipped,)),
+    )
 
     async def look(*_: object, **__: object) -> Probe:
-        return Probe(Topic("raw", 2, 1), messages, ())
+        return Probe((Topic("raw", 2, 1),), messages, ())
 
     monkeypatch.setattr("streams.probing.probe", look)
     monkeypatch.setattr(probe, "program", lambda: ".venv/bin/dehusk")
@@ -33,8 +36,8 @@ def lines() -> list[str]:
 def test_a_pipe_gets_a_line_for_each_finding_without_padding(lines: list[str]) -> None:
     assert lines[:3] == [
         "message\tformat\tbytes\tbecomes\tencoding\tblocks\tURL\twhy",
-        "0/3\thtml\t400 bytes\tpage\tutf-8\t7\thttp://x.test/" + "a" * 300 + "\t",
-        "1/0\tunknown\t9 bytes\tskipped\t\t\t\tno-body: nothing",
+        "raw/0/3\thtml\t400 bytes\tpage\tutf-8\t7\thttp://x.test/" + "a" * 300 + "\t",
+        "raw/1/0\tunknown\t9 bytes\tskipped\t\t\t\tno-body: nothing",
     ]
 
 

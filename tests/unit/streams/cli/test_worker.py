@@ -52,7 +52,18 @@ def test_without_options_a_worker_has_the_default_settings(started: list[WorkerS
 
 def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     worker(
-        *("--input", "in", "--output", "out", "--dead-letters", "dead", "--group", "g"),
+        *(
+            "--input",
+            "in,more",
+            "--compression",
+            "lz4",
+            "--output",
+            "out",
+            "--dead-letters",
+            "dead",
+            "--group",
+            "g",
+        ),
         *(
             "--labeler",
             "onnx",
@@ -70,7 +81,8 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
     )
     (settings,) = started
-    assert settings.topics == TopicSettings("in", "out", "dead", "g")
+    assert settings.topics == TopicSettings("in,more", "out", "dead", "g")
+    assert settings.compression == "lz4"
     assert (settings.labeler, settings.triton) == ("onnx", TritonSettings("t:1", "m", "3", 5.0))
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert (settings.redis.url, settings.redis.cluster) == ("redis://r:1/2", True)
