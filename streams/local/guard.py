@@ -27,12 +27,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 def main(supervisor: int, command: list[str]) -> int:
     """Run the command until it ends or the supervisor dies."""
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        process_group=0,
-        preexec_fn=_die_with_the_guard,  # noqa: PLW1509 the guard has one thread
-    )
+    child = _start(command)
     for received in PASSED_ON:
         signal.signal(received, lambda number, _: _signal_group(child.pid, PASSED_ON[signal.Signals(number)]))
     while os.getppid() == supervisor:
@@ -43,6 +38,18 @@ def main(supervisor: int, command: list[str]) -> int:
         status = 1
     _signal_group(child.pid, signal.SIGKILL)
     return status if status >= 0 else 128 - status
+
+
+def _start(command: list[str]) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            process_group=0,
+            preexec_fn=_die_with_the_guard,  # noqa: PLW1509 the guard has one thread
+        )
+    except OSError as error:
+        sys.exit(f"{command[0]} cannot be started: {error.strerror}")
 
 
 def _die_with_the_guard() -> None:

@@ -64,9 +64,11 @@ def test_a_program_that_a_signal_ended_has_the_shells_status() -> None:
         assert process.wait(SECONDS) == 128 + signal.SIGKILL
 
 
-def test_a_program_that_is_not_there_fails() -> None:
-    with guarded("/no/such/program") as process:
-        assert process.wait(SECONDS) != 0
+def test_a_program_that_is_not_there_is_named_in_a_line() -> None:
+    arguments = [sys.executable, "-IS", guard.__file__, str(os.getpid()), "/no/such/program"]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "/no/such/program cannot be started: No such file or directory\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
