@@ -1,10 +1,11 @@
 import pytest
 import torch
 
-from training.examples import Example, class_weights, example, parts
-from training.network import Blocks
-from training.pages import GoldPage, label
-from training.vocabulary import most_frequent
+from training.boilernet.examples import Example, class_weights, example, parts
+from training.boilernet.network import Blocks
+from training.boilernet.pages import label
+from training.boilernet.vocabulary import most_frequent
+from training.pages import GoldPage
 
 pytestmark = pytest.mark.training
 

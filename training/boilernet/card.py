@@ -5,8 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from schemas.pages import ModelVersion
-from training.checkpoint import Run
-from training.pages import LabeledPage, held_out_pages, reliable, training_pages
+from training.boilernet.checkpoint import Run
+from training.boilernet.pages import LabeledPage, held_out_pages, reliable, training_pages
 
 _TEMPLATE = Path(__file__).with_name("card.template.md")
 _BLOCKS_TEMPLATE = Path(__file__).with_name("card.blocks.md")

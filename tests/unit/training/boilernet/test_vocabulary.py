@@ -3,7 +3,7 @@ import pytest
 
 from inference.tokens import tag_id, word_id
 from schemas.pages import SegmentedPage
-from training.vocabulary import UNKNOWN_ROW, Vocabulary, most_frequent
+from training.boilernet.vocabulary import UNKNOWN_ROW, Vocabulary, most_frequent
 
 
 def page(*blocks):

@@ -1,21 +1,15 @@
 """How well a model's text agrees with the gold text on pages it was not trained on."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-import numpy as np
-import numpy.typing as npt
-
 from inference.encoding import encode
 from inference.selection import select
-from schemas.pages import EncodedPage
-from training.config import DataConfig
-from training.pages import LabeledPage, reliable
+from training.boilernet.config import DataConfig
+from training.boilernet.pages import LabeledPage, reliable
+from training.predictor import Predict
 from training.score import kept_words, score_words, word_f1
-
-Predict = Callable[[EncodedPage], npt.NDArray[np.float32]]
-"""The probabilities of a page's blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,7 @@ class _PageScore:
     everything: float
 
 
-def evaluate(pages: Iterable[LabeledPage], predict: Predict, config: DataConfig) -> list[GroupScore]:
+def scores_by_group(pages: Iterable[LabeledPage], predict: Predict, config: DataConfig) -> list[GroupScore]:
     """The scores of all pages, of those with reliable gold, by kind, and by page type."""
     scores = [_score(page, predict) for page in pages]
     groups = {

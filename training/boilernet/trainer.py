@@ -3,25 +3,25 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from schemas.errors import ConfigurationError
 from training.batches import epoch_batches
-from training.block_scores import mean_f1, score_blocks
-from training.checkpoint import Best, Run, load, new_run, save
-from training.config import Config, TrainerConfig
-from training.examples import Example, class_weights, example, parts
-from training.pages import LabeledPage, held_out_pages, training_pages
-from training.publish import network_predict
-from training.vocabulary import most_frequent
+from training.boilernet.block_scores import mean_f1, score_blocks
+from training.boilernet.checkpoint import Best, Run, load, new_run, save
+from training.boilernet.config import BoilerNetConfig
+from training.boilernet.examples import Example, class_weights, example, parts
+from training.boilernet.model import network_predict
+from training.boilernet.pages import LabeledPage, held_out_pages, training_pages
+from training.boilernet.vocabulary import most_frequent
+from training.learning import learn, seeded
 
 
-def train(pages: Sequence[LabeledPage], config: Config, file: Path) -> Run:
+def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, file: Path) -> Run:
     """The run after all its epochs; goes on from the checkpoint in `file` where there is one.
 
     Raises:
@@ -29,7 +29,7 @@ def train(pages: Sequence[LabeledPage], config: Config, file: Path) -> Run:
     """
     torch.set_num_threads(config.trainer.threads)
     kept = training_pages(pages, config.data)
-    run = _resumed(file, config) if file.exists() else _started(kept, config)
+    run = load(file, config) if file.exists() else _started(kept, config)
     examples = [example(page, run.vocabulary) for page in kept]
     weights, held_out = class_weights(examples), held_out_pages(pages, config.data)
     with _progress() as progress:
@@ -53,17 +53,10 @@ def _compared(run: Run, score: float) -> Run:
     return replace(run, best=Best(run.epochs, score, weights))
 
 
-def _started(pages: Sequence[LabeledPage], config: Config) -> Run:
+def _started(pages: Sequence[LabeledPage], config: BoilerNetConfig) -> Run:
     network = config.network
     vocabulary = most_frequent((page.segmented for page in pages), network.tags, network.words)
     return new_run(config, vocabulary)
-
-
-def _resumed(file: Path, config: Config) -> Run:
-    run = load(file)
-    if run.config != config:
-        raise ConfigurationError(f"{file} holds a run of another configuration; name another directory")
-    return run
 
 
 def _epoch(
@@ -71,34 +64,34 @@ def _epoch(
 ) -> None:
     """One pass over the pages; its randomness is the seed's and the epoch's alone."""
     settings = run.config.trainer
-    torch.manual_seed(settings.seed * 1000 + epoch)
-    random = np.random.default_rng([settings.seed, epoch])
+    random = seeded(settings.seed, epoch)
     batches = epoch_batches(examples, settings, random, by_length=settings.by_length)
     task = progress.add_task(f"epoch {epoch + 1}/{settings.epochs}", total=len(batches), loss=0.0)
-    run.network.train()
-    for done, batch in enumerate(batches):
-        rate = _learning_rate(settings, epoch * len(batches) + done, settings.epochs * len(batches))
-        loss = _step(run, batch, weights, rate)
+    losses = learn(
+        run.network,
+        run.optimizer,
+        batches,
+        settings,
+        epoch,
+        least_rate=0.0 if settings.decay else 1.0,
+        backward=partial(_backward, run, weights),
+    )
+    for loss in losses:
         progress.update(task, advance=1, loss=loss)
     progress.remove_task(task)
     progress.console.print(f"epoch {epoch + 1}/{settings.epochs}: loss {loss:.3f}")
 
 
-def _step(run: Run, batch: Sequence[Example], weights: tuple[float, float], rate: float) -> float:
-    """One update of the weights; the loss before it."""
-    for group in run.optimizer.param_groups:
-        group["lr"] = rate
+def _backward(run: Run, weights: tuple[float, float], batch: Sequence[Example]) -> float:
+    """The loss of a batch, whose gradients are added up part by part."""
     blocks = sum(map(len, batch))
     total = 0.0
-    run.optimizer.zero_grad()
     for part in parts(batch):
         content = torch.cat([each.content for each in part])
         logits = run.network([each.blocks for each in part])
         loss = _loss(logits, content.to(logits.device), weights) / blocks
         loss.backward()
         total += float(loss.detach())
-    nn.utils.clip_grad_norm_(run.network.parameters(), run.config.trainer.gradient_norm)
-    run.optimizer.step()
     return total
 
 
@@ -107,12 +100,6 @@ def _loss(logits: Tensor, content: Tensor, weights: tuple[float, float]) -> Tens
     boilerplate_weight, content_weight = weights
     weight = torch.where(content > 0, content_weight, boilerplate_weight)
     return nn.functional.binary_cross_entropy_with_logits(logits, content, weight=weight, reduction="sum")
-
-
-def _learning_rate(settings: TrainerConfig, step: int, steps: int) -> float:
-    """Rises over the first steps, then stays, or falls in a line to zero at the last."""
-    warmup = min(1.0, (step + 1) / settings.warmup_steps)
-    return settings.learning_rate * warmup * (1 - step / steps if settings.decay else 1.0)
 
 
 def _progress() -> Progress:

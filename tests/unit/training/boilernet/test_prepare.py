@@ -4,9 +4,10 @@ import orjson
 import pytest
 
 from schemas.errors import ConfigurationError
-from training.config import DEFAULT_CONFIG, read_config
-from training.pages import held_out_pages, training_pages
-from training.prepare import prepare, prepared_pages, sources
+from training.boilernet.config import DEFAULT_CONFIG, read_config
+from training.boilernet.pages import held_out_pages, training_pages
+from training.boilernet.prepare import prepare_pages, prepared_pages
+from training.sources import sources
 
 
 @pytest.mark.timeout(60)
@@ -23,7 +24,7 @@ def test_data_files_become_labeled_pages_in_order_with_their_sources(tmp_path):
     ]
     file = tmp_path / "data.jsonl.xz"
     file.write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, lines))))
-    broken = prepare([file], tmp_path / "made", read_config(DEFAULT_CONFIG).data, processes=2)
+    broken = prepare_pages([file], tmp_path / "made", read_config(DEFAULT_CONFIG).data, processes=2)
     pages = prepared_pages(tmp_path / "made")
     assert broken == []
     assert [page.id for page in pages] == [line["id"] for line in lines]
@@ -54,9 +55,9 @@ def test_data_that_cannot_be_read_leave_what_was_prepared_before(tmp_path, kind,
     good, bad = tmp_path / "good.jsonl.xz", tmp_path / "bad.jsonl.xz"
     good.write_bytes(lzma.compress(LINES[kind]))
     bad.write_bytes(spoil(LINES[kind]))
-    prepare([good], tmp_path / "made", config, processes=1)
+    prepare_pages([good], tmp_path / "made", config, processes=1)
     with pytest.raises(ConfigurationError, match=told):
-        prepare([bad], tmp_path / "made", config, processes=1)
+        prepare_pages([bad], tmp_path / "made", config, processes=1)
     assert [page.id for page in prepared_pages(tmp_path / "made")] == ["1"]
 
 
@@ -67,7 +68,7 @@ def test_labeled_blocks_are_taken_as_they_are_and_validation_files_held_out(tmp_
         file.write_bytes(lzma.compress(orjson.dumps(page)))
         return file
 
-    assert prepare([write("a"), write("b")], tmp_path / "made", None, 1, [write("c")]) == []
+    assert prepare_pages([write("a"), write("b")], tmp_path / "made", None, 1, [write("c")]) == []
     pages = prepared_pages(tmp_path / "made")
     assert [page.id for page in training_pages(pages, None)] == ["a", "b"]
     assert [page.id for page in held_out_pages(pages, None)] == ["c"]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from training.block_scores import BlockScore, block_table, mean_f1, score_blocks
-from training.blocks import labeled_page
+from training.boilernet.block_scores import BlockScore, block_table, mean_f1, score_blocks
+from training.boilernet.pages import labeled_page
 
 
 def page(*labels):

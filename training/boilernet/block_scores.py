@@ -10,8 +10,8 @@ import numpy.typing as npt
 from inference.encoding import encode
 from schemas.errors import ConfigurationError
 from training.blocks import CONTENT_PROBABILITY
-from training.evaluation import Predict
-from training.pages import LabeledPage
+from training.boilernet.pages import LabeledPage
+from training.predictor import Predict
 
 Marks = npt.NDArray[np.bool_]
 

@@ -9,11 +9,11 @@ from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY, find_model
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage
-from training.config import DEFAULT_CONFIG, NetworkConfig, read_config
-from training.export import build_model
+from training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read_config
+from training.boilernet.export import build_model
+from training.boilernet.network import Blocks, BoilerNet, weights_of
+from training.boilernet.vocabulary import Vocabulary
 from training.golden import GOLDEN_FILE, read_golden
-from training.network import Blocks, BoilerNet, weights_of
-from training.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
 

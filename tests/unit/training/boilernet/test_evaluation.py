@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from training.config import DEFAULT_CONFIG, read_config
-from training.evaluation import evaluate, markdown
-from training.pages import GoldPage, label
+from training.boilernet.config import DEFAULT_CONFIG, read_config
+from training.boilernet.evaluation import markdown, scores_by_group
+from training.boilernet.pages import label
+from training.pages import GoldPage
 
 DATA = read_config(DEFAULT_CONFIG).data
 HTML = "<p>the mill turns again</p><p>all rights reserved</p>"
@@ -20,7 +21,8 @@ def pages():
 
 def test_scores_are_means_over_pages_for_each_kind_and_type():
     scores = {
-        each.group: each for each in evaluate(pages(), lambda page: np.array([0.9, 0.1], np.float32), DATA)
+        each.group: each
+        for each in scores_by_group(pages(), lambda page: np.array([0.9, 0.1], np.float32), DATA)
     }
     assert {name: each.pages for name, each in scores.items()} == {
         "all pages": 3, "reliable gold": 2, "as crawled": 1, "stripped": 2, "article": 1, "forum": 2,
@@ -32,11 +34,11 @@ def test_scores_are_means_over_pages_for_each_kind_and_type():
 
 
 def test_blocks_that_are_not_selected_are_not_scored():
-    scores = evaluate(pages()[:1], lambda page: np.array([0.1, 0.9], np.float32), DATA)
+    scores = scores_by_group(pages()[:1], lambda page: np.array([0.1, 0.9], np.float32), DATA)
     assert scores[0].f1 == 0.0
 
 
 def test_the_table_has_a_line_per_group():
-    table = markdown(evaluate(pages()[:1], lambda page: np.ones(2, np.float32), DATA)).splitlines()
+    table = markdown(scores_by_group(pages()[:1], lambda page: np.ones(2, np.float32), DATA)).splitlines()
     assert table[2] == "| all pages | 1 | 0.727 | 0.727 | 1.000 |"
     assert len(table) == 2 + 4

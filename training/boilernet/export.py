@@ -12,6 +12,7 @@ import numpy.typing as npt
 import onnx
 
 from inference.signature import BLOCK_COUNTS, BLOCK_LENGTHS, ID_COUNTS, IDS, PROBABILITIES, TOKENS
+from training.boilernet.vocabulary import HashTable, Vocabulary
 from training.graph import Graph
 from training.ragged import (
     LstmLayer,
@@ -26,7 +27,6 @@ from training.ragged import (
     starts,
     weight,
 )
-from training.vocabulary import HashTable, Vocabulary
 
 Floats = npt.NDArray[np.float32]
 

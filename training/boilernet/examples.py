@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from inference.encoding import encode
-from training.network import Blocks
-from training.pages import LabeledPage
-from training.vocabulary import Vocabulary
+from training.boilernet.network import Blocks
+from training.boilernet.pages import LabeledPage
+from training.boilernet.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)

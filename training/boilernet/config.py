@@ -1,11 +1,10 @@
-"""What a training run is made of, read from a small TOML file."""
+"""What a training run of BoilerNet is made of, read from a small TOML file."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from schemas.errors import ConfigurationError
+from training.configuration import Tables, read_tables
 
 DEFAULT_CONFIG = Path(__file__).with_name("boilernet.toml")
 
@@ -56,7 +55,7 @@ class TrainerConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class BoilerNetConfig:
     """One training run."""
 
     data: DataConfig | None
@@ -65,7 +64,7 @@ class Config:
     trainer: TrainerConfig
 
     @classmethod
-    def from_tables(cls, tables: dict[str, dict[str, Any]]) -> Self:
+    def from_tables(cls, tables: Tables) -> Self:
         """The configuration of these tables; every setting must be there, and no other."""
         data = tables.get("data")
         return cls(
@@ -75,13 +74,10 @@ class Config:
         )
 
 
-def read_config(file: Path) -> Config:
+def read_config(file: Path) -> BoilerNetConfig:
     """The configuration in a TOML file.
 
     Raises:
         ConfigurationError: the file has a setting too few or too many.
     """
-    try:
-        return Config.from_tables(tomllib.loads(file.read_text(encoding="utf-8")))
-    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{file} is no training configuration: {error}") from error
+    return read_tables(file, BoilerNetConfig.from_tables)

@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 
 from schemas.pages import ModelVersion
-from training.blocks import labeled_page
-from training.card import card
-from training.checkpoint import Best, new_run
-from training.config import DEFAULT_CONFIG, read_config
-from training.pages import GoldPage, label
-from training.vocabulary import Vocabulary
+from training.boilernet.card import card
+from training.boilernet.checkpoint import Best, new_run
+from training.boilernet.config import DEFAULT_CONFIG, read_config
+from training.boilernet.pages import label, labeled_page
+from training.boilernet.vocabulary import Vocabulary
+from training.pages import GoldPage
 
 pytestmark = pytest.mark.training
 
