@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import orjson
 import psutil
@@ -67,6 +67,14 @@ def test_triton_serves_every_model_of_the_repository(stack: LocalStack) -> None:
 def test_triton_counts_inferences_per_model(stack: LocalStack) -> None:
     with urlopen(stack.triton_metrics) as answer:
         assert b'nv_inference_count{model="boilernet",version="1"}' in answer.read()
+
+
+def test_a_model_that_is_unloaded_is_not_lost(stack: LocalStack) -> None:
+    for action in ("unload", "load"):
+        model = f"http://{stack.addresses.triton_http}/v2/repository/models/boilernet-cleaneval/{action}"
+        with urlopen(Request(model, method="POST")) as answer:
+            assert answer.status == 200
+        assert stack.failures() == {}
 
 
 @pytest.mark.parametrize("name", ["kafka-1", "redis", "triton"])

@@ -8,7 +8,7 @@ _NEED_IT = [
     *(f"test_{name}.py" for name in ("checkpoint", "commands", "learning", "lstm", "publish")),
     *(
         f"boilernet/test_{name}.py"
-        for name in ("card", "checkpoint", "examples", "export", "network", "trainer")
+        for name in ("card", "checkpoint", "examples", "export", "model", "network", "trainer")
     ),
     *(
         f"dehusk/test_{name}.py"
