@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from schemas.pages import Message, RawPage
 from streams.sources.fields import number_in
+from streams.sources.keys import named_urls
 from streams.sources.page import html_page, is_html_type, looks_like_html, other_format
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -44,7 +45,7 @@ class Html:
         """The page of the message."""
         return [
             html_page(
-                url=_text(message.header("url")) or _text(message.key),
+                url=next(named_urls(message), None),
                 body=message.value,
                 content_type=_text(message.header("content-type")),
                 status=number_in(_text(message.header("status"))),
