@@ -14,7 +14,7 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombston
 from schemas.pages import Message, RawPage
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 
-GZIPPED = gzip.compress(b'{"of": "nobody"}', mtime=0)
+GZIPPED = gzip.compress(b"\x00\xff\x00", mtime=0)
 PAGE = RawPage(
     "https://example.org/a?b=c",
     '<!doctype html><title>"url" "html" "content" "id"</title><p>Grüße {"response_url": 1}</p>'.encode(),
