@@ -3,6 +3,7 @@
 from inference.flattening import flatten
 from inference.native.walk import Walk
 from inference.parser import parse
+from inference.rewriting import end_like_xml, uncover
 from inference.sites import primary_language
 from inference.tokens import count_words, count_words_of_markup
 from schemas.errors import PageError
@@ -22,11 +23,15 @@ def segment(html: bytes) -> SegmentedPage:
     Raises:
         PageError: the page's elements do not fit into memory.
     """
-    flat = flatten(html)
-    walk, language = _walk(flat, scripting=True)
+    markup = end_like_xml(html)
+    walk, language = _walk(markup, scripting=True)
+    uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
+    if uncovered is not markup:
+        markup = uncovered
+        walk, language = _walk(markup, scripting=True)
     noscript_words = sum(map(count_words_of_markup, walk.noscripts))
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
-        walk, language = _walk(flat, scripting=False)
+        walk, language = _walk(markup, scripting=False)
     return SegmentedPage(
         title=walk.head.title or "",
         language=language,
@@ -43,7 +48,7 @@ def segment(html: bytes) -> SegmentedPage:
 
 def _walk(html: bytes, *, scripting: bool) -> tuple[Walk, str | None]:
     """What is read of a document, and the primary language that it declares."""
-    document = parse(html, scripting=scripting)
+    document = parse(flatten(html), scripting=scripting)
     root = document.root
     try:
         walk = Walk(document, root.mem_id if root is not None else 0, fallback=not scripting)

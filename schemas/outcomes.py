@@ -82,6 +82,7 @@ class Damaged(Broken):
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A null value: the crawler says that the page of this key is gone."""
+    """A null value: the crawler says that a page is gone."""
 
     key: bytes
+    """That of the page's document: its URL."""

@@ -21,6 +21,8 @@ _LARGEST_REQUEST = 96 * MIB
 _LARGEST_BATCH = 32 * KIB
 """Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
 _LINGER_MS = 5
+_NULL = object()
+"""Stands for null until it is serialized: beside a null key, aiokafka takes a value of None for a mistake."""
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 """How brokers, and aiokafka itself, refuse a record for its size."""
 
@@ -61,13 +63,19 @@ def create_producer(settings: KafkaSettings, compression: Compression = "none") 
         linger_ms=_LINGER_MS,
         max_batch_size=_LARGEST_BATCH,
         max_request_size=_LARGEST_REQUEST,
+        value_serializer=serialized,
     )
+
+
+def serialized(value: object) -> object:
+    """The value of a record, from what its producer is given for it."""
+    return None if value is _NULL else value
 
 
 async def enqueue(producer: AIOKafkaProducer, outgoing: Outgoing) -> asyncio.Future[object]:
     """The acknowledgement of a record, once there is room for it; aiokafka's errors are raised there."""
     record = outgoing.record
-    value = b"" if record.key is None and record.value is None else record.value  # aiokafka sends no nothing
+    value = _NULL if record.value is None else record.value
     acknowledgement: asyncio.Future[object]
     try:
         acknowledgement = await producer.send(

@@ -10,6 +10,7 @@ import orjson
 
 from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
+from streams.sources.compression import GZIP
 
 Fields = Mapping[str, object]
 _JSON_BEGINS = (b"{", b"[")
@@ -118,7 +119,7 @@ def number_in(value: object) -> int | None:
 def base64_or_text(value: str) -> bytes | str:
     """The bytes that a value stands for in base64, wrapped or not, else the text that it is.
 
-    No flag says which: base64 has no `<`, and a page has one, as bytes or as text.
+    No flag says which: base64 has no `<`, and a page has one, as bytes or as text, if it is not in gzip.
     """
     if "<" in value:
         return value
@@ -126,7 +127,7 @@ def base64_or_text(value: str) -> bytes | str:
         content = b64decode("".join(value.split()), validate=True)
     except ValueError:
         return value
-    return content if b"<" in content else value
+    return content if b"<" in content or content.startswith(GZIP) else value
 
 
 def first(value: object) -> object:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from schemas.pages import Message, RawPage
+from streams.sources.compression import GZIP
 from streams.sources.fields import number_in
+from streams.sources.keys import named_urls
 from streams.sources.page import html_page, is_html_type, looks_like_html, other_format
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -11,7 +13,6 @@ from streams.sources.times import parse_time
 _SNIFFED = 4096
 _WEB_TYPES = ("text/", "image/", "audio/", "video/", "font/", "application/pdf", "application/javascript")
 """What the content types of a web server's answers begin with, and no crawler's messages."""
-_GZIP = b"\x1f\x8b"
 _UTF16 = (b"<\x00", b"\x00<", b"\xff\xfe", b"\xfe\xff")
 
 
@@ -33,7 +34,7 @@ class Html:
         declared = (_text(message.header("content-type")) or "").lower()
         if is_html_type(declared) or (declared.startswith(_WEB_TYPES) and head[:1] not in (b"{", b"[")):
             return True
-        if other_format(head) and not head.startswith(_GZIP):
+        if other_format(head) and not head.startswith(GZIP):
             return True
         if head.startswith(_UTF16):
             head = head.replace(b"\x00", b"").lstrip(b"\xff\xfe")
@@ -44,7 +45,7 @@ class Html:
         """The page of the message."""
         return [
             html_page(
-                url=_text(message.header("url")) or _text(message.key),
+                url=next(named_urls(message), None),
                 body=message.value,
                 content_type=_text(message.header("content-type")),
                 status=number_in(_text(message.header("status"))),

@@ -65,6 +65,17 @@ async def test_a_replayed_message_is_the_original(kafka, topics):
     )
 
 
+@pytest.mark.parametrize("key", [None, b"0123456789ABCDEF"])
+async def test_a_null_value_stays_null(kafka, topics, key):
+    raw, dead = topics.input, topics.dead_letters
+    await write(kafka, raw, Record(key, None))
+    await fail_all(kafka, raw, dead)
+    (letter,) = await messages(kafka, dead)
+    assert (letter.key, letter.value) == (key, None)
+    assert await run(kafka, "replay", "--topic", dead) == (0, "1 put back\n")
+    assert [(message.key, message.value) for message in await messages(kafka, raw)] == [(key, None)] * 2
+
+
 async def test_what_was_put_back_is_dealt_with(kafka, topics):
     raw, dead = topics.input, topics.dead_letters
     await write(kafka, raw, *(Record(b"%d" % number, b"page") for number in range(5)))
