@@ -1,0 +1,60 @@
+"""The programs that the tests run: crawlers, what builds them, and dehusk."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECTS = Path(__file__).parent / "projects"
+"""What a crawler is told, a folder each."""
+CACHE = ROOT / ".cache" / "crawlers"
+"""What is fetched once."""
+DEHUSK = str(Path(sys.executable).with_name("dehusk"))
+
+
+@dataclass(frozen=True)
+class Service:
+    """A program that runs until it is stopped, for `streams.local.process.Part`."""
+
+    name: str
+    words: Sequence[str]
+    ready: Callable[[], bool]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def preparation(self) -> Sequence[str]:
+        return ()
+
+    def command(self) -> Sequence[str]:
+        return self.words
+
+    def environment(self) -> Mapping[str, str]:
+        return self.variables
+
+    def is_ready(self) -> bool:
+        return self.ready()
+
+
+def run(command: Sequence[str | Path], folder: Path | None = None) -> str:
+    """What a program that ended well printed; where it did not, the failure tells what it said."""
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    assert ended.returncode == 0, f"{ended.args}\n{ended.stdout[-8000:]}\n{ended.stderr[-8000:]}"
+    return ended.stdout
+
+
+def needs(program: str, packages: str) -> None:
+    """Skips the test where a program is missing."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is missing; install it with: sudo apt-get install {packages}")
+
+
+def classpath(project: Path) -> str:
+    """The classpath of a Maven project: its own classes, compiled, and the jars it depends on."""
+    needs("mvn", "maven default-jdk-headless")
+    maven = ["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={CACHE / 'maven'}"]
+    run([*maven, "compile", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"], project)
+    return f"{project / 'target' / 'classes'}:{(project / 'target' / 'classpath').read_text()}"
