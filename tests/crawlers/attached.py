@@ -56,7 +56,7 @@ class Attached:
         return asyncio.run(read_crawled(KafkaSettings(self.brokers), self.topic)).messages
 
     def wait_for(self, messages: int, crawler: Part) -> None:
-        """Waits until a crawler that does not end by itself has written this many messages, and no more come."""
+        """Waits until a crawler that does not end by itself has written this many messages, and no more."""
         deadline = time.monotonic() + _CRAWL_SECONDS
         before, written = -1, 0
         while written < messages or written > before:

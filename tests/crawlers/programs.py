@@ -52,9 +52,19 @@ def needs(program: str, packages: str) -> None:
         pytest.skip(f"{program} is missing; install it with: sudo apt-get install {packages}")
 
 
+def maven(project: Path, *words: str) -> None:
+    """Runs Maven in a project; what it fetches is kept."""
+    needs("mvn", "maven default-jdk-headless")
+    run(["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={CACHE / 'maven'}", *words], project)
+
+
 def classpath(project: Path) -> str:
     """The classpath of a Maven project: its own classes, compiled, and the jars it depends on."""
-    needs("mvn", "maven default-jdk-headless")
-    maven = ["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={CACHE / 'maven'}"]
-    run([*maven, "compile", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"], project)
+    maven(project, "compile", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath")
     return f"{project / 'target' / 'classes'}:{(project / 'target' / 'classpath').read_text()}"
+
+
+def npm(project: Path) -> None:
+    """Installs the packages of a project from npm; what it fetches is kept."""
+    needs("npm", "nodejs npm")
+    run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={CACHE / 'npm'}"], project)
