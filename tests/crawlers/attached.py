@@ -3,9 +3,10 @@
 import asyncio
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -19,7 +20,6 @@ from streams.settings import KafkaSettings, TopicSettings
 from tests.crawlers.programs import DEHUSK, Service, run
 
 _CRAWL_SECONDS = 300.0
-_QUIET_SECONDS = 3.0
 _STALL_SECONDS = 60.0
 
 
@@ -51,27 +51,27 @@ class Attached:
     def topic(self) -> str:
         return self.topics.input
 
-    def messages(self) -> int:
-        """How many messages the topic holds."""
-        return asyncio.run(read_crawled(KafkaSettings(self.brokers), self.topic)).messages
-
-    def wait_for(self, messages: int, crawler: Part) -> None:
-        """Waits until a crawler that does not end by itself has written this many messages, and no more."""
+    def wait_for(self, urls: Collection[str], crawler: Part) -> None:
+        """Waits until a crawler that does not end by itself has written the pages of these URLs."""
         deadline = time.monotonic() + _CRAWL_SECONDS
-        before, written = -1, 0
-        while written < messages or written > before:
+        while missing := set(urls) - self._probed_urls():
             assert crawler.running, crawler.last_words()
-            assert time.monotonic() < deadline, f"{written} of {messages} messages; {crawler.last_words()}"
-            time.sleep(_QUIET_SECONDS)
-            before, written = written, self.messages()
+            assert time.monotonic() < deadline, f"{missing} are missing; {crawler.last_words()}"
 
     def clean(self, *options: str) -> Outcome:
         """What the worker that `dehusk probe` suggests makes of the topic."""
-        found = orjson.loads(run([DEHUSK, "probe", self.topic, *self._topics(), *options, "--json"]))
+        found = self._probe(*options)
         asyncio.run(ensure_topics(KafkaSettings(self.brokers), self.topics))
         skipped = self._work(shlex.split(found["worker"])[1:])
         documents, dead_letters = asyncio.run(self._read())
         return Outcome(set(found["formats"]), documents, skipped, dead_letters)
+
+    def _probe(self, *options: str) -> dict[str, Any]:
+        return orjson.loads(run([DEHUSK, "probe", self.topic, *self._topics(), *options, "--json"]))
+
+    def _probed_urls(self) -> set[str]:
+        findings = (finding for message in self._probe()["messages"] for finding in message["findings"])
+        return {finding["url"] for finding in findings if finding["verdict"] == "page"}
 
     def _topics(self) -> list[str]:
         names = ["--output", self.topics.output, "--dead-letters", self.topics.dead_letters]
@@ -87,10 +87,13 @@ class Attached:
         worker = Part(program, self.folder / "worker.log")
         worker.start()
         try:
-            _wait_until_done(self.messages(), monitoring)
+            _wait_until_done(self._messages(), monitoring)
             return monitoring.skipped()
         finally:
             worker.stop()
+
+    def _messages(self) -> int:
+        return asyncio.run(read_crawled(KafkaSettings(self.brokers), self.topic)).messages
 
     async def _read(self) -> tuple[dict[str, int], dict[str, int]]:
         kafka, file = KafkaSettings(self.brokers), self.folder / "documents.jsonl"

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,7 @@ class Service:
 
     name: str
     words: Sequence[str]
-    ready: Callable[[], bool]
-    variables: Mapping[str, str] = field(default_factory=dict)
+    ready: Callable[[], bool] = lambda: True
 
     def preparation(self) -> Sequence[str]:
         return ()
@@ -33,7 +32,7 @@ class Service:
         return self.words
 
     def environment(self) -> Mapping[str, str]:
-        return self.variables
+        return {}
 
     def is_ready(self) -> bool:
         return self.ready()
@@ -52,6 +51,15 @@ def needs(program: str, packages: str) -> None:
         pytest.skip(f"{program} is missing; install it with: sudo apt-get install {packages}")
 
 
+def needs_python(version: str) -> Path:
+    """A Python of this minor version, as the system or pyenv has it; skips the test where there is none."""
+    found = shutil.which(f"python{version}")
+    pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for python in (*pyenv, *([Path(found)] if found else [])):
+        return python
+    pytest.skip(f"Python {version} is missing; install it with: pyenv install {version}")
+
+
 def maven(project: Path, *words: str) -> None:
     """Runs Maven in a project; what it fetches is kept."""
     needs("mvn", "maven default-jdk-headless")
@@ -67,4 +75,6 @@ def classpath(project: Path) -> str:
 def npm(project: Path) -> None:
     """Installs the packages of a project from npm; what it fetches is kept."""
     needs("npm", "nodejs npm")
-    run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={CACHE / 'npm'}"], project)
+    run(
+        ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={CACHE / 'npm'}"], project
+    )

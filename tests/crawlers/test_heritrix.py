@@ -37,5 +37,7 @@ def with_recipe(profile: str, bean: str, start: str) -> str:
     profile = profile.replace("ENTER_AN_URL_WITH_YOUR_CONTACT_INFO_HERE", "http://example.org/")
     profile = profile.replace("##..more?..##", "disposition.delayFactor=0\ndisposition.minDelayMs=0")
     profile = profile.replace("http://example.example/example", start)
-    profile = profile.replace('<ref bean="disposition"/>', '<ref bean="disposition"/><ref bean="kafkaCrawlLog"/>')
+    profile = profile.replace(
+        '<ref bean="disposition"/>', '<ref bean="disposition"/><ref bean="kafkaCrawlLog"/>'
+    )
     return profile.replace("</beans>", f"{bean}</beans>")
