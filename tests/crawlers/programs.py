@@ -75,6 +75,5 @@ def classpath(project: Path) -> str:
 def npm(project: Path) -> None:
     """Installs the packages of a project from npm; what it fetches is kept."""
     needs("npm", "nodejs npm")
-    run(
-        ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={CACHE / 'npm'}"], project
-    )
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", f"--cache={CACHE / 'npm'}"]
+    run(["npm", "install", *options], project)

@@ -18,10 +18,8 @@ def test_every_page_becomes_a_document(site, attached, recipe, tmp_path):
     own = "".join(f"{name} = {value!r}\n" for name, value in topics.items())
     (tmp_path / "frontier.py").write_text(recipe("Frontera") + own)
     run([python, "feed.py", *site.pages], tmp_path)
-    spider = Service(
-        "spider", ["env", "-C", str(tmp_path), str(python), "-m", "scrapy", "runspider", "spider.py"]
-    )
-    crawler = Part(spider, tmp_path / "spider.log")
+    words = ["env", "-C", str(tmp_path), str(python), "-m", "scrapy", "runspider", "spider.py"]
+    crawler = Part(Service("spider", words), tmp_path / "spider.log")
     crawler.start()
     try:
         attached.wait_for(site.pages, crawler)
@@ -29,10 +27,7 @@ def test_every_page_becomes_a_document(site, attached, recipe, tmp_path):
         crawler.kill()  # at its end, its Kafka client waits forever
     outcome = attached.clean()
     assert (outcome.formats, outcome.documents) == ({"frontera"}, site.pages)
-    assert (set(outcome.skipped), outcome.dead_letters) == (
-        {"not-a-page"},
-        {},
-    )  # where spiders are on their topic
+    assert (set(outcome.skipped), outcome.dead_letters) == ({"not-a-page"}, {})  # how far the spider is
 
 
 def environment(requirements):
