@@ -52,18 +52,8 @@ def test_without_options_a_worker_has_the_default_settings(started: list[WorkerS
 
 def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     worker(
-        *(
-            "--input",
-            "in,more",
-            "--compression",
-            "lz4",
-            "--output",
-            "out",
-            "--dead-letters",
-            "dead",
-            "--group",
-            "g",
-        ),
+        *("--compression", "lz4"),
+        *("--input", "in,more", "--output", "out", "--dead-letters", "dead", "--group", "g"),
         *(
             "--labeler",
             "onnx",
