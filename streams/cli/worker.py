@@ -7,6 +7,7 @@ import click
 
 from schemas.errors import ConfigurationError
 from streams.cli.options import (
+    hidden_text_option,
     kafka_options,
     model_options,
     page_seconds_option,
@@ -121,6 +122,7 @@ _WORKER = WorkerSettings()
     show_envvar=True,
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
+@hidden_text_option
 @click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
 @processes_option(
     default_processes,
@@ -182,6 +184,7 @@ def command(
     redis_cluster: bool,
     document_format: str,
     with_blocks: bool,
+    hidden_text: str,
     processes: int,
     page_seconds: float,
     session_seconds: float,
@@ -215,6 +218,7 @@ def command(
         processes=processes,
         format=document_format,
         with_blocks=with_blocks,
+        drop_hidden=hidden_text == "drop",
         monitoring=_address(monitoring),
     )
     asyncio.run(run_worker(settings))

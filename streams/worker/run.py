@@ -115,7 +115,11 @@ async def _flow(
             dependencies.schema_registry,
             Observer(store, dependencies.redis),
             open_labeling(settings, labeler, dependencies.labeler),
-            Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
+            Assembler(
+                settings.format,
+                settings.with_blocks or FORMATS[settings.format].needs_blocks,
+                settings.drop_hidden,
+            ),
             metrics,
         )
         delivery = Delivery(producer, settings.topics, dependencies.kafka)

@@ -64,4 +64,6 @@ class WorkerSettings:
     """How documents are written, a name in `streams.formats`."""
     with_blocks: bool = False
     """Whether documents list every block with its label."""
+    drop_hidden: bool = False
+    """Whether text that a page hides is left out, whatever the model says."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)
