@@ -135,8 +135,12 @@ def _line(page: Input, outcome: CleanedDocument | Skipped | Broken, *, with_bloc
     fields: dict[str, Any] = {
         "id": page.id or page.url,
         "url": page.url,
+        "site": document.site if document else None,
         "title": document.title if document else "",
+        "language": document.language if document else None,
         "text": document.text if document else "",
+        "model": document.model if document else None,
+        "labeler": document.labeler if document else None,
     }
     if with_blocks:
         blocks = document.blocks or () if document else ()

@@ -1,4 +1,4 @@
-"""What a worker would make of a topic, found out without touching it."""
+"""What a worker would make of topics, found out without touching them."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +11,7 @@ from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, Skipped, Tombstone
 from schemas.pages import Message, RawPage
 from streams.consuming import read
-from streams.kafka import Topic, describe_topics, missing_topics
+from streams.kafka import Topic, describe_worker_topics, missing_topics
 from streams.preparation.isolation import open_pool
 from streams.preparation.preparation import Outcome, Outcomes, Postponed
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
@@ -48,6 +48,7 @@ class Finding:
 class ProbedMessage:
     """One message of the sample."""
 
+    topic: str
     partition: int
     offset: int
     bytes: int
@@ -58,9 +59,9 @@ class ProbedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A sample of a topic, and what a worker on it would still need."""
+    """A sample of topics, and what a worker on them would still need."""
 
-    topic: Topic
+    topics: tuple[Topic, ...]
     messages: tuple[ProbedMessage, ...]
     missing: tuple[Topic, ...]
     """The output and dead-letter topics that do not exist yet."""
@@ -75,23 +76,22 @@ async def probe(
     sample: int,
     limits: PageLimits,
 ) -> Probe:
-    """Reads the newest messages of the input topic, in no group, and prepares them as a worker would.
+    """Reads the newest messages of the input topics, in no group, and prepares them as a worker would.
 
     Raises:
-        ConfigurationError: the topic does not exist or may not be read, or the source's settings do not fit.
+        ConfigurationError: a topic does not exist or may not be read, or the source's settings do not fit.
         UnavailableError: the brokers do not answer.
     """
+    found = await describe_worker_topics(kafka, topics)
     prober = _Prober(source, source_settings)
     probed = []
     async with open_pool(partial(open_source, source, source_settings), 1, limits) as pool:
-        async for message, _ in read(kafka, topics.input, newest=sample):
+        async for message, _ in read(kafka, *(topic.name for topic in found.inputs), newest=sample):
             (outcomes,) = await pool.prepare([message])
             probed.append(prober.probed(message, outcomes))
-    existing = await describe_topics(kafka, [topics.input, topics.output, topics.dead_letters])
     largest = max((message.bytes for message in probed), default=0)
-    missing = tuple(missing_topics(topics, existing, largest))
-    probed.sort(key=lambda message: (message.partition, message.offset))
-    return Probe(existing[topics.input], tuple(probed), missing)
+    probed.sort(key=lambda message: (message.topic, message.partition, message.offset))
+    return Probe(found.inputs, tuple(probed), tuple(missing_topics(topics, found, largest)))
 
 
 class _Prober:
@@ -105,7 +105,9 @@ class _Prober:
     def probed(self, message: Message, outcomes: Outcomes) -> ProbedMessage:
         findings = tuple(self._findings(message, outcomes))
         size = len(message.key or b"") + len(message.value or b"")
-        return ProbedMessage(message.partition, message.offset, size, self._format(message), findings)
+        return ProbedMessage(
+            message.topic, message.partition, message.offset, size, self._format(message), findings
+        )
 
     def _findings(self, message: Message, outcomes: Outcomes) -> Iterator[Finding]:
         if isinstance(outcomes, Postponed):

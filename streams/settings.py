@@ -7,6 +7,8 @@ from typing import Literal
 
 KIB = 1024
 MIB = 1024 * KIB
+Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+"""Kafka's codecs, by which a producer compresses batches of records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class TopicSettings:
     """The three topics of a worker and its consumer group."""
 
     input: str = "raw-pages"
+    """Names separated by commas, or a regular expression that begins with ^: see `streams.input_topics`."""
     output: str = "cleaned-documents"
     dead_letters: str = "dead-letters"
     group: str = "dehusk"

@@ -24,6 +24,7 @@ from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
+from streams.worker.drops import DropLog
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
 from streams.worker.labeling import PROBE
@@ -107,7 +108,7 @@ async def _flow(
         _announce(settings, model)
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
-        producer = create_producer(settings.kafka)
+        producer = create_producer(settings.kafka, settings.compression)
         resources.push_async_callback(producer.stop)
         await producer.start()
         cleaner = BatchCleaner(
@@ -122,7 +123,8 @@ async def _flow(
             ),
             metrics,
         )
-        delivery = Delivery(producer, settings.topics, dependencies.kafka)
+        drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
+        delivery = Delivery(producer, settings.topics, dependencies.kafka, drops)
         brokers = Brokers(producer.client, settings.topics.output, lambda: delivery.fails)
         checks = (
             (dependencies.kafka, brokers.check),

@@ -121,7 +121,31 @@ async def test_suggests_topics_and_the_worker_that_fit(kafka, fresh):
         *("dehusk", "worker", "--input", fresh, "--source", "scrapy-cluster", "--brokers", kafka.brokers),
         *("--output", f"{fresh}-out", "--dead-letters", f"{fresh}-dead"),
     ]
-    assert found["topic"]["max_message_bytes"] == 3_000_000
+    assert [topic["max_message_bytes"] for topic in found["topics"]] == [3_000_000]
+
+
+async def test_looks_at_several_topics_and_at_all_that_match(kafka, fresh):
+    await create_topics(kafka, [Topic(f"{fresh}-{name}", number, 1) for number, name in enumerate("abc", 2)])
+    for name, crawler in (("a", "nutch"), ("b", "ache"), ("c", "cdr")):
+        await write(kafka, f"{fresh}-{name}", written_as(crawler))
+    first, second = f"{fresh}-a", f"{fresh}-b"
+    for arguments in ([first, second], [f"{first},{second}"], [f"^{fresh}-[ab]"]):
+        found = await probed(kafka, *arguments)
+        assert [(topic["name"], topic["partitions"]) for topic in found["topics"]] == [
+            (first, 2),
+            (second, 3),
+        ]
+        assert [(one["topic"], one["format"]) for one in found["messages"]] == [
+            (first, "nutch"),
+            (second, "ache"),
+        ]
+        assert shlex.split(found["worker"])[2:4] == ["--input", ",".join(arguments)]
+    output = await run(kafka, first, second)
+    assert f"{first}: 2 partitions, 1 replicas\n{second}: 3 partitions" in output
+    with pytest.raises(ConfigurationError, match=f"topic {fresh}-d does not exist"):
+        await run(kafka, first, f"{fresh}-d")
+    with pytest.raises(ConfigurationError, match=r"no topic on .* matches"):
+        await run(kafka, f"^{fresh}-none")
 
 
 async def test_the_suggested_worker_reads_the_source_that_was_probed(kafka, topics):

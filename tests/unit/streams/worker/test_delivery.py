@@ -17,6 +17,7 @@ from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Document
 from streams.worker.availability import Dependency
 from streams.worker.delivery import Delivery
+from streams.worker.drops import DropLog
 
 TOPICS = TopicSettings()
 BROKEN = Broken(BrokenReason.MALFORMED_MESSAGE, "bad")
@@ -58,7 +59,7 @@ def cleaned(message: Message, *records: Record) -> CleanedMessage:
 
 
 def delivery(producer: Producer, dependency: Dependency | None = None) -> Delivery:
-    return Delivery(producer, TOPICS, dependency or Dependency("kafka", ""))
+    return Delivery(producer, TOPICS, dependency or Dependency("kafka", ""), DropLog("k:1", "dead"))
 
 
 async def test_records_arrive_in_order(message: Message) -> None:
