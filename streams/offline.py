@@ -48,7 +48,12 @@ _SOURCE = DecodedPages()
 
 
 async def clean_lines(
-    pages: Iterator[Input], pool: PreparationPool, labelers: Sequence[Labeler], *, with_blocks: bool
+    pages: Iterator[Input],
+    pool: PreparationPool,
+    labelers: Sequence[Labeler],
+    *,
+    with_blocks: bool,
+    drop_hidden: bool = False,
 ) -> AsyncGenerator[bytes, None]:
     """A line for each page, as soon as it and those before it are cleaned; nothing for what never was a page.
 
@@ -63,7 +68,9 @@ async def clean_lines(
         ahead, next_labeler = ReadAhead(pages, BATCH_PAGES), cycle(labelers)
         while batch := await ahead.take():
             await free.acquire()
-            cleaning = _clean_batch(batch, pool, next(next_labeler), with_blocks=with_blocks)
+            cleaning = _clean_batch(
+                batch, pool, next(next_labeler), with_blocks=with_blocks, drop_hidden=drop_hidden
+            )
             begun.put_nowait(asyncio.create_task(cleaning))
 
     beginning = asyncio.create_task(begin())
@@ -84,7 +91,7 @@ async def clean_lines(
 
 
 async def _clean_batch(
-    batch: Sequence[Input], pool: PreparationPool, labeler: Labeler, *, with_blocks: bool
+    batch: Sequence[Input], pool: PreparationPool, labeler: Labeler, *, with_blocks: bool, drop_hidden: bool
 ) -> list[bytes]:
     prepared = await _prepare(batch, pool)
     encoded = [page.encoded for page in prepared if isinstance(page, PreparedPage)]
@@ -92,7 +99,7 @@ async def _clean_batch(
     lines: list[bytes] = []
     for page, outcome in zip(batch, prepared, strict=True):
         if isinstance(outcome, PreparedPage):
-            labeled = _labeled(outcome, next(labels), with_blocks=with_blocks)
+            labeled = _labeled(outcome, next(labels), with_blocks=with_blocks, drop_hidden=drop_hidden)
             lines.append(_line(page, labeled, with_blocks=with_blocks))
         elif not (isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE):
             lines.append(_line(page, outcome, with_blocks=with_blocks))
@@ -116,11 +123,11 @@ def _only(outcomes: Outcomes) -> PreparedPage | Broken:
 
 
 def _labeled(
-    page: PreparedPage, labels: Prediction | Broken, *, with_blocks: bool
+    page: PreparedPage, labels: Prediction | Broken, *, with_blocks: bool, drop_hidden: bool
 ) -> CleanedDocument | Broken:
     if isinstance(labels, Broken):
         return labels
-    return extract(page, labels, None, with_blocks=with_blocks)
+    return extract(page, labels, None, with_blocks=with_blocks, drop_hidden=drop_hidden)
 
 
 def _line(page: Input, outcome: CleanedDocument | Skipped | Broken, *, with_blocks: bool) -> bytes:

@@ -16,7 +16,13 @@ from click.core import ParameterSource
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.outcomes import Damaged
 from schemas.pages import RawPage
-from streams.cli.options import max_page_option, model_options, page_seconds_option, processes_option
+from streams.cli.options import (
+    hidden_text_option,
+    max_page_option,
+    model_options,
+    page_seconds_option,
+    processes_option,
+)
 from streams.cli.progress import page_progress
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
@@ -68,6 +74,7 @@ Examples:
     shown="one per processor",
     help="Pages are taken apart in so many processes and labeled in so many threads.",
 )
+@hidden_text_option
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
 @page_seconds_option("gets an error")
 @max_page_option("gets an error")
@@ -80,6 +87,7 @@ def command(
     model: str,
     model_version: str,
     processes: int,
+    hidden_text: str,
     no_blocks: bool,
     page_seconds: float,
     max_page_mib: int,
@@ -112,6 +120,7 @@ def command(
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
         page=PageLimits(max_page_mib * MIB, page_seconds),
         processes=processes,
+        drop_hidden=hidden_text == "drop",
     )
     seen, position = _Seen(), InputPosition()
     paths = paths or (STANDARD_INPUT,)
@@ -174,7 +183,9 @@ async def _clean(
     try:
         async with (
             open_pool(DecodedPages, settings.processes, settings.page) as pool,
-            aclosing(clean_lines(pages, pool, labelers, with_blocks=with_blocks)) as lines,
+            aclosing(
+                clean_lines(pages, pool, labelers, with_blocks=with_blocks, drop_hidden=settings.drop_hidden)
+            ) as lines,
         ):
             async for line in lines:
                 output.write(line)

@@ -119,6 +119,18 @@ def page_seconds_option(otherwise: str) -> Option:
     )
 
 
+hidden_text_option: Option = click.option(
+    "--hidden-text",
+    type=click.Choice(["model", "drop"]),
+    default="model",
+    show_default=True,
+    show_envvar=True,
+    help="What becomes of text that the page hides, by `hidden`, an inline style or a closed dialog: `model` "
+    "leaves it to the model, for panels and answers hide so; `drop` keeps it out of the document's text.",
+)
+"""What becomes of hidden text, which reaches the command as `hidden_text`."""
+
+
 def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Option:  # noqa: A002 click's name
     """How many processes take pages apart."""
     return click.option(

@@ -7,6 +7,7 @@ import click
 
 from streams.cli.options import (
     compression_option,
+    hidden_text_option,
     kafka_options,
     model_options,
     page_seconds_option,
@@ -133,6 +134,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
 @compression_option
+@hidden_text_option
 @click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
 @processes_option(
     default_processes,
@@ -203,6 +205,7 @@ def command(
     document_format: str,
     compression: Compression,
     with_blocks: bool,
+    hidden_text: str,
     processes: int,
     page_seconds: float,
     session_seconds: float,
@@ -240,6 +243,7 @@ def command(
         format=document_format,
         compression=compression,
         with_blocks=with_blocks,
+        drop_hidden=hidden_text == "drop",
         monitoring=_address(monitoring),
     )
     asyncio.run(run_worker(settings))

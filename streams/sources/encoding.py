@@ -126,7 +126,8 @@ def _encoding_of_others(body: bytes, declared: str | None) -> str:
     """
     if declared not in (None, "utf-8"):
         return declared
-    damage = _damage(_MARKUP.sub(b" ", body))
+    text = _MARKUP.sub(b" ", body)
+    damage = _damage(body if text.isascii() else text)
     if damage.is_minor or (declared and damage.is_in_passing):
         return "utf-8"
     own = prescan(body, _SAMPLE)

@@ -79,6 +79,7 @@ class Assembler:
 
     format: str
     with_blocks: bool
+    drop_hidden: bool = False
 
     def assemble(
         self, messages: Sequence[Message], outcomes: Sequence[Sequence[Outcome]], answers: Iterable[Answer]
@@ -124,6 +125,7 @@ class Assembler:
             origin=Origin(message.topic, message.partition, message.offset),
             degraded=answer.degraded,
             with_blocks=self.with_blocks,
+            drop_hidden=self.drop_hidden,
         )
         headers = (
             ("content-type", content_type(self.format).encode()),

@@ -116,7 +116,11 @@ async def _flow(
             dependencies.schema_registry,
             Observer(store, dependencies.redis),
             open_labeling(settings, labeler, dependencies.labeler),
-            Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
+            Assembler(
+                settings.format,
+                settings.with_blocks or FORMATS[settings.format].needs_blocks,
+                settings.drop_hidden,
+            ),
             metrics,
         )
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)

@@ -67,4 +67,6 @@ class WorkerSettings:
     """Kafka's codec for documents and dead letters."""
     with_blocks: bool = False
     """Whether documents list every block with its label."""
+    drop_hidden: bool = False
+    """Whether text that a page hides is left out, whatever the model says."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)

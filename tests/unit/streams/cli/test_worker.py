@@ -69,6 +69,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--when-triton-is-unavailable", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
+        *("--hidden-text", "drop"),
     )
     (settings,) = started
     assert settings.topics == TopicSettings("in,more", "out", "dead", "g")
@@ -77,6 +78,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert (settings.redis.url, settings.redis.cluster) == ("redis://r:1/2", True)
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
+    assert settings.drop_hidden
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)
     assert settings.monitoring == MonitoringSettings("0.0.0.0", 99)

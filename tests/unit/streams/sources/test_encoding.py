@@ -179,7 +179,13 @@ def test_valid_characters_of_scripts_are_not_the_texts():
 
 @pytest.mark.parametrize("opening", [b"<!--", b"<script", b"<a b='", b'<a b="', b"<!", b"<a b"])
 def test_markup_that_never_ends_is_read_in_linear_time(opening):
-    assert decode_html(opening * 200_000 + STRAY, "utf-8").encoding == "utf-8"
+    decoded = decode_html("é".encode() + opening * 200_000 + STRAY, "utf-8")
+    assert decoded.encoding == "utf-8"
+
+
+def test_a_legacy_page_is_looked_at_as_a_whole_where_all_of_it_is_markup():
+    page = "<meta charset=utf-8><p don't>où est le café, près de là, déjà vu à côté"
+    assert decode_html(page.encode("windows-1252")).html == page.encode()
 
 
 def test_a_legacy_encoding_is_trusted_with_what_is_utf8_by_chance():

@@ -6,10 +6,10 @@ import numpy as np
 import orjson
 import pytest
 
-from inference.cleaning import PreparedPage
+from inference.cleaning import PreparedPage, prepare
 from schemas.documents import SCHEMA_VERSION
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import BlockFrequencies, Message, ModelVersion, Prediction
+from schemas.pages import BlockFrequencies, Message, ModelVersion, Prediction, RawPage
 from streams.preparation.preparation import Outcome
 from streams.worker.assembly import Answer, Assembler, CleanedMessage, Failure
 
@@ -90,6 +90,17 @@ def test_a_page_that_breaks_the_extraction_is_broken_alone(message: Message, pag
     assert cleaned.documents == 1
     assert cleaned.failure is not None
     assert (cleaned.failure.stage, cleaned.failure.broken.reason) == ("extract", BrokenReason.INTERNAL_ERROR)
+
+
+@pytest.mark.parametrize("drop_hidden", [True, False])
+def test_hidden_text_is_dropped_where_it_is_to_be(
+    message: Message, html: bytes, *, drop_hidden: bool
+) -> None:
+    hidden = prepare(RawPage("https://example.org/a", html.replace(b"</p>", b"</p><p hidden>Disregard")))
+    assert isinstance(hidden, PreparedPage)
+    assembler = Assembler("document", with_blocks=False, drop_hidden=drop_hidden)
+    (cleaned,) = assembler.assemble([message], [(hidden,)], [answer(hidden)])
+    assert (b"Disregard" in (cleaned.records[0].value or b"")) is not drop_hidden
 
 
 @pytest.mark.parametrize("with_blocks", [True, False])
