@@ -12,6 +12,7 @@ from streams.sources.auto import Auto
 from streams.sources.cdr import Cdr
 from streams.sources.confluent import Framed
 from streams.sources.content_encoding import Compressed
+from streams.sources.declared import Declared
 from streams.sources.frontera import Frontera
 from streams.sources.html import Html
 from streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
@@ -71,6 +72,7 @@ def open_source(name: str, settings: SourceSettings) -> Source:
 
 
 def _open(name: str, settings: SourceSettings) -> Source:
+    formats = {each: make(settings) for each, make in _FORMATS.items()}
     if name == "auto":
-        return Auto([make(settings) for make in _FORMATS.values()])
-    return _FORMATS[name](settings)
+        return Auto(list(formats.values()))
+    return Declared(formats.pop(name), list(formats.values()), takes_any=name == Html.name)
