@@ -47,7 +47,7 @@ class TopicSettings:
 class RedisSettings:
     """The Redis, or Redis Cluster, that keeps block frequencies."""
 
-    url: str = "redis://localhost:6379/0"
+    url: str = field(default="redis://localhost:6379/0", repr=False)
     cluster: bool = False
     timeout: float = 2.0
     """Seconds a round trip may take before frequencies are done without."""

@@ -68,9 +68,13 @@ class Html:
 
 
 def is_answer(message: Message) -> bool:
-    """Whether the headers tell of a web server's answer, whatever it holds: its content type and its URL."""
+    """Whether the headers tell of a web server's answer, whatever it holds: its content type and its URL.
+
+    Avro is what messages are made of, not answers.
+    """
+    declared = message.header("content-type") or b""
     names = (message.header("url"), message.key)
-    return bool(message.header("content-type")) and any(known_url(_text(name)) for name in names)
+    return declared != b"" and b"avro" not in declared and any(known_url(_text(name)) for name in names)
 
 
 def _text(value: bytes | None) -> str | None:

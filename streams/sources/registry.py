@@ -1,7 +1,7 @@
 """The crawler formats by name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -35,8 +35,10 @@ class SourceSettings:
     """Where the objects of `json` hold what."""
     warc_directory: Path | None = None
     """Where the WARC files lie that the messages of `warc-pointer` name."""
-    schema_registry: str | None = None
+    schema_registry: str | None = field(default=None, repr=False)
     """URL of the registry of the schemas that framed messages name."""
+    framed: bool = False
+    """Whether every value is framed; else a frame is told from a value that only begins like one."""
 
 
 _FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(
@@ -67,8 +69,18 @@ def open_source(name: str, settings: SourceSettings) -> Source:
     """
     if name not in SOURCES:
         raise ConfigurationError(f"there is no source {name!r}; choose one of {', '.join(SOURCES)}")
-    registry = SchemaRegistry(settings.schema_registry) if settings.schema_registry else None
-    return Compressed(Framed(_open(name, settings), registry), settings.max_bytes)
+    guesses = name != Html.name
+    framed = Framed(_open(name, settings), open_registry(settings), every=settings.framed, guesses=guesses)
+    return Compressed(framed, settings.max_bytes)
+
+
+def open_registry(settings: SourceSettings) -> SchemaRegistry | None:
+    """The schema registry, if there is one.
+
+    Raises:
+        ConfigurationError: its URL is none.
+    """
+    return SchemaRegistry(settings.schema_registry) if settings.schema_registry else None
 
 
 def _open(name: str, settings: SourceSettings) -> Source:
