@@ -74,6 +74,12 @@ class Probe:
     """The output and dead-letter topics that do not exist yet."""
 
     @property
+    def format(self) -> str | None:
+        """The format of all messages whose format is known; None where there are several."""
+        formats = {message.format for message in self.messages if message.format}
+        return formats.pop() if len(formats) == 1 and formats.issubset(FORMATS) else None
+
+    @property
     def framed(self) -> bool:
         """Whether every value of the sample is framed; a tombstone has none."""
         framed = [message.framed for message in self.messages if not message.is_tombstone]

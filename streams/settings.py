@@ -98,6 +98,10 @@ class FlowLimits:
     batch_bytes: int = 8 * MIB
     """Bytes of raw messages per micro-batch."""
     batches: int = 4
-    """Micro-batches in flight."""
+    """Micro-batches being worked on."""
+    waiting_pages: int = 2048
+    """Messages that may wait for the schema registry, or behind one that does to be acknowledged."""
+    waiting_bytes: int = 64 * MIB
+    """Bytes of the raw messages of these."""
     grace_seconds: float = 25.0
     """Seconds a worker may take to finish what is in flight after SIGTERM."""

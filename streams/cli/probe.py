@@ -20,7 +20,7 @@ from streams.printable import printable, without_password
 from streams.probing import Probe, probe
 from streams.program import program
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
-from streams.sources.registry import FORMATS, SourceSettings
+from streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
@@ -100,11 +100,9 @@ def _worker_command(context: click.Context, found: Probe) -> str:
 
 def _found(context: click.Context, found: Probe) -> list[str]:
     """The format, if there is but one, and whether every value is framed."""
-    source = context.params["source"]
-    formats = {message.format for message in found.messages if message.format}
-    if source == "auto" and len(formats) == 1:
-        source = formats.pop()
-    named = ["--source", source] if source in FORMATS else []
+    chosen = context.params["source"]
+    source = found.format if chosen == "auto" else chosen
+    named = ["--source", source] if source else []
     return [*named, "--framed"] if found.framed or context.params["framed"] else named
 
 

@@ -23,7 +23,7 @@ MAX_ANSWER = 16 * MIB
 _UNKNOWN_SECONDS = 30.0
 """How long a schema stays unknown: a registry that follows another one learns of new ones a little late."""
 _UNKNOWN_AT_MOST = 10_000
-_UNAVAILABLE_SECONDS = 1.0
+_UNAVAILABLE_SECONDS = 5.0
 UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 import msgpack
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
@@ -16,6 +18,7 @@ from streams.sources.registry import FORMATS, SourceSettings, open_source
 URL = "https://example.org/a?b=c"
 HTML = "<!doctype html><title>T</title><p>Grüße</p>"
 PAGE = RawPage(URL, HTML.encode(), language="de")
+AUTO, DECLARED_HTML = (open_source(name, SourceSettings()) for name in ("auto", "html"))
 JSON_FORMATS = ("json", "scrapy-cluster", "nutch", "cdr", "ache", "norconex", "warc-pointer")
 
 
@@ -341,3 +344,13 @@ def test_an_unknown_object_without_a_url_is_no_answer(key):
     message = Message(key, b'{"address": 1}', (("content-type", b"application/json"),))
     (broken,) = open_source("auto", SourceSettings()).decode(message)
     assert broken.reason is BrokenReason.UNKNOWN_FORMAT
+
+
+@given(
+    value=st.binary(min_size=1, max_size=100)
+    | st.sampled_from([message.value for message in SHAPES["html"].values()]),
+    kind=st.sampled_from([*ANSWERS, "text/html", "application/xhtml+xml", "*/*", "image/png"]),
+)
+def test_an_answer_with_a_url_has_one_outcome_with_and_without_a_declared_format(value, kind):
+    message = answer(value, kind)
+    assert AUTO.decode(message) == DECLARED_HTML.decode(message)
