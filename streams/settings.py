@@ -101,7 +101,7 @@ class FlowLimits:
     """Micro-batches being worked on."""
     waiting_pages: int = 2048
     """Messages that may wait for the schema registry, or behind one that does to be acknowledged."""
-    waiting_bytes: int = 64 * MIB
+    waiting_bytes: int = 32 * MIB
     """Bytes of the raw messages of these."""
     grace_seconds: float = 25.0
     """Seconds a worker may take to finish what is in flight after SIGTERM."""

@@ -50,10 +50,10 @@ class SchemaRegistry:
             self._headers["Authorization"] = f"Basic {base64.b64encode(unquote(user).encode()).decode()}"
         self._timeout = timeout
         self._known: dict[str, RegisteredSchema] = {}
-        self._unknown: dict[str, tuple[float, PageError]] = {}
-        """What the registry did not know, in the order of asking, and until when it is not asked again."""
-        self._unavailable: tuple[float, str] = (0.0, "")
-        """Until when the registry is not asked at all, and why."""
+        self._unknown: dict[str, tuple[float, str]] = {}
+        """What is not asked for again, in the order of asking: until when, and why."""
+        self._unavailable = (0.0, "")
+        """Until when nothing is asked for, and why."""
 
     def schema(self, reference: str) -> RegisteredSchema:
         """The schema `ids/7` or `guids/…`.
@@ -67,26 +67,26 @@ class SchemaRegistry:
 
     def _ask(self, reference: str) -> RegisteredSchema:
         now = time.monotonic()
-        until, unknown = self._unknown.get(reference, (now, None))
-        if unknown and now < until:
-            raise PageError(unknown.reason, str(unknown))
+        until, why = self._unknown.get(reference, (now, ""))
+        if now < until:
+            raise PageError(BrokenReason.UNKNOWN_SCHEMA, why)
         until, why = self._unavailable
         if now < until:
             raise UnavailableError(why)
         try:
             return self._read(self._get(f"/schemas/{reference}", reference), reference)
         except PageError as error:
-            self._remember_unknown(reference, error)
+            self._remember_unknown(reference, str(error))
             raise
         except UnavailableError as error:
             self._unavailable = (time.monotonic() + _UNAVAILABLE_SECONDS, str(error))
             raise
 
-    def _remember_unknown(self, reference: str, error: PageError) -> None:
+    def _remember_unknown(self, reference: str, why: str) -> None:
         self._unknown.pop(reference, None)
         if len(self._unknown) >= _UNKNOWN_AT_MOST:
             del self._unknown[next(iter(self._unknown))]
-        self._unknown[reference] = (time.monotonic() + _UNKNOWN_SECONDS, error)
+        self._unknown[reference] = (time.monotonic() + _UNKNOWN_SECONDS, why)
 
     def _read(self, answer: dict[str, Any], reference: str) -> RegisteredSchema:
         language = str(answer.get("schemaType", "AVRO"))

@@ -1,5 +1,6 @@
 """A schema registry that is unavailable, or that the pages' own bytes seem to ask for."""
 
+import asyncio
 import io
 import json
 import threading
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import fastavro
+import pytest
 
 from streams.local.addresses import LOOPBACK, free_ports
 from streams.sources.source import Record
@@ -64,15 +66,16 @@ async def test_pages_that_need_no_schema_do_not_wait_for_the_registry(bench, sit
     assert worker.stop() == 0
 
 
-async def test_a_worker_that_dies_while_messages_wait_loses_none(bench, site) -> None:
+@pytest.mark.parametrize("end", ["kill", "stop"])
+async def test_a_worker_that_ends_while_messages_wait_loses_none(bench, site, end: str) -> None:
     pages, (port,) = site(40), free_ports(1)
     waiting = framed("https://waits.example/")
-    address = ("--schema-registry", f"http://{LOOPBACK}:{port}")
+    address = ("--schema-registry", f"http://{LOOPBACK}:{port}", "--grace-seconds", "4")
     worker = bench.worker(*address)
     await bench.produce([*pages[:20], waiting, *pages[20:]])
     await bench.until(worker.has_partitions)
     await bench.until(lambda: worker.report()["totals"]["documents"] == len(pages))
-    worker.kill()
+    assert not await asyncio.to_thread(getattr(worker, end))
     with registry(port):
         bench.worker(*address)
         await bench.until_done()
