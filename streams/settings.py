@@ -50,7 +50,7 @@ class TopicSettings:
 class RedisSettings:
     """The Redis, or Redis Cluster, that keeps block frequencies."""
 
-    url: str = "redis://localhost:6379/0"
+    url: str = field(default="redis://localhost:6379/0", repr=False)
     cluster: bool = False
     timeout: float = 2.0
     """Seconds a round trip may take before frequencies are done without."""
@@ -101,6 +101,10 @@ class FlowLimits:
     batch_bytes: int = 8 * MIB
     """Bytes of raw messages per micro-batch."""
     batches: int = 4
-    """Micro-batches in flight."""
+    """Micro-batches being worked on."""
+    waiting_pages: int = 2048
+    """Messages that may wait for the schema registry, or behind one that does to be acknowledged."""
+    waiting_bytes: int = 32 * MIB
+    """Bytes of the raw messages of these."""
     grace_seconds: float = 25.0
     """Seconds a worker may take to finish what is in flight after SIGTERM."""

@@ -191,6 +191,13 @@ _SOURCE = (
         show_envvar=True,
         help="The registry of the schemas of Avro messages, e.g. http://localhost:8081.",
     ),
+    click.option(
+        "--framed",
+        is_flag=True,
+        show_envvar=True,
+        help="Every value is framed by a schema registry. Needed with --source html alone: else a page whose "
+        "bytes begin like a frame could be taken for one.",
+    ),
     max_page_option("is a dead letter"),
 )
 _WITH_FIELDS = {"json", "auto"}
@@ -238,12 +245,13 @@ def source_options(command: Command) -> Command:
         field: tuple[str, ...],
         warc_directory: Path | None,
         schema_registry: str | None,
+        framed: bool,
         max_page_mib: int,
         **others: object,
     ) -> None:
         if field and source not in _WITH_FIELDS:
             raise click.UsageError("--field is for --source json")
-        settings = SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry)
+        settings = SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry, framed)
         command(source=source, source_settings=settings, **others)
 
     return _with_options(with_source, _SOURCE)

@@ -16,7 +16,7 @@ from rich.filesize import decimal
 
 from streams.cli.options import kafka_options, source_options, topic_option
 from streams.cli.terminal import plain_console, print_table
-from streams.printable import printable
+from streams.printable import printable, without_password
 from streams.program import program
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TOPICS = TopicSettings()
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
-_OF_PROBE_ALONE = {"config", "topics", "source", "sample", "as_json", "sasl_password"}
+_OF_PROBE_ALONE = {"config", "topics", "source", "framed", "sample", "as_json", "sasl_password"}
 
 
 @click.command(
@@ -93,20 +93,28 @@ def command(
 
 
 def _worker_command(context: click.Context, found: Probe) -> str:
-    """The worker's command line: what was given to this command, and the format if there is but one."""
-    words = ["worker", "--input", ",".join(context.params["topics"])]
-    formats = {message.format for message in found.messages if message.format}
-    chosen = context.params["source"]
-    if chosen != "auto" or len(formats) == 1:
-        words += ["--source", chosen if chosen != "auto" else formats.pop()]
+    """The worker's command line: what was given to this command, and what was found of the messages."""
+    words = ["worker", "--input", ",".join(context.params["topics"]), *_found(context, found)]
+    secrets = ["DEHUSK_WORKER_SASL_PASSWORD=… "] if context.params["sasl_password"] else []
     for parameter in context.command.params:
         name = parameter.name or ""
-        if name not in _OF_PROBE_ALONE and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            value = context.params[name]
+        if name in _OF_PROBE_ALONE or context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        value = context.params[name]
+        if isinstance(value, str) and "://" in value and value != without_password(value):
+            secrets.append(f"DEHUSK_WORKER_{name.upper()}=… ")
+        else:
             for one in value if parameter.multiple else [value]:
                 words += [parameter.opts[0], str(one)]
-    password = "DEHUSK_WORKER_SASL_PASSWORD=… " if context.params["sasl_password"] else ""
-    return f"{password}{program()} {shlex.join(words)}"
+    return f"{''.join(secrets)}{program()} {shlex.join(words)}"
+
+
+def _found(context: click.Context, found: Probe) -> list[str]:
+    """The format, if there is but one, and whether every value is framed."""
+    chosen = context.params["source"]
+    source = found.format if chosen == "auto" else chosen
+    named = ["--source", source] if source else []
+    return [*named, "--framed"] if found.framed or context.params["framed"] else named
 
 
 def _fields(found: Probe) -> dict[str, Any]:
@@ -121,6 +129,7 @@ def _fields(found: Probe) -> dict[str, Any]:
             for topic in found.topics
         ],
         "formats": dict(_formats(found)),
+        "framed": found.framed,
         "outcomes": dict(_outcomes(found)),
         "messages": [asdict(message) for message in found.messages],
     }
@@ -179,5 +188,7 @@ def _summary(found: Probe) -> str:
         f"{len(sizes):,} messages: {decimal(int(median(sizes)))} in the middle, {decimal(max(sizes))} at most"
     )
     lines += [f"{count:,} {name}" for name, count in _formats(found).most_common()]
+    if found.framed:
+        lines.append("each framed by a schema registry: --framed")
     lines += [f"{count:,} would become: {outcome}" for outcome, count in _outcomes(found).most_common()]
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from schemas.pages import RawPage
 from streams.settings import KIB
 from streams.sources.compression import binary_data_bytes, inflate, is_binary, start_of_gzip
 from streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
-from streams.sources.fields import no_string
+from streams.sources.fields import json_in, no_string
 
 _HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml", "html", "xhtml"}
 _UNDECLARED_TYPES = {"", "application/octet-stream", "unknown/unknown", "*/*", "application/unknown"}
@@ -26,6 +26,8 @@ _OTHER_XML = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Feeds, site maps and images, which servers often send as HTML (the MIME Sniffing standard, section 7.3)."""
+_JSON = re.compile(rb'\s*(?:\[\s*)*\{\s*"(?:[^"\\]|\\.)*"\s*:')
+"""How JSON begins that holds an object."""
 _SNIFFED = 2048
 BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
 """Bytes that may stand before the markup of a page."""
@@ -211,6 +213,8 @@ def _unlike_html(html: bytes, content_type: str) -> str | None:
     """What speaks against a page in something that is decoded."""
     if _is_binary(html):
         return "it begins with bytes that no text has"
+    if _is_json(html):
+        return "JSON"
     if _lacks_html(html, content_type):
         return "no content type of HTML, and no markup of a page"
     return None
@@ -218,6 +222,13 @@ def _unlike_html(html: bytes, content_type: str) -> str | None:
 
 def _lacks_html(html: bytes, content_type: str) -> bool:
     return not is_html_type(content_type) and not looks_like_html(html)
+
+
+def _is_json(html: bytes) -> bool:
+    """Whether something is a JSON object or array; one that is cut off, or several, if no markup is there."""
+    if json_in(html) is not None:
+        return True
+    return _JSON.match(html[:_SNIFFED]) is not None and not looks_like_html(html)
 
 
 def _is_binary(html: bytes) -> bool:

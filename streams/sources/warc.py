@@ -64,8 +64,9 @@ class Warc:
             records = inflate(message.value or b"", "gzip", self._max_bytes + 2 * MAX_HEAD)
         except PageError as error:
             return [Broken(error.reason, str(error))]
-        outcomes = list(read_warc(io.BytesIO(records), self._max_bytes))
-        return outcomes or [Broken(BrokenReason.MALFORMED_MESSAGE, "the message holds no WARC record")]
+        if not records.lstrip().startswith(MARK):
+            return [Broken(BrokenReason.WRONG_FORMAT, f"no WARC record begins with {records[:40]!r}")]
+        return list(read_warc(io.BytesIO(records), self._max_bytes))
 
     def encode(self, page: RawPage) -> Record:
         """A gzip `response` record as warcio writes it; the key is the URL."""

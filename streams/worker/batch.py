@@ -5,17 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inference.cleaning import PreparedPage
-from schemas.errors import UnavailableError
 from schemas.pages import BlockFrequencies, Message
 from streams.preparation.pool import PreparationPool
 from streams.preparation.preparation import Outcome, Postponed
 from streams.settings import MIB
 from streams.worker.assembly import Answer, Assembler, CleanedMessage
-from streams.worker.availability import Dependency
-from streams.worker.backoff import back_off
 from streams.worker.labeling import Labeled, Labeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
+from streams.worker.postponed import Result
 
 _MOST_HTML = 16 * MIB
 """Bytes of HTML, decompressed, from which the rest of a batch has to wait."""
@@ -26,19 +24,28 @@ class BatchCleaner:
     """Takes micro-batches through all steps but delivery."""
 
     _pool: PreparationPool
-    _schema_registry: Dependency
     _observer: Observer
     _labeling: Labeling
     _assembler: Assembler
     _metrics: Metrics
 
-    async def clean(self, messages: Sequence[Message]) -> list[CleanedMessage]:
-        """What became of each message, in order, however long the dependencies it needs are unavailable.
+    async def clean(self, messages: Sequence[Message]) -> list[Result]:
+        """What became of each message, in order; postponed is one whose schema cannot be asked for now.
 
         Where their pages are huge once they are decompressed, it is that of the first messages alone.
         """
         with self._metrics.step("prepare"):
-            outcomes = await self._prepare(messages)
+            prepared = await self._pool.prepare(messages, _MOST_HTML)
+        outcomes = [each for each in prepared if not isinstance(each, Postponed)]
+        pairs = zip(messages, prepared, strict=False)
+        begun = [message for message, each in pairs if not isinstance(each, Postponed)]
+        cleaned = iter(await self._clean(begun, outcomes))
+        return [each if isinstance(each, Postponed) else next(cleaned) for each in prepared]
+
+    async def _clean(
+        self, messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]]
+    ) -> list[CleanedMessage]:
+        """What became of each prepared message, however long the dependencies it needs are unavailable."""
         pages = [page for each in outcomes for page in each if isinstance(page, PreparedPage)]
         with self._metrics.step("observe"):
             frequencies = await self._observer.observe(pages)
@@ -46,27 +53,7 @@ class BatchCleaner:
             labeled = await self._label(pages)
         with self._metrics.step("assemble"):
             answers = _answers(labeled, frequencies)
-            begun = messages[: len(outcomes)]
-            return await asyncio.to_thread(self._assembler.assemble, begun, outcomes, answers)
-
-    async def _prepare(self, messages: Sequence[Message]) -> list[tuple[Outcome, ...]]:
-        outcomes = await self._pool.prepare(messages, _MOST_HTML)
-        return [
-            await self._insist(message, outcome) if isinstance(outcome, Postponed) else outcome
-            for message, outcome in zip(messages, outcomes, strict=False)
-        ]
-
-    async def _insist(self, message: Message, outcome: Postponed) -> tuple[Outcome, ...]:
-        """The outcomes of a message that has to wait for the schema registry."""
-        trial = 0
-        while True:
-            self._schema_registry.missed(UnavailableError(outcome.detail))
-            await back_off(trial)
-            (again,) = await self._pool.prepare([message])
-            if not isinstance(again, Postponed):
-                self._schema_registry.answered()
-                return again
-            outcome, trial = again, trial + 1
+            return await asyncio.to_thread(self._assembler.assemble, messages, outcomes, answers)
 
     async def _label(self, pages: Sequence[PreparedPage]) -> Labeled:
         if not pages:

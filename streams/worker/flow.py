@@ -1,4 +1,7 @@
-"""The flow of micro-batches: several are cleaned at once, delivered and acknowledged strictly in order."""
+"""The flow of micro-batches: several are cleaned at once, delivered in order, and acknowledged in order.
+
+What is postponed leaves the flow and comes back to it; what comes behind is delivered meanwhile.
+"""
 
 import asyncio
 import logging
@@ -8,11 +11,14 @@ from dataclasses import dataclass
 
 from schemas.pages import Message
 from streams.settings import FlowLimits
+from streams.worker.acknowledging import Acknowledgments, Place
 from streams.worker.assembly import CleanedMessage
-from streams.worker.intake import Arrival, Intake
+from streams.worker.availability import Dependency
+from streams.worker.intake import Intake
 from streams.worker.metrics import Metrics
+from streams.worker.postponed import Cleaned, PostponedMessages, Result
 
-Clean = Callable[[Sequence[Message]], Coroutine[None, None, list[CleanedMessage]]]
+Clean = Callable[[Sequence[Message]], Coroutine[None, None, list[Result]]]
 """Answers what became of the first of the messages, at least of one, in order."""
 Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
 _log = logging.getLogger(__name__)
@@ -20,21 +26,31 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    arrivals: list[Arrival]
-    cleaning: asyncio.Task[list[CleanedMessage]]
+    places: list[Place]
+    cleaning: asyncio.Task[list[Result]]
     begun: float
 
 
 class Flow:
     """Bounds what is in flight: while all batches are busy, arrivals wait and the stream is not read."""
 
-    def __init__(self, limits: FlowLimits, clean: Clean, deliver: Deliver, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        limits: FlowLimits,
+        clean: Clean,
+        deliver: Deliver,
+        schema_registry: Dependency,
+        metrics: Metrics,
+    ) -> None:
         self.intake = Intake(limits)
         self._batches = limits.batches
         self._clean = clean
         self._deliver = deliver
         self._metrics = metrics
         self._in_flight: list[_Batch] = []
+        self._unacknowledged = Acknowledgments(limits)
+        self._postponed = PostponedMessages(schema_registry, limits.batch_pages)
+        self._delivering = asyncio.Lock()
         self._moved = 0.0
         self._running: asyncio.Task[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -60,8 +76,8 @@ class Flow:
             self._deadline.cancel()
 
     def __len__(self) -> int:
-        """Messages in flight."""
-        return len(self.intake) + sum(len(batch.arrivals) for batch in self._in_flight)
+        """Messages in flight, those included that wait and those behind them."""
+        return len(self.intake) + len(self._unacknowledged)
 
     @property
     def age(self) -> float:
@@ -71,34 +87,51 @@ class Flow:
 
     async def _run(self) -> None:
         self._in_flight.clear()
+        self._unacknowledged.clear()
+        self._postponed.clear()
         free = asyncio.Semaphore(self._batches)
         batches: asyncio.Queue[_Batch] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._finish_in_order(batches, free))
+            tasks.create_task(self._try_again(tasks))
             while True:
                 await free.acquire()
-                arrivals = await self.intake.take()
-                cleaning = tasks.create_task(self._clean([arrival.message for arrival in arrivals]))
-                batch = _Batch(arrivals, cleaning, time.monotonic())
-                self._in_flight.append(batch)
-                batches.put_nowait(batch)
+                await self._unacknowledged.room()
+                places = [self._unacknowledged.enter(arrival) for arrival in await self.intake.take()]
+                batches.put_nowait(self._begin(places, tasks))
+
+    def _begin(self, places: list[Place], tasks: asyncio.TaskGroup) -> _Batch:
+        cleaning = tasks.create_task(self._clean(_messages(places)))
+        batch = _Batch(places, cleaning, time.monotonic())
+        self._in_flight.append(batch)
+        return batch
 
     async def _finish_in_order(self, batches: asyncio.Queue[_Batch], free: asyncio.Semaphore) -> None:
         while True:
             batch = await batches.get()
-            arrivals, cleaned = batch.arrivals, await batch.cleaning
-            await self._finish(arrivals, cleaned)
-            while arrivals := arrivals[len(cleaned) :]:
-                cleaned = await self._clean([arrival.message for arrival in arrivals])
-                await self._finish(arrivals, cleaned)
+            places, results = batch.places, await batch.cleaning
+            await self._finish(self._postponed.hold_back(places, results))
+            while places := places[len(results) :]:
+                results = await self._clean(_messages(places))
+                await self._finish(self._postponed.hold_back(places, results))
             self._in_flight.remove(batch)
             free.release()
 
-    async def _finish(self, arrivals: Sequence[Arrival], cleaned: Sequence[CleanedMessage]) -> None:
-        with self._metrics.step("deliver"):
-            await self._deliver(cleaned)
-        for arrival, message in zip(arrivals, cleaned, strict=False):
-            await arrival.acknowledge()
+    async def _try_again(self, tasks: asyncio.TaskGroup) -> None:
+        """Clean what was postponed, until that succeeds."""
+        while True:
+            batch = self._begin(await self._postponed.due(), tasks)
+            results = await batch.cleaning
+            await self._finish(self._postponed.try_again(batch.places, results))
+            self._in_flight.remove(batch)
+
+    async def _finish(self, cleaned: Cleaned) -> None:
+        messages = [message for _, message in cleaned]
+        async with self._delivering:
+            with self._metrics.step("deliver"):
+                await self._deliver(messages)
+            await self._unacknowledged.done([place for place, _ in cleaned])
+        for message in messages:
             self._metrics.count(message)
         self._moved = time.monotonic()
 
@@ -106,8 +139,10 @@ class Flow:
         if len(self):
             _log.warning("giving up %d messages in flight; Kafka will give them to a worker again", len(self))
         self.intake.abandon()
-        for batch in self._in_flight:
-            for arrival in batch.arrivals:
-                arrival.abandon()
+        self._unacknowledged.abandon()
         if self._running is not None:
             self._running.cancel()
+
+
+def _messages(places: Sequence[Place]) -> list[Message]:
+    return [place.arrival.message for place in places]

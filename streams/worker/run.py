@@ -113,7 +113,6 @@ async def _flow(
         await producer.start()
         cleaner = BatchCleaner(
             pool,
-            dependencies.schema_registry,
             Observer(store, dependencies.redis),
             open_labeling(settings, labeler, dependencies.labeler),
             Assembler(
@@ -131,7 +130,8 @@ async def _flow(
             (dependencies.redis, store.check),
             (dependencies.labeler, partial(labeler.label, [PROBE])),
         )
-        yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers, checks
+        flow = Flow(settings.flow, cleaner.clean, delivery.deliver, dependencies.schema_registry, metrics)
+        yield flow, brokers, checks
 
 
 def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:

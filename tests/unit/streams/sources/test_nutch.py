@@ -46,7 +46,7 @@ def test_an_array_may_hold_several_documents():
     first, second, third, fourth = decode([DOCUMENT, other, broken, 7])
     assert (first.url, second.url) == (URL, "https://example.org/other")
     assert third.reason is BrokenReason.MISSING_URL
-    assert fourth.reason is BrokenReason.MALFORMED_MESSAGE
+    assert fourth.reason is BrokenReason.WRONG_FORMAT
 
 
 def test_base64_holds_bytes_without_any_charset():

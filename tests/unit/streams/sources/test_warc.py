@@ -185,8 +185,8 @@ MALFORMED = BrokenReason.MALFORMED_MESSAGE
 @pytest.mark.parametrize(
     ("value", "reason", "detail"),
     [
-        (b"", MALFORMED, "no WARC record"),
-        (b"<p>", MALFORMED, "begins with b'<p>'"),
+        (b"", BrokenReason.WRONG_FORMAT, "no WARC record"),
+        (b"<p>", BrokenReason.WRONG_FORMAT, "begins with b'<p>'"),
         (bare(*RESPONSE), MALFORMED, "Content-Length is ''"),
         (bare(*RESPONSE, b"Content-Length: -5"), MALFORMED, "Content-Length is '-5'"),
         (bare(*RESPONSE, b"Content-Length: " + b"9" * 5000), MALFORMED, "Content-Length is '999"),

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import orjson
-import pytest
 from prometheus_client import CollectorRegistry
 
 from inference.cleaning import PreparedPage
@@ -34,7 +33,6 @@ class Pool:
 def cleaner(pool: Pool, *, redis: Dependency | None = None, labeling: Labeling | None = None) -> BatchCleaner:
     return BatchCleaner(
         pool,
-        Dependency("schema-registry", ""),
         Observer(MemoryFrequencyStore(), redis or Dependency("redis", "")),
         labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
         Assembler("document", with_blocks=False),
@@ -73,12 +71,15 @@ async def test_what_was_missing_is_said(message: Message, page: PreparedPage) ->
     assert document["template"] is None
 
 
-@pytest.mark.parametrize("waits", [1, 5])
-async def test_a_message_waits_until_the_schema_registry_answers(
-    message: Message, page: PreparedPage, waits: int
+async def test_a_postponed_message_does_not_hold_up_its_neighbors(
+    message: Message, page: PreparedPage
 ) -> None:
-    pool = Pool(
-        (page,), Postponed("unavailable"), (page,), *[Postponed("unavailable")] * (waits - 1), (page,)
-    )
-    cleaned = await cleaner(pool).clean([message] * 3)
-    assert [each.documents for each in cleaned] == [1, 1, 1]
+    postponed = Postponed("unavailable")
+    first, second, third = await cleaner(Pool((page,), postponed, (page,))).clean([message] * 3)
+    assert second is postponed
+    assert (first.documents, third.documents) == (1, 1)
+
+
+async def test_nothing_is_cleaned_of_a_batch_that_is_postponed(message: Message) -> None:
+    postponed = Postponed("unavailable")
+    assert await cleaner(Pool(postponed, postponed)).clean([message] * 2) == [postponed] * 2
