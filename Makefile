@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo test test-training bench lock clean
+.PHONY: help setup demo test test-training test-crawlers bench lock clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ test: setup ## check style, types and layers, and run the tests on the real Kafk
 test-training: .venv-training/.ready ## run the tests that need the training framework
 	.venv-training/bin/pytest -m training tests/unit/training $(ARGS)
 
+test-crawlers: setup ## run README's recipes with real crawlers, fetched into .cache (a few minutes; ARGS='-k scrapy')
+	.venv/bin/pytest --timeout 1800 tests/crawlers $(ARGS)
+
 bench: setup ## measure the stream and its steps beside trafilatura and resiliparse
 	.venv/bin/python -m benchmarks $(ARGS)
 
@@ -34,7 +37,7 @@ lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade t
 
 clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build *.egg-info inference/native/*.c inference/native/*.so
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .cache/crawlers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 NATIVE := $(wildcard inference/native/*.pyx inference/native/*.pxd)
 

@@ -53,9 +53,13 @@ META = 2
 SCRIPT = 3
 """Its text may be structured data on the page."""
 DRAWING = 4
-"""Nothing in it speaks of the page."""
+"""Nothing in it speaks of the page, but what it holds of HTML."""
 FORMULA = 5
 """It may be annotated with TeX, which says the same."""
+HOLDS_HTML = 6
+"""What it holds is HTML again, amid a drawing."""
+TEMPLATE = 7
+"""It may be a shadow root, which is shown."""
 
 _KINDS = {
     "noscript": FALLBACK,
@@ -117,7 +121,15 @@ _FLAGS = {
     "figure": ElementFlag.FIGURE,
     "a": ElementFlag.LINK,
 }
-_SAYS = {"title": TITLE, "meta": META, "script": SCRIPT, "svg": DRAWING, "math": FORMULA}
+_SAYS = {
+    "title": TITLE,
+    "meta": META,
+    "script": SCRIPT,
+    "svg": DRAWING,
+    "math": FORMULA,
+    "foreignobject": HOLDS_HTML,
+    "template": TEMPLATE,
+}
 ROLES = {
     "article": ElementFlag.ARTICLE,
     "main": ElementFlag.MAIN,

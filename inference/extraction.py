@@ -22,11 +22,13 @@ def extract(
     origin: Origin | None = None,
     degraded: tuple[str, ...] = (),
     with_blocks: bool = False,
+    drop_hidden: bool = False,
 ) -> CleanedDocument:
-    """The document of a page: the blocks that are selected as its content."""
+    """The document of a page: the blocks that are selected as its content, or only the shown ones of them."""
     identity, segmented = page.identity, page.segmented
     probabilities = labels.probabilities.astype(np.float64).round(_DIGITS)
-    content = select(probabilities, page.encoded.words, page.encoded.repeat).tolist()
+    shown = ~page.encoded.hidden if drop_hidden else np.ones(len(probabilities), np.bool_)
+    content = (shown & select(probabilities * shown, page.encoded.words, page.encoded.repeat)).tolist()
     text = plain_text(segmented, content)
     return CleanedDocument(
         id=identity.id,

@@ -39,6 +39,8 @@ def take_numbers() -> None:
     attributes = " ".join(f"{name}=x" for name in markup.ATTRIBUTES)
     for element in parse(f"<p {attributes}>".encode()).css("p"):
         markup.number_attributes(element.mem_id)
+    for element in parse(b"<svg>").css("svg"):
+        markup.number_drawings(element.mem_id)
 
 
 def check_layout() -> None:

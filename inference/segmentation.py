@@ -6,6 +6,7 @@ from inference.flattening import flatten
 from inference.native.scanning import count_tags
 from inference.native.walk import Walk
 from inference.parser import parse
+from inference.rewriting import end_like_xml, uncover
 from inference.sites import primary_language
 from inference.tokens import count_words, count_words_of_markup
 from schemas.errors import PageError
@@ -28,11 +29,15 @@ def segment(html: bytes, max_blocks: int = sys.maxsize) -> SegmentedPage:
         PageError: the page has more blocks, or far more tags, or its elements do not fit into memory.
     """
     _check_tags(html, max_blocks)
-    flat = flatten(html)
-    walk, language = _walk(flat, max_blocks, scripting=True)
+    markup = end_like_xml(html)
+    walk, language = _walk(markup, max_blocks, scripting=True)
+    uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
+    if uncovered is not markup:
+        markup = uncovered
+        walk, language = _walk(markup, max_blocks, scripting=True)
     noscript_words = sum(map(count_words_of_markup, walk.noscripts))
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
-        walk, language = _walk(flat, max_blocks, scripting=False)
+        walk, language = _walk(markup, max_blocks, scripting=False)
     return SegmentedPage(
         title=walk.head.title or "",
         language=language,
@@ -56,7 +61,7 @@ def _check_tags(html: bytes, max_blocks: int) -> None:
 
 def _walk(html: bytes, max_blocks: int, *, scripting: bool) -> tuple[Walk, str | None]:
     """What is read of a document, and the primary language that it declares."""
-    document = parse(html, scripting=scripting)
+    document = parse(flatten(html), scripting=scripting)
     root = document.root
     try:
         walk = Walk(document, root.mem_id if root is not None else 0, max_blocks, fallback=not scripting)

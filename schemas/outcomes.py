@@ -8,7 +8,7 @@ class SkipReason(StrEnum):
     """Why a message is not a page; it is counted and passed over."""
 
     NOT_HTML = "not-html"
-    """The content type or the bytes are of something else: an image, a PDF, plain text, binary data."""
+    """The content type or the bytes are of something else: an image, a PDF, plain text, JSON, binary data."""
     ERROR_STATUS = "error-status"
     """The server answered with a status outside 200–299."""
     NO_BODY = "no-body"
@@ -24,6 +24,8 @@ class BrokenReason(StrEnum):
     """The message claims or looks to be of a format whose rules it breaks."""
     UNKNOWN_FORMAT = "unknown-format"
     """No crawler format recognises the message."""
+    WRONG_FORMAT = "wrong-format"
+    """The message is not of the crawler format that all messages are declared to have."""
     MISSING_URL = "missing-url"
     """The page has no URL: it could be neither keyed nor attributed to a site."""
     UNKNOWN_SCHEMA = "unknown-schema"
@@ -82,6 +84,7 @@ class Damaged(Broken):
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A null value: the crawler says that the page of this key is gone."""
+    """A null value: the crawler says that a page is gone."""
 
     key: bytes
+    """That of the page's document: its URL."""

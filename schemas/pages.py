@@ -1,11 +1,15 @@
 """A page on its way: one type per step, each made from the one before."""
 
+from __future__ import annotations  # its arrays are annotations alone: who needs none does not load numpy
+
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, IntFlag
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reading a topic: without a consumer group, without committing anything."""
+"""Reading topics: without a consumer group, without committing anything, and no aborted transactions."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -7,52 +7,61 @@ from contextlib import asynccontextmanager, suppress
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from schemas.pages import Message
-from streams.kafka import client_options, describe_topic, kafka_errors
+from streams.input_topics import InputTopics
+from streams.kafka import client_options, describe_topics, require_inputs
+from streams.kafka_errors import kafka_errors
 from streams.settings import MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
 _STALL_SECONDS = 60.0
+FARTHER = 4
+"""How many times as far back is read where the newest offsets held too few messages."""
 Timed = tuple[Message, int]
 """A message and its time in milliseconds."""
 
 
 async def read(
-    settings: KafkaSettings, topic: str, *, newest: int | None = None
+    settings: KafkaSettings, *topics: str, newest: int | None = None
 ) -> AsyncGenerator[Timed, None]:
-    """The messages that a topic holds now, in order per partition.
+    """The messages that topics hold now, in order per partition.
 
-    It joins no group and commits nothing. With `newest`, only about that many, the latest of every partition.
+    It joins no group and commits nothing. With `newest`, only so many, the latest of every partition.
 
     Raises:
-        ConfigurationError: the topic does not exist, or may not be read.
+        ConfigurationError: a topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    async with open_topic(settings, topic) as reader:
-        async for message in reader.held(newest=newest):
+    async with open_topics(settings, *topics) as reader:
+        async for message in reader.held() if newest is None else reader.newest(newest):
             yield message
 
 
 @asynccontextmanager
-async def open_topic(settings: KafkaSettings, name: str) -> AsyncIterator["Reader"]:
-    """A reader of the topic as it is now, which joins no group and commits nothing.
+async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Reader"]:
+    """A reader of the topics as they are now, which joins no group and commits nothing.
+
+    What a transaction has written that is still open is not there yet, nor is anything behind it: Kafka gives
+    readers of committed records nothing beyond the last stable offset.
 
     Raises:
-        ConfigurationError: the topic does not exist, or may not be read.
+        ConfigurationError: a topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    topic = await describe_topic(settings, name)
+    topics = require_inputs(settings, InputTopics(names), await describe_topics(settings, names))
     consumer = AIOKafkaConsumer(
         **client_options(settings),
         enable_auto_commit=False,
         auto_offset_reset="earliest",
+        isolation_level="read_committed",
         max_partition_fetch_bytes=MIB,
         fetch_max_bytes=_FETCH_BYTES,
     )
     try:
         with kafka_errors(settings):
             await consumer.start()
-            partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
-            ends = await consumer.end_offsets(partitions)
+            ends = await consumer.end_offsets(
+                [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
+            )
         yield Reader(settings, consumer, ends)
     finally:
         with suppress(asyncio.CancelledError):  # it lets that of a fetch out which it cancels
@@ -60,7 +69,7 @@ async def open_topic(settings: KafkaSettings, name: str) -> AsyncIterator["Reade
 
 
 class Reader:
-    """Reads what a topic held when it was opened, and what has come since."""
+    """Reads what topics held when they were opened, and what has come since."""
 
     def __init__(
         self, settings: KafkaSettings, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
@@ -69,22 +78,41 @@ class Reader:
         self._consumer = consumer
         self._ends = ends
 
-    async def held(
-        self, *, newest: int | None = None, newest_of_each: int | None = None
-    ) -> AsyncGenerator[Timed, None]:
+    async def held(self, *, newest_of_each: int | None = None) -> AsyncGenerator[Timed, None]:
         """The messages from before it was opened, in order per partition.
 
-        With `newest`, only about that many, as evenly of the partitions as they hold them; with
-        `newest_of_each`, only those of that many offsets of each partition.
+        With `newest_of_each`, only those of that many offsets of each partition.
         """
+        counts = await self.offsets()
+        if newest_of_each is not None:
+            counts = {partition: min(count, newest_of_each) for partition, count in counts.items()}
+        async for timed in self._before(self._ends, counts):
+            yield timed
+
+    async def newest(self, count: int) -> AsyncGenerator[Timed, None]:
+        """So many of the messages from before it was opened, as evenly of the partitions as they hold them.
+
+        Where the newest offsets hold fewer, as transactions and compaction leave them, older ones follow.
+        """
+        ends, left, reach = self._ends, await self.offsets(), count
+        while count and any(left.values()):
+            shares = _shares(left, reach)
+            async for timed in self._before(ends, shares):
+                yield timed
+                count -= 1
+                if not count:
+                    return
+            ends = {partition: end - shares[partition] for partition, end in ends.items()}
+            left = {partition: rest - shares[partition] for partition, rest in left.items()}
+            reach *= FARTHER
+
+    async def _before(
+        self, ends: Mapping[TopicPartition, int], counts: Mapping[TopicPartition, int]
+    ) -> AsyncIterator[Timed]:
+        """The messages of so many offsets before each end."""
         with kafka_errors(self._settings):
-            counts = await self.offsets()
-            if newest is not None:
-                counts = _shares(counts, newest)
-            if newest_of_each is not None:
-                counts = {partition: min(count, newest_of_each) for partition, count in counts.items()}
-            self._assign({partition: self._ends[partition] - n for partition, n in counts.items() if n})
-            wanted = {partition: self._ends[partition] for partition in self._consumer.assignment()}
+            self._assign({partition: ends[partition] - count for partition, count in counts.items() if count})
+            wanted = {partition: ends[partition] for partition in self._consumer.assignment()}
             async for record in _records_until(self._consumer, wanted):
                 yield _message(record), record.timestamp
 
@@ -97,7 +125,8 @@ class Reader:
 
     async def offsets(self) -> dict[TopicPartition, int]:
         """How many offsets there are in each partition; not all of them hold a message."""
-        starts = await self._consumer.beginning_offsets(list(self._ends))
+        with kafka_errors(self._settings):
+            starts = await self._consumer.beginning_offsets(list(self._ends))
         return {partition: end - starts[partition] for partition, end in self._ends.items()}
 
     def _assign(self, starts: Mapping[TopicPartition, int]) -> None:
@@ -107,7 +136,7 @@ class Reader:
 
 
 def _shares(held: Mapping[TopicPartition, int], wanted: int) -> dict[TopicPartition, int]:
-    """How many messages to take of each partition, as evenly as they hold them."""
+    """How many offsets to read of each partition, as evenly as they have them."""
     shares: dict[TopicPartition, int] = {}
     for rank, partition in enumerate(sorted(held, key=lambda partition: held[partition])):
         fair = -(-(wanted - sum(shares.values())) // (len(held) - rank))

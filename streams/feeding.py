@@ -9,7 +9,7 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.producing import Outgoing, send
 from streams.read_ahead import ReadAhead
-from streams.settings import KafkaSettings
+from streams.settings import Compression, KafkaSettings
 from streams.sources.source import Source
 
 _PAGES_AHEAD = 4
@@ -40,6 +40,7 @@ async def feed(
     source: Source,
     *,
     pages_per_second: float | None,
+    compression: Compression,
     report: Report,
 ) -> FeedCounts:
     """Send the pages in order, no faster than the brokers take them.
@@ -65,7 +66,7 @@ async def feed(
                 case Broken():
                     _note(counts, outcome, report)
 
-    async for sent in send(kafka, records()):
+    async for sent in send(kafka, records(), compression):
         url = urls.popleft()
         if sent.refusal is None:
             counts.sent += 1

@@ -1,42 +1,23 @@
-"""The user's Kafka cluster: how clients connect to it, and its topics.
-
-Its errors are translated here: what does not answer is an `UnavailableError`, what the cluster refuses
-for good a `ConfigurationError`.
-"""
+"""The user's Kafka cluster: how clients connect to it, and its topics."""
 
 import asyncio
-import logging
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import (
-    ClusterAuthorizationFailedError,
-    InvalidConfigurationError,
-    InvalidPartitionsError,
-    InvalidReplicationFactorError,
-    InvalidTopicError,
-    KafkaConnectionError,
-    KafkaError,
-    PolicyViolationError,
-    SaslAuthenticationFailed,
-    TopicAlreadyExistsError,
-    TopicAuthorizationFailedError,
-    for_code,
-)
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
-from schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from schemas.errors import ConfigurationError
+from streams.input_topics import InputTopics, input_topics
+from streams.kafka_errors import kafka_errors, one_error
 from streams.settings import KIB, KafkaSettings, TopicSettings
 
 SUGGESTED_PARTITIONS = 8
 """For a topic of which nothing is known."""
-_CLIENT_LOG = logging.getLogger("aiokafka")
-"""Where aiokafka.client logs, and no other module of aiokafka."""
-_ADVICE = "; is it running, and is --brokers right?"
 _LIMIT = "max.message.bytes"
 _HEADER_BYTES = 64 * KIB
 """Room for what a dead letter adds to its message."""
@@ -44,16 +25,6 @@ _SET_ON_TOPIC = 1
 """ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
 _Entry = tuple[str, str, bool, int]
 """A setting as Kafka describes it: name, value, whether it is read-only, its ConfigSource, and more."""
-_REFUSED = (
-    ClusterAuthorizationFailedError,
-    InvalidConfigurationError,
-    InvalidPartitionsError,
-    InvalidReplicationFactorError,
-    InvalidTopicError,
-    PolicyViolationError,
-    SaslAuthenticationFailed,
-    TopicAuthorizationFailedError,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +38,15 @@ class Topic:
     """The topic's own settings, where they differ from the brokers'."""
     max_message_bytes: int | None = field(default=None, compare=False)
     """The largest record that an existing topic takes; None where that may not be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTopics:
+    """The topics of a worker that exist."""
+
+    inputs: tuple[Topic, ...]
+    written: Mapping[str, Topic]
+    """The output and dead-letter topics, by name."""
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Any]:
@@ -109,9 +89,26 @@ def ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
 
 async def describe_topics(settings: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:
     """Those of the topics that exist, with their settings; asking never creates a topic."""
+    return await _describe(settings, set(names).__contains__)
+
+
+async def describe_worker_topics(settings: KafkaSettings, topics: TopicSettings) -> WorkerTopics:
+    """The topics of a worker.
+
+    Raises:
+        ConfigurationError: an input topic does not exist, or the worker would read what it writes.
+    """
+    inputs, own = input_topics(topics), (topics.output, topics.dead_letters)
+    found = await _describe(settings, lambda name: name in own or inputs.match(name))
+    written = {name: topic for name, topic in found.items() if name in own}
+    return WorkerTopics(require_inputs(settings, inputs, found), written)
+
+
+async def _describe(settings: KafkaSettings, is_wanted: Callable[[str], bool]) -> dict[str, Topic]:
     async with _open_admin(settings) as admin:
         # A request that names a topic may create it, where brokers allow that; one for all topics cannot.
-        found = {topic["topic"]: topic for topic in await admin.describe_topics() if topic["topic"] in names}
+        topics = [topic for topic in await admin.describe_topics() if not topic["is_internal"]]
+        found = {topic["topic"]: topic for topic in topics if is_wanted(topic["topic"])}
         entries = await _describe_settings(admin, list(found))
     return {name: _topic(name, topic["partitions"], entries.get(name, ())) for name, topic in found.items()}
 
@@ -122,11 +119,28 @@ async def describe_topic(settings: KafkaSettings, name: str) -> Topic:
     Raises:
         ConfigurationError: it does not; the message has the command that creates it.
     """
-    found = await describe_topics(settings, [name])
-    if name not in found:
-        creating = how_to_create(settings, [Topic(name, SUGGESTED_PARTITIONS, 1)])
-        raise ConfigurationError(f"topic {name} does not exist on {settings.brokers}; {creating}")
-    return found[name]
+    (topic,) = require_inputs(settings, InputTopics((name,)), await describe_topics(settings, [name]))
+    return topic
+
+
+def require_inputs(
+    settings: KafkaSettings, inputs: InputTopics, existing: Mapping[str, Topic]
+) -> tuple[Topic, ...]:
+    """The topics of an input: all that it names, or at least one that its pattern matches.
+
+    Raises:
+        ConfigurationError: one does not exist; the message has the command that creates it.
+    """
+    missing = [Topic(name, SUGGESTED_PARTITIONS, 1) for name in inputs.names if name not in existing]
+    if missing:
+        names = ", ".join(topic.name for topic in missing)
+        verb = "do not exist" if len(missing) > 1 else "does not exist"
+        creating = how_to_create(settings, missing)
+        raise ConfigurationError(f"topic {names} {verb} on {settings.brokers}; {creating}")
+    found = tuple(existing[name] for name in inputs.among(existing))
+    if inputs.pattern is not None and not found:
+        raise ConfigurationError(f"no topic on {settings.brokers} matches {inputs.pattern.pattern}")
+    return found
 
 
 async def create_topics(settings: KafkaSettings, topics: Sequence[Topic]) -> tuple[str, ...]:
@@ -159,33 +173,28 @@ async def ensure_topics(settings: KafkaSettings, topics: TopicSettings) -> tuple
     """Create the output and dead-letter topics if they are missing, and answer those created.
 
     Raises:
-        ConfigurationError: the input topic does not exist, or the cluster refuses one of the others.
+        ConfigurationError: an input topic does not exist, or the cluster refuses one of the others.
     """
-    missing = missing_topics(
-        topics, await describe_topics(settings, [topics.input, topics.output, topics.dead_letters])
-    )
+    missing = missing_topics(topics, await describe_worker_topics(settings, topics))
     return await create_topics(settings, missing) if missing else ()
 
 
-def missing_topics(topics: TopicSettings, existing: Mapping[str, Topic], largest: int = 0) -> list[Topic]:
-    """The topics that a worker still needs: partitioned and replicated like its input.
+def missing_topics(topics: TopicSettings, found: WorkerTopics, largest: int = 0) -> list[Topic]:
+    """The topics that a worker still needs: partitioned and replicated like the largest of its inputs.
 
-    Dead letters may be larger than any message that the input takes, or `largest` bytes: brokers limit
-    messages as their producers compress them, and dead letters are not compressed.
-
-    Raises:
-        ConfigurationError: the input topic does not exist.
+    Dead letters may be larger than any message that the inputs take, or `largest` bytes: brokers limit
+    messages as their producers compress them, and dead letters may not be compressed.
     """
-    source = existing.get(topics.input)
-    if source is None:
-        raise ConfigurationError(f"topic {topics.input} does not exist on this cluster")
-    limits = {_LIMIT: source.settings[_LIMIT]} if _LIMIT in source.settings else {}
-    letter_limits = {_LIMIT: str(max(source.max_message_bytes or 0, largest) + _HEADER_BYTES)}
+    partitions = max(topic.partitions for topic in found.inputs)
+    replicas = max(topic.replicas for topic in found.inputs)
+    most_bytes = max(topic.max_message_bytes or 0 for topic in found.inputs)
+    limits = {_LIMIT: str(most_bytes)} if any(_LIMIT in topic.settings for topic in found.inputs) else {}
+    letter_limits = {_LIMIT: str(max(most_bytes, largest) + _HEADER_BYTES)}
     wanted = (
-        Topic(topics.output, source.partitions, source.replicas, {"cleanup.policy": "compact", **limits}),
-        Topic(topics.dead_letters, source.partitions, source.replicas, letter_limits),
+        Topic(topics.output, partitions, replicas, {"cleanup.policy": "compact", **limits}),
+        Topic(topics.dead_letters, partitions, replicas, letter_limits),
     )
-    return [topic for topic in wanted if topic.name not in existing]
+    return [topic for topic in wanted if topic.name not in found.written]
 
 
 def create_command(settings: KafkaSettings, topic: Topic) -> str:
@@ -208,70 +217,12 @@ def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
     )
 
 
-@contextmanager
-def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
-    """Translates Kafka's exceptions into dehusk's."""
-    try:
-        yield
-    except _REFUSED as error:
-        raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
-    except (KafkaError, OSError) as error:
-        raise UnavailableError(f"Kafka at {settings.brokers} does not answer{_cause(error)}") from error
-
-
-def _cause(error: Exception) -> str:
-    """What aiokafka says of an error, unless it is only that no broker could be reached."""
-    if isinstance(error, KafkaConnectionError) and "Unable to bootstrap" in str(error):
-        return _ADVICE
-    return f": {error}" if str(error) else f": {type(error).__name__}"
-
-
-@contextmanager
-def _one_error(settings: KafkaSettings) -> Iterator[None]:
-    """Tells in one error why no broker could be reached."""
-    # aiokafka logs the cause for each broker, and raises an error that names none. What it logs is withheld
-    # while a client starts: dehusk's error has it if no broker is reached, and else it is logged after all.
-    withheld = _Withheld()
-    _CLIENT_LOG.addFilter(withheld)
-    try:
-        yield
-    except KafkaConnectionError as error:
-        records, withheld.records = withheld.records, []
-        raise _unreached(settings, records) from error
-    finally:
-        _CLIENT_LOG.removeFilter(withheld)
-        for record in withheld.records:
-            _CLIENT_LOG.handle(record)
-
-
-def _unreached(settings: KafkaSettings, records: Sequence[logging.LogRecord]) -> DehuskError:
-    causes = "; ".join(record.getMessage() for record in records)
-    if any(isinstance(value, _REFUSED) for record in records for value in record.args or ()):
-        return ConfigurationError(f"Kafka at {settings.brokers} refuses: {causes}")
-    return UnavailableError(f"Kafka at {settings.brokers} does not answer{_ADVICE} ({causes})")
-
-
-class _Withheld(logging.Filter):
-    """Keeps warnings and errors from being logged."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[logging.LogRecord] = []
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is of no more than information."""
-        if record.levelno < logging.WARNING:
-            return True
-        self.records.append(record)
-        return False
-
-
 @asynccontextmanager
 async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
     admin = AIOKafkaAdminClient(**client_options(settings))
     try:
         with kafka_errors(settings):
-            with _one_error(settings):
+            with one_error(settings):
                 await admin.start()
             yield admin
     finally:

@@ -49,9 +49,9 @@ class DecodedPages:
 _SOURCE = DecodedPages()
 
 
-def writing(max_bytes: int, *, with_blocks: bool) -> Writing:
+def writing(max_bytes: int, *, with_blocks: bool, drop_hidden: bool = False) -> Writing:
     """How the pool of `clean_lines` makes documents: a line of JSON for each."""
-    return Writing(_write_line, with_blocks, 2 * max_bytes)
+    return Writing(_write_line, with_blocks, drop_hidden, 2 * max_bytes)
 
 
 async def clean_lines(
@@ -167,29 +167,39 @@ def _labeled(page: PackedPage, answer: Prediction | Broken) -> LabeledPage | Bro
 
 
 def _write_line(document: CleanedDocument) -> bytes:
-    if document.blocks is None:
-        return _line(document, None, title=document.title, text=document.text)
-    blocks = [
-        {"text": b.text, "path": b.path, "probability": b.probability, "content": b.content}
-        for b in document.blocks
-    ]
-    return _line(document, blocks, title=document.title, text=document.text)
+    fields: dict[str, Any] = {
+        "id": document.id or document.url,
+        "url": document.url,
+        "site": document.site,
+        "title": document.title,
+        "language": document.language,
+        "text": document.text,
+        "model": document.model,
+        "labeler": document.labeler,
+    }
+    if document.blocks is not None:
+        fields["blocks"] = [
+            {"text": b.text, "path": b.path, "probability": b.probability, "content": b.content}
+            for b in document.blocks
+        ]
+    return _line({**fields, "error": None})
 
 
 def _failure_line(page: Input, outcome: Skipped | Broken, *, with_blocks: bool) -> bytes:
-    return _line(page, [] if with_blocks else None, error=f"{outcome.reason}: {outcome.detail}")
+    fields: dict[str, Any] = {
+        "id": page.id or page.url,
+        "url": page.url,
+        "site": None,
+        "title": "",
+        "language": None,
+        "text": "",
+        "model": None,
+        "labeler": None,
+    }
+    if with_blocks:
+        fields["blocks"] = []
+    return _line({**fields, "error": f"{outcome.reason}: {outcome.detail}"})
 
 
-def _line(
-    page: Input | CleanedDocument,
-    blocks: list[dict[str, Any]] | None,
-    *,
-    title: str = "",
-    text: str = "",
-    error: str | None = None,
-) -> bytes:
-    fields: dict[str, Any] = {"id": page.id or page.url, "url": page.url, "title": title, "text": text}
-    if blocks is not None:
-        fields["blocks"] = blocks
-    fields["error"] = error
+def _line(fields: dict[str, Any]) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)

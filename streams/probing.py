@@ -1,4 +1,4 @@
-"""What a worker would make of a topic, found out without touching it."""
+"""What a worker would make of topics, found out without touching them."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,15 +7,16 @@ from enum import StrEnum
 from functools import partial
 
 from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, Skipped, Tombstone
+from schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
 from schemas.pages import Message, RawPage
 from streams.consuming import read
-from streams.kafka import Topic, describe_topics, missing_topics
+from streams.kafka import Topic, describe_worker_topics, missing_topics
 from streams.preparation.isolation import open_pool
 from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
-from streams.sources.registry import FORMATS, SourceSettings, open_source
-from streams.sources.source import Source
+from streams.sources.auto import possible_formats
+from streams.sources.confluent import is_framed
+from streams.sources.registry import FORMATS, SourceSettings, open_registry, open_source
 
 
 class Verdict(StrEnum):
@@ -47,22 +48,42 @@ class Finding:
 class ProbedMessage:
     """One message of the sample."""
 
+    topic: str
     partition: int
     offset: int
     bytes: int
     format: str | None
-    """The crawler format that recognises it; None where none does."""
+    """The crawler format that recognises it, those that do as `json or cdr`; None where none does."""
+    framed: bool
+    """Whether it is framed by a schema registry, and what is in the frame can be read."""
     findings: tuple[Finding, ...]
+
+    @property
+    def is_tombstone(self) -> bool:
+        """Whether it has no value, but says that the page of its key is gone."""
+        return any(finding.verdict is Verdict.TOMBSTONE for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A sample of a topic, and what a worker on it would still need."""
+    """A sample of topics, and what a worker on them would still need."""
 
-    topic: Topic
+    topics: tuple[Topic, ...]
     messages: tuple[ProbedMessage, ...]
     missing: tuple[Topic, ...]
     """The output and dead-letter topics that do not exist yet."""
+
+    @property
+    def format(self) -> str | None:
+        """The format of all messages whose format is known; None where there are several."""
+        formats = {message.format for message in self.messages if message.format}
+        return formats.pop() if len(formats) == 1 and formats.issubset(FORMATS) else None
+
+    @property
+    def framed(self) -> bool:
+        """Whether every value of the sample is framed; a tombstone has none."""
+        framed = [message.framed for message in self.messages if not message.is_tombstone]
+        return bool(framed) and all(framed)
 
 
 async def probe(
@@ -74,23 +95,22 @@ async def probe(
     sample: int,
     limits: PageLimits,
 ) -> Probe:
-    """Reads the newest messages of the input topic, in no group, and prepares them as a worker would.
+    """Reads the newest messages of the input topics, in no group, and prepares them as a worker would.
 
     Raises:
-        ConfigurationError: the topic does not exist or may not be read, or the source's settings do not fit.
+        ConfigurationError: a topic does not exist or may not be read, or the source's settings do not fit.
         UnavailableError: the brokers do not answer.
     """
+    found = await describe_worker_topics(kafka, topics)
     prober = _Prober(source, source_settings)
     probed = []
     async with open_pool(partial(open_source, source, source_settings), 1, limits) as pool:
-        async for message, _ in read(kafka, topics.input, newest=sample):
+        async for message, _ in read(kafka, *(topic.name for topic in found.inputs), newest=sample):
             outcomes = await pool.prepare_alone(message)
             probed.append(prober.probed(message, outcomes))
-    existing = await describe_topics(kafka, [topics.input, topics.output, topics.dead_letters])
     largest = max((message.bytes for message in probed), default=0)
-    missing = tuple(missing_topics(topics, existing, largest))
-    probed.sort(key=lambda message: (message.partition, message.offset))
-    return Probe(existing[topics.input], tuple(probed), missing)
+    probed.sort(key=lambda message: (message.topic, message.partition, message.offset))
+    return Probe(found.inputs, tuple(probed), tuple(missing_topics(topics, found, largest)))
 
 
 class _Prober:
@@ -98,13 +118,19 @@ class _Prober:
 
     def __init__(self, source: str, settings: SourceSettings) -> None:
         self._source = open_source(source, settings)
-        names = FORMATS if source == "auto" else (source,)
-        self._formats: list[Source] = [open_source(name, settings) for name in names]
+        self._formats = [open_source(name, settings) for name in FORMATS]
+        self._registry = open_registry(settings)
 
     def probed(self, message: Message, outcomes: Outcomes) -> ProbedMessage:
-        findings = tuple(self._findings(message, outcomes))
-        size = len(message.key or b"") + len(message.value or b"")
-        return ProbedMessage(message.partition, message.offset, size, self._format(message), findings)
+        return ProbedMessage(
+            message.topic,
+            message.partition,
+            message.offset,
+            len(message.key or b"") + len(message.value or b""),
+            self._format(message, outcomes),
+            is_framed(message, self._registry),
+            tuple(self._findings(message, outcomes)),
+        )
 
     def _findings(self, message: Message, outcomes: Outcomes) -> Iterator[Finding]:
         if isinstance(outcomes, Postponed):
@@ -116,14 +142,21 @@ class _Prober:
             page = pages[place] if place < len(pages) else None
             yield _finding(outcome, page.encoding if isinstance(page, RawPage) else None)
 
-    def _format(self, message: Message) -> str | None:
+    def _format(self, message: Message, outcomes: Outcomes) -> str | None:
+        """The declared format, if the message is of it; else what recognises it."""
         if message.value is None:
             return None
-        if len(self._formats) == 1:
-            return self._formats[0].name
+        if self._source.name in FORMATS and not _is_of_another(outcomes):
+            return self._source.name
         with suppress(UnavailableError):
-            return next((source.name for source in self._formats if source.recognises(message)), None)
+            return " or ".join(each.name for each in possible_formats(self._formats, message)) or None
         return None
+
+
+def _is_of_another(outcomes: Outcomes) -> bool:
+    return not isinstance(outcomes, Postponed) and any(
+        isinstance(outcome, Broken) and outcome.reason is BrokenReason.WRONG_FORMAT for outcome in outcomes
+    )
 
 
 def _finding(outcome: Outcome, encoding: str | None) -> Finding:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
-from streams.kafka import client_options, kafka_errors
-from streams.settings import KIB, MIB, KafkaSettings
+from streams.kafka import client_options
+from streams.kafka_errors import kafka_errors
+from streams.settings import KIB, MIB, Compression, KafkaSettings
 from streams.sources.source import Record
 
 IN_FLIGHT_BYTES = 32 * MIB
@@ -20,6 +21,8 @@ _LARGEST_REQUEST = 96 * MIB
 _LARGEST_BATCH = 32 * KIB
 """Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
 _LINGER_MS = 5
+_NULL = object()
+"""Stands for null until it is serialized: beside a null key, aiokafka takes a value of None for a mistake."""
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 """How brokers, and aiokafka itself, refuse a record for its size."""
 
@@ -47,7 +50,7 @@ class Sent:
     """Why the brokers refuse the record, or None where all replicas in sync hold it."""
 
 
-def create_producer(settings: KafkaSettings) -> AIOKafkaProducer:
+def create_producer(settings: KafkaSettings, compression: Compression = "none") -> AIOKafkaProducer:
     """A producer, not yet started, whose records are acknowledged by all replicas in sync.
 
     Raises:
@@ -56,16 +59,23 @@ def create_producer(settings: KafkaSettings) -> AIOKafkaProducer:
     return AIOKafkaProducer(
         **client_options(settings),
         acks="all",
+        compression_type=None if compression == "none" else compression,
         linger_ms=_LINGER_MS,
         max_batch_size=_LARGEST_BATCH,
         max_request_size=_LARGEST_REQUEST,
+        value_serializer=serialized,
     )
+
+
+def serialized(value: object) -> object:
+    """The value of a record, from what its producer is given for it."""
+    return None if value is _NULL else value
 
 
 async def enqueue(producer: AIOKafkaProducer, outgoing: Outgoing) -> asyncio.Future[object]:
     """The acknowledgement of a record, once there is room for it; aiokafka's errors are raised there."""
     record = outgoing.record
-    value = b"" if record.key is None and record.value is None else record.value  # aiokafka sends no nothing
+    value = _NULL if record.value is None else record.value
     acknowledgement: asyncio.Future[object]
     try:
         acknowledgement = await producer.send(
@@ -78,7 +88,9 @@ async def enqueue(producer: AIOKafkaProducer, outgoing: Outgoing) -> asyncio.Fut
     return acknowledgement
 
 
-async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> AsyncIterator[Sent]:
+async def send(
+    settings: KafkaSettings, records: AsyncIterable[Outgoing], compression: Compression = "none"
+) -> AsyncIterator[Sent]:
     """What became of each record, in order; where brokers are slow, no further records are asked for.
 
     Raises:
@@ -87,7 +99,7 @@ async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> Asy
     """
     pending: deque[tuple[Outgoing, asyncio.Future[object]]] = deque()
     in_flight = 0
-    async with _open_producer(settings) as producer:
+    async with _open_producer(settings, compression) as producer:
         async for outgoing in records:
             pending.append((outgoing, await enqueue(producer, outgoing)))
             in_flight += len(outgoing)
@@ -100,8 +112,10 @@ async def send(settings: KafkaSettings, records: AsyncIterable[Outgoing]) -> Asy
 
 
 @asynccontextmanager
-async def _open_producer(settings: KafkaSettings) -> AsyncIterator[AIOKafkaProducer]:
-    producer = create_producer(settings)
+async def _open_producer(
+    settings: KafkaSettings, compression: Compression
+) -> AsyncIterator[AIOKafkaProducer]:
+    producer = create_producer(settings, compression)
     try:
         with kafka_errors(settings):
             await producer.start()

@@ -1,82 +1,91 @@
 """Pages from files, for `dehusk feed` and `dehusk clean`: HTML, JSON lines and WARC.
 
 A file's name tells what it holds: `.warc` is an archive; `.jsonl`, `.ndjson` and `.jl` are lines of JSON,
-`{"id", "url", "html"}`, one page each; any other file is one HTML page. Each may be compressed with gzip,
-xz or bzip2. Everything is read as a stream: memory holds one page at a time.
+`{"id", "url", "html"}`, one page each. So is any other file whose first line is one of these; what is left is
+one HTML page. Each may be compressed with gzip, xz, bzip2 or zstd. Everything is read as a stream: memory
+holds one page at a time.
 """
 
-import bz2
 import codecs
-import gzip
 import io
-import json
-import lzma
 import os
 import re
+import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, TypeVar
 from urllib.parse import quote
 
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
-from schemas.pages import RawPage
+from streams.inflating import DAMAGE, inflated, peek
+from streams.input_position import InputPosition
+from streams.page_lines import NOWHERE, Outcome, read_keyed_line, read_page_line
 from streams.settings import KIB
-from streams.sources.encoding import encode_text
-from streams.sources.fields import Fields, expect_text, parse_object
-from streams.sources.page import BLANK, beyond, html_page, page_url
+from streams.sources.fields import parse_object
+from streams.sources.page import BLANK, beyond, html_page
 from streams.sources.warc import read_warc
 
-Outcome = RawPage | Skipped | Broken
 ReadLine = Callable[[bytes, int], Outcome]
 Item = TypeVar("Item")
 
 STANDARD_INPUT = Path("-")
 ARCHIVES = {".warc"}
 LINES = {".jsonl", ".ndjson", ".jl"}
-GZIP = b"\x1f\x8b"
-XZ = b"\xfd7zXZ\x00"
-BZIP2 = b"BZh"
-ZSTD = b"\x28\xb5\x2f\xfd"
 ESCAPED = 6
 """Bytes that one byte of a page may take in a line of JSON, as in `\\u003c`."""
-NOWHERE = "file:///"
-"""Stands for the URL of a line, which may be anything, while its page is read."""
-DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
-
-_COMPRESSED = re.compile(r"\.(gz|xz|bz2)$")
-_PEEKED = 64
+_COMPRESSED = re.compile(r"\.(gz|xz|bz2|zst)$")
 _types = MimeTypes()
 
 
 def read_pages(
-    paths: Sequence[Path], max_bytes: int, base_url: str = "", *, needs_url: bool = False
+    paths: Sequence[Path],
+    max_bytes: int,
+    base_url: str = "",
+    *,
+    needs_url: bool = False,
+    position: InputPosition | None = None,
 ) -> Iterator[Outcome]:
     """One outcome per file, line or record, in the order of `paths`, directories sorted by name.
 
     `-` is standard input: JSON lines, or one page where that begins with `<`. An HTML file has the URL of
     its path: below `base_url` as it lies below the path that was named, else `file:///…`. The URL of a
     line is what it says, or empty; with `needs_url`, what is no URL of a page gives one Broken. Where a
-    file is damaged, the pages before the damage come first and then one Damaged.
+    file is damaged, the pages before the damage come first and then one Damaged. `position` is told how far
+    reading has come.
 
     Raises:
         ConfigurationError: a path does not exist.
     """
-    read_line = _read_keyed_line if needs_url else read_page_line
+    read_line = read_keyed_line if needs_url else read_page_line
+    position = position or InputPosition()
     for path in paths:
         if path != STANDARD_INPUT and not path.exists():
             raise ConfigurationError(f"there is no file or directory {path}")
     for path in paths:
         if path == STANDARD_INPUT:
             read = partial(_read_input, read_line=read_line, max_bytes=max_bytes, needs_url=needs_url)
-            yield from _read_whole(sys.stdin.buffer, "standard input", read)
+            yield from _read_whole(sys.stdin.buffer, "standard input", read, position)
         else:
-            yield from _read_path(path, read_line, max_bytes, base_url)
+            yield from _read_path(path, read_line, max_bytes, base_url, position)
+
+
+def input_size(paths: Sequence[Path]) -> int | None:
+    """The bytes of all files, as they lie on disk; None where one is a pipe, which has no size."""
+    size = 0
+    for file in chain.from_iterable(_files(path, []) for path in paths):
+        with suppress(OSError):  # what cannot be read is told when it is read
+            status = os.fstat(sys.stdin.fileno()) if file == STANDARD_INPUT else file.stat()
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            size += status.st_size
+    return size
 
 
 def read_lines(
@@ -87,13 +96,13 @@ def read_lines(
     It is given the line and `max_bytes`. Lines too long for a page of so many bytes are Broken.
     """
     read = partial(_read_lines, read_line=read_line, max_bytes=max_bytes)
-    yield from _read_file(file, file.absolute().as_uri(), read)
+    yield from _read_file(file, file.absolute().as_uri(), read, InputPosition())
 
 
 def _read_input(
     stream: BinaryIO, name: str, read_line: ReadLine, max_bytes: int, *, needs_url: bool
 ) -> Iterator[Outcome]:
-    if not _peek(stream).lstrip(BLANK).startswith(b"<"):
+    if not peek(stream).lstrip(BLANK).startswith(b"<"):
         yield from _read_lines(stream, name, read_line, max_bytes)
     elif needs_url:
         raise ConfigurationError(f"{name} is HTML without a URL; give files, or JSON lines with both")
@@ -101,12 +110,14 @@ def _read_input(
         yield replace(_read_html(stream, name, NOWHERE, max_bytes), url="")
 
 
-def _read_path(path: Path, read_line: ReadLine, max_bytes: int, base_url: str) -> Iterator[Outcome]:
+def _read_path(
+    path: Path, read_line: ReadLine, max_bytes: int, base_url: str, position: InputPosition
+) -> Iterator[Outcome]:
     unreadable: list[OSError] = []
     for file in _files(path, unreadable):
         url = _url(file, path, base_url)
         read = partial(_read_stream, url=url, read_line=read_line, max_bytes=max_bytes)
-        yield from _read_file(file, url, read)
+        yield from _read_file(file, url, read, position)
     yield from (Damaged(BrokenReason.MALFORMED_MESSAGE, f"cannot be read: {error}") for error in unreadable)
 
 
@@ -129,7 +140,7 @@ def _url(file: Path, path: Path, base_url: str) -> str:
 
 
 def _read_file(
-    file: Path, url: str, read: Callable[[BinaryIO, str], Iterator[Item]]
+    file: Path, url: str, read: Callable[[BinaryIO, str], Iterator[Item]], position: InputPosition
 ) -> Iterator[Item | Broken]:
     name = os.fsencode(file).decode(errors="replace")
     if not file.is_file():
@@ -137,34 +148,21 @@ def _read_file(
         return
     try:
         with file.open("rb") as raw:
-            yield from _read_whole(raw, name, read)
+            yield from _read_whole(raw, name, read, position)
     except OSError as error:
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read: {error}")
 
 
 def _read_whole(
-    raw: BinaryIO, name: str, read: Callable[[BinaryIO, str], Iterator[Item]]
+    raw: BinaryIO, name: str, read: Callable[[BinaryIO, str], Iterator[Item]], position: InputPosition
 ) -> Iterator[Item | Broken]:
     try:
-        yield from read(_inflated(raw), name)
+        for item in read(inflated(raw), name):
+            position.move(raw)
+            yield item
     except DAMAGE as damage:
         yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"{name} cannot be read to its end: {damage}")
-
-
-def _inflated(raw: BinaryIO) -> BinaryIO:
-    start = _peek(raw)
-    if start.startswith(GZIP):
-        return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
-    if start.startswith(BZIP2):
-        return cast("BinaryIO", bz2.BZ2File(raw))
-    if start.startswith(ZSTD):
-        raise OSError("it is compressed with zstd; decompress it first (zstd -d)")
-    return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(XZ) else raw
-
-
-def _peek(stream: BinaryIO) -> bytes:
-    """The first bytes of a stream, which stay in it."""
-    return cast("io.BufferedReader", stream).peek(_PEEKED)
+    position.end_file(raw)
 
 
 def _read_stream(
@@ -173,15 +171,34 @@ def _read_stream(
     kind = Path(_COMPRESSED.sub("", name.lower().removesuffix(".open"))).suffix
     if kind in ARCHIVES:
         yield from (_located(outcome, name) for outcome in read_warc(stream, max_bytes))
-    elif kind in LINES:
-        yield from _read_lines(stream, name, read_line, max_bytes)
+        return
+    start = peek(stream).removeprefix(codecs.BOM_UTF8)
+    first = stream.readline(_longest(max_bytes) + 1) if start.lstrip(b" \t").startswith(b"{") else b""
+    if kind in LINES or _is_page_line(first, max_bytes):
+        yield from _read_lines(stream, name, read_line, max_bytes, first)
     else:
-        yield _read_html(stream, name, url, max_bytes)
+        yield _read_html(stream, name, url, max_bytes, first)
 
 
-def _read_html(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Outcome:
+def _is_page_line(line: bytes, max_bytes: int) -> bool:
+    """Whether a line is an object with a page, or too long to tell: one that begins so is no HTML."""
+    if len(line) > _longest(max_bytes):
+        return True
+    try:
+        return "html" in parse_object(line.removeprefix(codecs.BOM_UTF8))
+    except PageError:
+        return False
+
+
+def _longest(max_bytes: int) -> int:
+    """Bytes of the longest line of JSON that can hold a page of so many bytes."""
+    return ESCAPED * max_bytes + 64 * KIB
+
+
+def _read_html(stream: BinaryIO, name: str, url: str, max_bytes: int, first: bytes = b"") -> Outcome:
+    """The page in a stream, of which the first line may have been read."""
     media_type, _ = _types.guess_type(name)
-    body = stream.read(max_bytes + 1)
+    body = first + stream.read(max(max_bytes + 1 - len(first), 0))
     outcome = html_page(url=url, body=body, content_type=media_type, source="html", max_bytes=max_bytes)
     if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
         return replace(outcome, detail=f"{_size(stream)}{beyond(max_bytes)}")
@@ -190,17 +207,21 @@ def _read_html(stream: BinaryIO, name: str, url: str, max_bytes: int) -> Outcome
 
 def _size(stream: BinaryIO) -> str:
     """The beginning of a sentence about a file's size; nothing where it is compressed."""
-    is_plain = isinstance(stream, io.BufferedReader)
+    is_plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
     return f"{os.fstat(stream.fileno()).st_size:,} bytes, " if is_plain else ""
 
 
 def _read_lines(
-    stream: BinaryIO, name: str, read_line: Callable[[bytes, int], Item], max_bytes: int
+    stream: BinaryIO,
+    name: str,
+    read_line: Callable[[bytes, int], Item],
+    max_bytes: int,
+    first: bytes = b"",
 ) -> Iterator[Item | Broken]:
-    longest = ESCAPED * max_bytes + 64 * KIB
-    number = 0
-    while line := stream.readline(longest + 1):
-        number += 1
+    """What the lines of a stream are, of which the first may have been read."""
+    longest = _longest(max_bytes)
+    rest = iter(partial(stream.readline, longest + 1), b"")
+    for number, line in enumerate(chain([first] if first else [], rest), start=1):
         if len(line) > longest:
             detail = f"line {number} of {name} has more than {longest:,} bytes, as no page of --max-page-mib"
             yield Broken(BrokenReason.PAGE_TOO_LARGE, detail)
@@ -212,71 +233,6 @@ def _read_lines(
 def _skip_line(stream: BinaryIO, line: bytes) -> None:
     while line and not line.endswith(b"\n"):
         line = stream.readline(64 * KIB)
-
-
-def read_page_line(line: bytes, max_bytes: int) -> Outcome:
-    """The page of a line `{"id", "url", "html"}`; its URL is what the line says, empty where it says none."""
-    try:
-        fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
-        name, url = _said(fields, "id", line), _said(fields, "url", line)
-    except PageError as error:
-        return Broken(error.reason, str(error))
-    outcome = _page(fields, name, url or "", max_bytes)
-    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=name, url=url)
-
-
-def _read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
-    """The page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
-    outcome = read_page_line(line, max_bytes)
-    if not isinstance(outcome, RawPage):
-        return outcome
-    if not outcome.url:
-        detail = "it has no 'url', which tells a worker the document's key and site"
-        return Broken(BrokenReason.MISSING_URL, detail, id=outcome.id)
-    address = page_url(outcome.url)
-    if isinstance(address, str):
-        return outcome
-    reason = address.reason if isinstance(address, Broken) else BrokenReason.MISSING_URL
-    return Broken(reason, address.detail, outcome.url, outcome.id)
-
-
-def _page(fields: Fields, name: str | None, url: str, max_bytes: int) -> Outcome:
-    try:
-        body = expect_text(fields.get("html"), "html")
-    except PageError as error:
-        return Broken(error.reason, str(error))
-    outcome = html_page(
-        url=NOWHERE,
-        body=body,
-        content_type="text/html",
-        id=name,
-        source="json",
-        max_bytes=max_bytes,
-    )
-    if not isinstance(outcome, RawPage):
-        return outcome
-    address = page_url(url)
-    return replace(outcome, url=address if isinstance(address, str) else url.strip())
-
-
-def _said(fields: Fields, name: str, line: bytes) -> str | None:
-    """What a line says in a field, as UTF-8 can say it: text, or the JSON of anything else; else None."""
-    value = fields.get(name)
-    if value in (None, ""):
-        return None
-    if type(value) is int:
-        return str(value)
-    return encode_text(value if isinstance(value, str) else _json(name, line)).decode()
-
-
-def _json(name: str, line: bytes) -> str:
-    """A field's value in compact JSON; read anew by `json`, which alone keeps all digits of whole numbers."""
-    try:
-        value = json.loads(line.removeprefix(codecs.BOM_UTF8))[name]
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    except RecursionError as error:
-        detail = f"field {name!r}: its JSON nests too deep"
-        raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error
 
 
 def _located(outcome: Item, location: str) -> Item:

@@ -10,13 +10,12 @@ from contextlib import asynccontextmanager, nullcontext
 from aiokafka.client import AIOKafkaClient
 
 from schemas.pages import Message
-from streams.consuming import Reader, Timed, open_topic
-from streams.kafka import client_options, kafka_errors
+from streams.consuming import FARTHER, Reader, Timed, open_topics
+from streams.kafka import client_options
+from streams.kafka_errors import kafka_errors
 from streams.settings import KafkaSettings
 from streams.worker.availability import Dependency, watch
 from streams.worker.brokers import Brokers
-
-_FARTHER = 4
 
 
 async def read_documents(
@@ -30,7 +29,7 @@ async def read_documents(
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    async with open_topic(kafka, topic) as reader, _watched(kafka, topic) if follow else nullcontext():
+    async with open_topics(kafka, topic) as reader, _watched(kafka, topic) if follow else nullcontext():
         held = _documents(reader.held())
         async for document, _ in held if newest is None else _newest(reader, newest):
             yield document
@@ -76,7 +75,7 @@ async def _newest(reader: Reader, count: int) -> AsyncIterator[Timed]:
             for dependency, held in offsets.items()
         ):
             break
-        reach *= _FARTHER
+        reach *= FARTHER
     for timed in found:
         yield timed
 

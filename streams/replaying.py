@@ -13,7 +13,7 @@ from streams.consuming import read
 from streams.dead_letters import DeadLetter, read_dead_letter, read_replay_mark, replay, replay_mark
 from streams.kafka import Topic, describe_topics
 from streams.producing import Outgoing, send
-from streams.settings import KafkaSettings
+from streams.settings import Compression, KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,7 @@ async def replay_letters(
     most_replays: int = 3,
     again: bool = False,
     dry_run: bool = False,
+    compression: Compression = "none",
 ) -> ReplayCounts:
     """Put the letters' original records back on the topics and partitions where they failed.
 
@@ -163,7 +164,7 @@ async def replay_letters(
         async for _ in records():
             counts.replayed += 1
         return counts
-    async for sent in send(kafka, records()):
+    async for sent in send(kafka, records(), compression):
         location = locations.popleft()
         if sent.refusal is None:
             counts.replayed += 1

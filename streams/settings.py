@@ -9,6 +9,8 @@ KIB = 1024
 MIB = 1024 * KIB
 _PATIENCE = 6
 """By how much a busy machine may stretch the CPU time of a page."""
+Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+"""Kafka's codecs, by which a producer compresses batches of records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class TopicSettings:
     """The three topics of a worker and its consumer group."""
 
     input: str = "raw-pages"
+    """Names separated by commas, or a regular expression that begins with ^: see `streams.input_topics`."""
     output: str = "cleaned-documents"
     dead_letters: str = "dead-letters"
     group: str = "dehusk"
@@ -49,7 +52,7 @@ class TopicSettings:
 class RedisSettings:
     """The Redis, or Redis Cluster, that keeps block frequencies."""
 
-    url: str = "redis://localhost:6379/0"
+    url: str = field(default="redis://localhost:6379/0", repr=False)
     cluster: bool = False
     timeout: float = 2.0
     """Seconds a round trip may take before frequencies are done without."""
@@ -111,6 +114,10 @@ class FlowLimits:
     in_flight_bytes: int = 30 * MIB
     """Bytes of raw messages in flight from which no further micro-batch is begun."""
     batches: int = 4
-    """Micro-batches in flight."""
+    """Micro-batches being worked on."""
+    waiting_pages: int = 2048
+    """Messages that may wait for the schema registry, or behind one that does to be acknowledged."""
+    waiting_bytes: int = 32 * MIB
+    """Bytes of the raw messages of these."""
     grace_seconds: float = 25.0
     """Seconds a worker may take to finish what is in flight after SIGTERM."""

@@ -3,30 +3,18 @@
 import asyncio
 import sys
 from pathlib import Path
-from statistics import fmean
 
 import click
 
-from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
 from inference.signature import STRUCTURE
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.cli.standard_input import abandoned_on_errors
-from training.block_scores import block_table, score_blocks
-from training.config import read_config
-from training.dehusk.config import DEFAULT_CONFIG, is_dehusk, read_dehusk_config
-from training.directory import left_by
-from training.evaluation import evaluate, markdown
-from training.pages import held_out_pages, training_pages
+from training.dehusk.config import DEFAULT_CONFIG
+from training.kinds import kind_of
 from training.predict import write_predictions
-from training.prepare import prepare, prepared_pages, sources
-
-# ruff: noqa: PLC0415 -- the training framework is imported by the commands that use it
-
-_CHECKPOINT = "checkpoint.pt"
-_SCORES = "scores.md"
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FRAMEWORK = ("lightgbm", "onnx", "scipy", "sklearn", "torch")
@@ -49,7 +37,7 @@ _config = click.option(
 def _use_device(_context: click.Context, _option: click.Parameter, name: str) -> None:
     """Make the networks from here on on a device."""
     if name != "cpu":
-        import torch
+        import torch  # noqa: PLC0415 -- only where networks are made
 
         try:
             torch.zeros(1, device=name)
@@ -76,7 +64,14 @@ _repository = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _OrderOfUse(click.Group):
+    """A group whose help lists the commands in the order in which they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 click's signature
+        return list(self.commands)
+
+
+@click.group(cls=_OrderOfUse, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Train the models that label blocks, and label with them: predict."""
 
@@ -85,7 +80,9 @@ def cli() -> None:
 @_directory
 @_config
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--validation", type=_file, multiple=True, help="A file whose pages are all held out.")
+@click.option(
+    "--validation", type=_file, multiple=True, help="A file whose pages are all held out, for BoilerNet."
+)
 @click.argument("files", type=_file, nargs=-1, required=True)
 def prepare_command(
     directory: Path, config: Path, processes: int, validation: tuple[Path, ...], files: tuple[Path, ...]
@@ -95,17 +92,7 @@ def prepare_command(
     Pages of which only labeled blocks are known (id, blocks: path, text, label) are rebuilt from them. With a
     configuration that has no table [data], all FILES hold such pages, and their blocks are taken as they are.
     """
-    if is_dehusk(config):
-        from training.dehusk import commands
-
-        commands.prepare(files, directory, read_dehusk_config(config), processes)
-        return
-    data = read_config(config).data
-    for broken in prepare(files, directory, data, processes, validation):
-        click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
-    pages = prepared_pages(directory)
-    click.echo(f"{len(pages)} pages, of which {len(training_pages(pages, data))} to train on.")
-    click.echo(f"Oracle F1 {fmean(page.oracle for page in pages):.3f}.")
+    kind_of(config).prepare(files, directory, config, processes, validation)
 
 
 @cli.command("train")
@@ -114,15 +101,7 @@ def prepare_command(
 @_device
 def train_command(directory: Path, config: Path) -> None:
     """Train a network; goes on from the last checkpoint where one is."""
-    if is_dehusk(config):
-        from training.dehusk import commands
-
-        commands.train(directory, read_dehusk_config(config))
-        return
-    from training.trainer import train
-
-    run = train(prepared_pages(directory), read_config(config), directory / _CHECKPOINT)
-    click.echo(f"{run.epochs} epochs in {run.seconds / 60:.1f} minutes.")
+    kind_of(config).train(directory, config)
 
 
 @cli.command("cross-validate")
@@ -134,10 +113,8 @@ def train_command(directory: Path, config: Path) -> None:
     "--ablate", is_flag=True, help="Also train without each group of inputs, and show what it brings."
 )
 def cross_validate_command(directory: Path, config: Path, seeds: tuple[int, ...], *, ablate: bool) -> None:
-    """Score models of the default kind on sites that they never saw; `export` puts that into the card."""
-    from training.dehusk import commands
-
-    commands.cross_validate(directory, read_dehusk_config(config), seeds, ablate=ablate)
+    """Score default models on sites that they never saw; `export` puts that into the card."""
+    kind_of(config).cross_validate(directory, config, seeds, ablate=ablate)
 
 
 @cli.command("evaluate")
@@ -150,25 +127,7 @@ def evaluate_command(
     directory: Path, config: Path, model: str | None, repository: Path, version: str | None
 ) -> None:
     """Score the network on the held-out pages; the default model by a published version, on all pages."""
-    model = model or config.stem
-    if is_dehusk(config):
-        from training.dehusk import commands
-
-        commands.evaluate(directory, model, version or "", repository)
-        return
-    from training.checkpoint import load_trained
-    from training.publish import labeler_predict, network_predict
-
-    run = load_trained(directory / _CHECKPOINT)
-    held_out = held_out_pages(prepared_pages(directory), run.config.data)
-    predict = labeler_predict(OnnxLabeler(model, version, repository)) if version else network_predict(run)
-    tables = [block_table(score_blocks(held_out, predict))]
-    if run.config.data is not None:
-        tables.append(markdown(evaluate(held_out, predict, run.config.data)))
-    scores = "\n\n".join(tables)
-    if not version:
-        (directory / _SCORES).write_text(scores, encoding="utf-8")
-    click.echo(scores)
+    kind_of(config).evaluate(directory, config, model or config.stem, version, repository)
 
 
 @cli.command("export")
@@ -181,27 +140,7 @@ def evaluate_command(
 def export_command(directory: Path, config: Path, model: str | None, repository: Path, version: int) -> None:
     """Publish the network as a new version, with its card; run `evaluate` or `cross-validate` first."""
     published = ModelVersion(model or config.stem, str(version))
-    if is_dehusk(config):
-        from training.dehusk import commands
-
-        settings = read_dehusk_config(config)
-        commands.export(directory, settings, published, repository)
-        return
-    from training.card import card
-    from training.checkpoint import load_trained
-    from training.export import build_model
-    from training.network import weights_of
-    from training.publish import announcement, network_predict, publish, refuse_existing
-
-    target = repository / published.name / published.version
-    refuse_existing(target)
-    run, pages = load_trained(directory / _CHECKPOINT), prepared_pages(directory)
-    scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
-    text = card(published, run, pages, sources(directory), scores)
-    checked = [encode(page.segmented) for page in held_out_pages(pages, run.config.data)]
-    graph = build_model(weights_of(run.network), run.vocabulary)
-    difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
-    click.echo(announcement(target, difference))
+    kind_of(config).export(directory, config, published, repository)
 
 
 @cli.command("predict")

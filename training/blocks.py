@@ -1,12 +1,10 @@
 """Pages that somebody else cut into text blocks: lines of `{"id", "blocks": [{"path", "text", "label"}]}`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inference.elements import MAX_PATH
 from schemas.pages import SegmentedPage
-from training.pages import LabeledPage, read_objects
 
 Block = Mapping[str, Any]
 """Its `path`, the tags from the root to the text, its `text`, and 1 as its `label` where it is content."""
@@ -32,23 +30,3 @@ def segmented(blocks: Sequence[Block]) -> SegmentedPage:
         boundaries=unknown,
         hidden=(False,) * len(blocks),
     )
-
-
-def labeled_page(name: str, blocks: Sequence[Block]) -> LabeledPage:
-    """A page of blocks with labels, without those that hold no text; its gold text is its content."""
-    blocks = [block for block in blocks if has_text(block)]
-    return LabeledPage(
-        id=name,
-        site=name,
-        page_type="",
-        stripped=True,
-        text="\n".join(block["text"] for block in blocks if block["label"] == 1),
-        segmented=segmented(blocks),
-        content=tuple(block["label"] == 1 for block in blocks),
-        oracle=1.0,
-    )
-
-
-def read_labeled_blocks(files: Iterable[Path]) -> Iterator[LabeledPage]:
-    """The pages of xz-compressed JSON lines."""
-    return read_objects(files, lambda fields: labeled_page(fields["id"], fields["blocks"]))

@@ -13,7 +13,7 @@ import orjson
 from inference.encoding import encode
 from inference.segmentation import segment
 from schemas.pages import EncodedPage
-from training.evaluation import Predict
+from training.predictor import Predict
 
 GOLDEN_FILE = "golden.json"
 _PAGES = Path(__file__).with_name("golden_pages")

@@ -24,10 +24,11 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Prediction
 from streams.offline import BATCH_PAGES, DecodedPages, Input, clean_lines, writing
+from streams.page_lines import read_page_line
 from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
 from streams.printable import printable
-from streams.readers import read_lines, read_page_line
+from streams.readers import read_lines
 from streams.settings import PageLimits
 from streams.sources.encoding import encode_text
 from streams.sources.fields import Fields, has_keys, parse_object

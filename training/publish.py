@@ -6,58 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import onnx
-import torch
 
-from inference.batching import Window, windows
 from inference.onnx import OnnxLabeler
 from inference.repository import MODEL_FILE
-from inference.signature import BLOCK_LENGTHS, IDS, TOKENS
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage
-from training.checkpoint import Run
-from training.evaluation import Predict
 from training.golden import GOLDEN_FILE, golden_answers, write_golden
-from training.network import Blocks
+from training.predictor import Predict
 
 LARGEST_DIFFERENCE = 1e-5
 """By how much the exported model's probabilities may differ from the trained one's."""
 OUTLIERS = 1e-3
 """Share of the blocks that may differ by more: at a tree's threshold the last bit of a number decides."""
 CARD_FILE = "card.md"
-
-
-def network_predict(run: Run) -> Predict:
-    """The network itself, in the training framework; it reads a page in the windows that labelers cut."""
-    run.network.eval()
-
-    def predict(page: EncodedPage) -> npt.NDArray[np.float32]:
-        with torch.inference_mode():
-            logits = [run.network([_blocks(run, window)]) for window in windows(page, TOKENS)]
-            probabilities: npt.NDArray[np.float32] = torch.sigmoid(torch.cat(logits)).cpu().numpy()
-        return probabilities
-
-    return predict
-
-
-def _blocks(run: Run, window: Window) -> Blocks:
-    rows = run.vocabulary.rows(window.tensors[IDS.name])
-    lengths = window.tensors[BLOCK_LENGTHS.name].astype(np.int64)
-    return Blocks(torch.from_numpy(rows), torch.from_numpy(lengths))
-
-
-def labeler_predict(labeler: OnnxLabeler) -> Predict:
-    """A version of the model repository, on ONNX Runtime."""
-
-    def predict(page: EncodedPage) -> npt.NDArray[np.float32]:
-        (labels,) = asyncio.run(labeler.label([page]))
-        if isinstance(labels, Broken):
-            raise ConfigurationError(labels.detail)
-        return labels.probabilities
-
-    return predict
 
 
 def publish(

@@ -2,17 +2,19 @@
 """The text of a block from the texts in it: one line with its white space folded, or lines that are kept."""
 
 from inference.native.lexbor cimport String, decoded
-from inference.native.utf8 cimport fold, without_invisible
+from inference.native.utf8 cimport fold, has_windows, without_invisible
 
 from textwrap import dedent
 
 cdef str JOINERS = "\u200c\u200d"
+cdef dict WINDOWS = {number: bytes([number]).decode("cp1252", "ignore") for number in range(0x80, 0xA0)}
+"""What control characters stand for whose numbers are those of windows-1252, as browsers take references."""
 
 
 cdef str folded(String text):
     """A text with its white space folded and without what is invisible, in place."""
     text.length = fold(<unsigned char *> text.data, text.length)
-    line = decoded(text)
+    line = _readable(text)
     if text.length and text.data[0] >= 0x80:
         return _unless_blank(line)
     return line
@@ -21,9 +23,15 @@ cdef str folded(String text):
 cdef str kept(String text):
     """A preformatted text without what is invisible, what all lines begin with, and empty ones around."""
     text.length = without_invisible(<unsigned char *> text.data, text.length)
-    lines = decoded(text).replace("\xa0", " ")
+    lines = _readable(text).replace("\xa0", " ")
     lines = "\n".join([line.rstrip() for line in lines.splitlines()]).strip("\n")
     return _unless_blank((dedent(lines) if lines[:1].isspace() else lines).strip())
+
+
+cdef str _readable(String text):
+    """A text whose control characters are those that they stand for."""
+    characters = decoded(text)
+    return characters.translate(WINDOWS) if has_windows(text.data, text.length) else characters
 
 
 cdef str _unless_blank(str text):

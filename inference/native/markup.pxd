@@ -45,6 +45,9 @@ cdef struct Tag:  # inference.elements.Traits
     uint8_t length
 
 
+cdef uintptr_t svg  # the namespace of drawings
+cdef int SKIPPED_KIND, DRAWING, HOLDS_HTML
+
 cdef Tag *tag_of(uintptr_t name) except NULL
 cdef bint same(String one, String other) noexcept
 cdef bint spells(String value, bytes wanted) noexcept
@@ -53,5 +56,6 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_l
 cdef bint has(Element *element, int name) noexcept
 cdef String value_of(Element *element, int name) noexcept
 cdef int integer(Element *element, int name, int default) noexcept
+cdef bint is_shadow_root(Element *template) noexcept
 cdef bint is_json_ld(Element *element) noexcept
 cdef dict declaration(Element *element)

@@ -30,6 +30,8 @@ cdef enum:  # where a style shows an element
 cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
+cdef uintptr_t svg = 0
+cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
 cdef String[ALTTEXT] _attributes
@@ -66,6 +68,12 @@ def number_attributes(size_t element) -> None:
         if attribute.node.name < lexbor.NUMBERED:
             _attribute_numbers[attribute.node.name] = position + 1
         attribute = attribute.next
+
+
+def number_drawings(size_t element) -> None:
+    """Take note of the namespace of an element of SVG."""
+    global svg
+    svg = (<Element *> element).node.namespace_
 
 
 cdef void _fill(Tag *tag, str name):
@@ -208,6 +216,18 @@ cdef int integer(Element *element, int name, int default) noexcept:
     if position == first:
         return default
     return -number if negative else number
+
+
+cdef bint is_shadow_root(Element *template) noexcept:
+    """Whether what a `<template>` holds is shown in its place."""
+    cdef Attribute *attribute = template.first_attribute
+    while attribute != NULL:
+        if attribute.node.name >= lexbor.NUMBERED and spells(
+            lexbor.name_of(attribute.node.name), b"shadowrootmode"
+        ):
+            return True
+        attribute = attribute.next
+    return False
 
 
 cdef bint is_json_ld(Element *element) noexcept:

@@ -8,6 +8,7 @@ cdef extern from "Python.h":
 
 
 cdef enum:
+    DELETE = 0x7F
     SOFT_HYPHEN = 0xAD
     ZERO_WIDTH_SPACE = 0x200B
     ZWNJ = 0x200C  # joins no letters
@@ -20,6 +21,8 @@ cdef enum:
     LAST_ISOLATE = 0x2069  # of text in another direction
     FIRST_ICON = 0xE000  # characters for private use, which fonts draw as icons
     LAST_ICON = 0xF8FF
+    FIRST_NONCHARACTER = 0xFDD0
+    LAST_NONCHARACTER = 0xFDEF  # of those in a row; the last two of each plane are others
     BYTE_ORDER_MARK = 0xFEFF
     REPLACEMENT = 0xFFFD
 
@@ -51,10 +54,11 @@ cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *charac
 cdef inline bint is_invisible(uint32_t character) noexcept nogil:
     """Whether a character shows nothing, or what it shows is a font's secret, and neither is it white space.
 
-    Those that join letters or keep them apart are not meant: words are spelled with them.
+    Those that join letters or keep them apart are not meant: words are spelled with them. Controls are, and what
+    Unicode calls no character.
     """
     if character < ZERO_WIDTH_SPACE:
-        return character == SOFT_HYPHEN
+        return character == SOFT_HYPHEN or is_control(character)
     if character <= RIGHT_TO_LEFT_MARK:
         return character != ZWNJ and character != ZWJ
     if character <= LAST_ISOLATE:
@@ -63,7 +67,36 @@ cdef inline bint is_invisible(uint32_t character) noexcept nogil:
             or character == WORD_JOINER
             or character >= FIRST_ISOLATE
         )
-    return FIRST_ICON <= character <= LAST_ICON or character == BYTE_ORDER_MARK
+    return (
+        FIRST_ICON <= character <= LAST_ICON
+        or FIRST_NONCHARACTER <= character <= LAST_NONCHARACTER
+        or character == BYTE_ORDER_MARK
+        or character & 0xFFFE == 0xFFFE
+    )
+
+
+cdef inline bint is_control(uint32_t character) noexcept nogil:
+    """Whether a character controls a device, and is neither white space nor read as one of windows-1252."""
+    if character < c" ":
+        return not c"\t" <= character <= c"\r"
+    return character == DELETE or is_unused(character)
+
+
+cdef inline bint is_unused(uint32_t character) noexcept nogil:
+    """Whether a control character has a number that windows-1252 gives to none."""
+    return character == 0x81 or character == 0x8D or character == 0x8F or character == 0x90 or character == 0x9D
+
+
+cdef inline bint has_windows(const unsigned char *data, size_t size) noexcept nogil:
+    """Whether there are control characters whose numbers are those of others in windows-1252."""
+    cdef size_t position = 0
+    cdef const unsigned char *first = <const unsigned char *> memchr(data, 0xC2, size)
+    while first != NULL:
+        position = first - data + 1
+        if position < size and 0x80 <= data[position] <= 0x9F:
+            return True
+        first = <const unsigned char *> memchr(data + position, 0xC2, size - position)
+    return False
 
 
 cdef inline size_t last_size(const unsigned char *data, size_t size) noexcept nogil:

@@ -13,6 +13,7 @@ class Walk:
     hidden: list[bool]
     noscripts: list[str]
     head: Head
+    has_shadow_roots: bool
     structure: dict[str, Any]
     items: npt.NDArray[np.int32]
     lists_and_tables: npt.NDArray[np.int32]

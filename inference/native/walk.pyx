@@ -6,6 +6,7 @@ from libc.string cimport strlen
 
 from inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
 from inference.native.buffer cimport Buffer, append, free
+from inference.native.drawings cimport flags_around, holds_none, is_drawn
 from inference.native.head cimport Head
 from inference.native.lexbor cimport Attribute, Element, Node, String, decoded
 from inference.native.lists cimport Lists
@@ -27,7 +28,7 @@ cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int ITEM = elements.ITEM, CELL = elements.CELL
 cdef uint16_t CODE = ElementFlag.CODE, HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
-cdef int FORMULA = elements.FORMULA
+cdef int FORMULA = elements.FORMULA, HOLDS_HTML = elements.HOLDS_HTML, TEMPLATE = elements.TEMPLATE
 
 
 cdef class Walk:
@@ -36,6 +37,7 @@ cdef class Walk:
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
     cdef readonly dict structure
     cdef readonly Head head
+    cdef readonly bint has_shadow_roots
     cdef readonly object items, lists_and_tables
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
@@ -78,7 +80,12 @@ cdef class Walk:
         cdef int row = NONE, entered
         while True:
             if node.type == lexbor.TEXT:
-                self._read(lexbor.text_of(node), row)
+                if not is_drawn(node.parent):
+                    self._read(lexbor.text_of(node), row)
+            elif is_drawn(node):
+                if node.first_child != NULL and not holds_none(node):
+                    node = node.first_child
+                    continue
             elif node.type == lexbor.ELEMENT:
                 entered = self._enter(<Element *> node, row)
                 if entered != NONE and node.first_child != NULL:
@@ -89,7 +96,8 @@ cdef class Walk:
                     self._leave(entered)
             while node != top and node.next == NULL:
                 node = node.parent
-                row = self._leave(row)
+                if not is_drawn(node):
+                    row = self._leave(row)
             if node == top:
                 return 0
             node = node.next
@@ -102,11 +110,15 @@ cdef class Walk:
         cdef bint on_lines = False
         cdef int index
         if tag.kind == SKIPPED:
+            if tag.says == TEMPLATE and markup.is_shadow_root(element):
+                self.has_shadow_roots = True
             self.head.look_into(&element.node)
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
         flags = markup.own_flags(element, tag, &role, &on_lines)
+        if tag.says == HOLDS_HTML:
+            flags |= flags_around(element)
         if flags & HIDDEN and formulas.is_pictured(element):
             flags ^= HIDDEN
         if flags & MAIN:

@@ -1,14 +1,21 @@
 """The `dehusk` command."""
 
 import errno
+import logging
 import sys
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from schemas.errors import DehuskError
+from streams.cli.configuration import config_option, configure
+from streams.cli.environment import name_variables
 from streams.cli.interrupts import interrupt_on_signals, interrupted_status
 from streams.cli.standard_input import leave
+from streams.cli.tree import leaves
+from streams.worker.logs import are_json
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
@@ -20,6 +27,7 @@ _COMMANDS = {
     "dead-letters": "List or replay pages that could not be cleaned.",
     "demo": "Crawl a real site and clean it while it is crawled.",
 }
+_log = logging.getLogger(__name__)
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 """Errors of an output that has no room."""
 
@@ -31,25 +39,48 @@ class _LazyGroup(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 click's
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = import_module(f"streams.cli.{cmd_name.replace('-', '_')}").command
-        return command
+        return _load(cmd_name) if cmd_name in _COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 click's
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
+@cache
+def _load(name: str) -> click.Command:
+    """A command whose options are environment variables and keys of a configuration file, too."""
+    command: click.Command = import_module(f"streams.cli.{name.replace('-', '_')}").command
+    for words, leaf in leaves(command, (name,)):
+        name_variables(leaf, words)
+        configure(leaf, words)
+    return command
+
+
 @click.group(
-    cls=_LazyGroup, context_settings={"auto_envvar_prefix": "DEHUSK", "help_option_names": ["-h", "--help"]}
+    cls=_LazyGroup,
+    params=[config_option()],
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+A configuration file:
+  brokers = "kafka-1:9092,kafka-2:9092"   # of every command that has --brokers
+  redis = "redis://redis:6379/0"
+
+\b
+  [worker]                                # of `dehusk worker` alone
+  group = "news"
+  page-seconds = 5
+
+\b
+  [dead-letters.list]
+  limit = 20""",
 )
 @click.version_option(package_name="dehusk")
-def cli() -> None:
+def cli(config: Path | None) -> None:
     """Strip the husk off every page of a running crawl: Kafka in, cleaned documents out.
 
-    Every option is also an environment variable, named after its command and itself:
-    `dehusk worker --brokers` is DEHUSK_WORKER_BROKERS.
+    Every option is also an environment variable and a key of the file that --config names. `--brokers` is
+    DEHUSK_BROKERS for every command, DEHUSK_WORKER_BROKERS for `dehusk worker`. What is said of one command
+    wins over what is said of all; an option wins over the environment, and that over the file.
     """
 
 
@@ -59,16 +90,27 @@ def main() -> None:
     try:
         sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        _tell(error)
         sys.exit(error.exit_code)
     except click.Abort as aborted:
         if not isinstance(aborted.__cause__, KeyboardInterrupt):
             raise  # click says it of files that end early, too
         sys.exit(interrupted_status())
     except DehuskError as error:
-        raise SystemExit(f"dehusk: {error}") from error
+        _tell(error)
+        sys.exit(1)
     except OSError as error:
         if error.errno not in _FULL:
             raise
         sys.stderr.write(f"dehusk: cannot write the output: {error.strerror}\n")
         leave(1)
+
+
+def _tell(error: click.ClickException | DehuskError) -> None:
+    """Say what ends the command, in the log where that is JSON."""
+    if are_json():
+        _log.critical(error.format_message() if isinstance(error, click.ClickException) else str(error))
+    elif isinstance(error, click.ClickException):
+        error.show()
+    else:
+        click.echo(f"dehusk: {error}", err=True)

@@ -1,33 +1,44 @@
 """`dehusk clean`: pages in, lines of JSON out, without Kafka."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Callable, Iterator
+import sys
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
+from click.core import ParameterSource
 
-from inference.labeler import Labeler
 from inference.repository import DEFAULT_REPOSITORY
-from schemas.errors import ConfigurationError
 from schemas.outcomes import Damaged
+from schemas.pages import RawPage
 from streams.cli.options import (
+    hidden_text_option,
     max_blocks_option,
     max_page_option,
     model_options,
     page_seconds_option,
     processes_option,
 )
+from streams.cli.progress import page_progress
 from streams.cli.standard_input import abandoned_on_errors
-from streams.offline import DecodedPages, Input, clean_lines, writing
-from streams.preparation.isolation import open_pool
+from streams.cli.terminal import plain_console
+from streams.cli.values import Address
+from streams.input_position import InputPosition
 from streams.printable import printable
 from streams.readers import STANDARD_INPUT, read_pages
 from streams.settings import MIB, PageLimits, TritonSettings
-from streams.worker.dependencies import open_labeler
 from streams.worker.settings import LabelerName, WorkerSettings, available_processors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from inference.labeler import Labeler
+    from streams.offline import Input
 
 
 @click.command(
@@ -47,7 +58,9 @@ Examples:
     help="Who tells content from boilerplate: the model in this process (onnx, the default), on a Triton "
     "server (the default with --triton), or Boilerpipe's rules without a model.",
 )
-@click.option("--triton", metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server.")
+@click.option(
+    "--triton", type=Address(), metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server."
+)
 @click.option(
     "--model-repository",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -62,6 +75,7 @@ Examples:
     shown="one per processor",
     help="Pages are taken apart in so many processes and labeled in so many threads.",
 )
+@hidden_text_option
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
 @page_seconds_option("gets an error")
 @max_blocks_option("gets an error")
@@ -75,6 +89,7 @@ def command(
     model: str,
     model_version: str,
     processes: int,
+    hidden_text: str,
     no_blocks: bool,
     page_seconds: float,
     max_page_blocks: int,
@@ -83,54 +98,92 @@ def command(
     """Clean pages offline: the pipeline of the stream, without Kafka and Redis.
 
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
-    feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz or
-    bzip2. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url", "title",
-    "text", "blocks", "error"}, where a block is {"text", "path", "probability", "content"}.
+    feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz,
+    bzip2 or zstd. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url",
+    "site", "title", "language", "text", "model", "labeler", "blocks", "error"}, where `model` is {"name",
+    "version"} and a block is {"text", "path", "probability", "content"}.
 
     "id" and "url" may be missing or anything, and are passed on, as JSON in a string where they are no
     strings; only a worker needs the URL of a page. `error` is null, or says why the page could not be
-    cleaned; where the line itself could not be read, `id` and `url` are null. A line that is no page, and a
-    page that crashes or exceeds its time, cost their own line alone. Status 0 means that every page has its
-    line, not that none has an `error`; where a file cannot be read to its end, the status is 1.
+    cleaned: then `site`, `language`, `model` and `labeler` are null. Where the line itself could not be read,
+    `id` and `url` are null, too. A line that is no page, and a page that crashes or exceeds its time, cost
+    their own line alone. Status 0 means that every page has its line, not that none has an `error`; where a
+    file cannot be read to its end, the status is 1. Where standard error is a terminal and standard output is
+    none, the progress is shown.
     """
+    from streams.worker.dependencies import open_labeler
+
     labeler = labeler or ("triton" if triton else "onnx")
-    if triton and labeler != "triton":
-        raise ConfigurationError(f"--triton is for --labeler triton, not {labeler}")
-    if model_repository and labeler != "onnx":
-        raise ConfigurationError(f"--model-repository is for --labeler onnx, not {labeler}")
+    if labeler != "triton" and _was_typed("triton"):
+        raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")
+    if labeler != "onnx" and _was_typed("model_repository"):
+        raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
     settings = WorkerSettings(
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
         page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
         processes=processes,
+        drop_hidden=hidden_text == "drop",
     )
-    damaged: list[Damaged] = []
-    pages = _noting(read_pages(paths or (STANDARD_INPUT,), settings.page.max_bytes), damaged)
+    seen, position = _Seen(), InputPosition()
+    paths = paths or (STANDARD_INPUT,)
+    pages = _noting(read_pages(paths, settings.page.max_bytes, position=position), seen)
+    shown = sys.stderr.isatty() and not sys.stdout.isatty()
     open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():
-        count = asyncio.run(_clean(pages, settings, open_one, with_blocks=not no_blocks))
+        console = plain_console(stderr=True)
+        with page_progress("cleaning", console, paths, position, shown=shown) as advance:
+            cleaning = _clean(
+                pages, settings, open_one, lambda count: advance(count, seen.bytes), with_blocks=not no_blocks
+            )
+            count = asyncio.run(cleaning)
     if not count:
         click.echo("dehusk: no page was found", err=True)
-    for damage in damaged:
+    for damage in seen.damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
-    raise SystemExit(1 if damaged else 0)
+    raise SystemExit(1 if seen.damaged else 0)
 
 
-def _noting(pages: Iterator[Input], damaged: list[Damaged]) -> Iterator[Input]:
+def _was_typed(parameter: str) -> bool:
+    """Whether an option is from the command line; what holds for all commands need not suit this one."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is ParameterSource.COMMANDLINE
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was read so far."""
+
+    damaged: list[Damaged] = field(default_factory=list)
+    bytes: int = 0
+    """Bytes of the pages' HTML."""
+
+
+def _noting(pages: Iterator[Input], seen: _Seen) -> Iterator[Input]:
     for page in pages:
         if isinstance(page, Damaged):
-            damaged.append(page)
+            seen.damaged.append(page)
+        elif isinstance(page, RawPage):
+            seen.bytes += len(page.html)
         yield page
 
 
 async def _clean(
-    pages: Iterator[Input], settings: WorkerSettings, open_one: Callable[[], Labeler], *, with_blocks: bool
+    pages: Iterator[Input],
+    settings: WorkerSettings,
+    open_one: Callable[[], Labeler],
+    report: Callable[[int], None],
+    *,
+    with_blocks: bool,
 ) -> int:
     """How many lines were written."""
+    from streams.offline import DecodedPages, clean_lines, writing
+    from streams.preparation.isolation import open_pool
+
     count = 0
     output = click.get_binary_stream("stdout")
     labelers = [open_one() for _ in range(settings.processes)]
-    lines_of = writing(settings.page.max_bytes, with_blocks=with_blocks)
+    lines_of = writing(settings.page.max_bytes, with_blocks=with_blocks, drop_hidden=settings.drop_hidden)
     try:
         async with (
             open_pool(DecodedPages, settings.processes, settings.page, lines_of) as pool,
@@ -140,6 +193,7 @@ async def _clean(
                 output.write(line)
                 output.flush()
                 count += 1
+                report(count)
     finally:
         for labeler in labelers:
             await labeler.close()

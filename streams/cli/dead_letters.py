@@ -1,20 +1,24 @@
 """`dehusk dead-letters`: what could not be cleaned, and another try."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
 from schemas.outcomes import BrokenReason
-from streams.cli.options import kafka_options, topic_option
+from streams.cli.options import compression_option, kafka_options, topic_option
 from streams.cli.terminal import plain_console, print_table
 from streams.printable import printable
-from streams.replaying import SETTLED, FoundLetter, Wanted, find_letters, replay_letters
-from streams.settings import KafkaSettings, TopicSettings
+from streams.settings import Compression, KafkaSettings, TopicSettings
+
+if TYPE_CHECKING:
+    from streams.replaying import FoundLetter, Wanted
 
 _COLUMNS = ("failed at", "reason", "URL", "detail", "source")
 _WHICH = (
@@ -81,6 +85,8 @@ def list_command(
     Letters stay on their topic until its retention removes them; those that were put back are marked there,
     and shown with --all only.
     """
+    from streams.replaying import Wanted
+
     wanted = Wanted(reason, stage, url)
     show = _print_json if as_json else _print_table
     asyncio.run(show(kafka, topic, wanted, limit, settled_too))
@@ -105,6 +111,7 @@ Examples:
     show_default=True,
     help="Leave what was replayed so often already: it will fail again.",
 )
+@compression_option
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 def replay_command(
     *,
@@ -116,15 +123,18 @@ def replay_command(
     settled_too: bool,
     limit: int | None,
     most_replays: int,
+    compression: Compression,
     dry_run: bool,
 ) -> None:
-    """Put dead letters back on the topic that they come from, for another try.
+    """Put each dead letter back on the topic that it comes from, for another try.
 
     Each gets its original key, value and headers, and a header that counts its replays. Letters stay on the
     dead-letter topic and are marked there at the end, so that the next replay leaves them; a replay that was
     cut short marks none, and the next one puts them back again, which gives the same documents. Letters that
     come in meanwhile wait for the next replay. Ends with status 1 if one that was meant cannot be put back.
     """
+    from streams.replaying import SETTLED, Wanted, replay_letters
+
     counts = asyncio.run(
         replay_letters(
             kafka,
@@ -134,6 +144,7 @@ def replay_command(
             most_replays=most_replays,
             again=settled_too,
             dry_run=dry_run,
+            compression=compression,
         )
     )
     click.echo(f"{counts.replayed:,} {'would be put' if dry_run else 'put'} back")
@@ -145,6 +156,8 @@ def replay_command(
 async def _print_json(
     kafka: KafkaSettings, topic: str, wanted: Wanted, _limit: int, settled_too: bool
 ) -> None:
+    from streams.replaying import find_letters
+
     async for found in find_letters(kafka, topic, wanted):
         if settled_too or not found.settled:
             click.echo(orjson.dumps(_fields(found)))
@@ -169,6 +182,8 @@ def _fields(found: FoundLetter) -> dict[str, Any]:
 async def _print_table(
     kafka: KafkaSettings, topic: str, wanted: Wanted, limit: int, settled_too: bool
 ) -> None:
+    from streams.replaying import find_letters
+
     reasons: Counter[tuple[str, str]] = Counter()
     last: deque[FoundLetter] = deque(maxlen=limit)
     settled = 0

@@ -3,10 +3,10 @@
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryFile, mkdtemp
 from typing import get_args
 
 import click
@@ -17,6 +17,8 @@ from streams.demo.display import Display
 from streams.demo.run import DemoSettings, run_demo
 from streams.demo.sites import NAMES, find_site
 from streams.demo.summary import show
+from streams.installation import how_to_install
+from streams.local.folder import writing
 from streams.local.stack import default_cache
 from streams.worker.settings import LabelerName
 
@@ -61,17 +63,16 @@ def command(
     every page. Nothing keeps running.
     """
     if find_spec("scrapy") is None:
-        raise ConfigurationError("the demo crawls with Scrapy: pip install 'dehusk[demo]'")
+        raise ConfigurationError(f"Scrapy, which crawls, is not installed: {how_to_install('demo')}")
     console = Console(stderr=as_json, highlight=False)
     if not console.is_terminal:
         console.width = _COLUMNS
-    with Display(console) as display:
+    with _results(directory) as folder, Display(console) as display:
         site = find_site(site_name, default_cache())
         if site.instead:
             display.milestone(site.instead)
         display.milestone(f"the site to crawl: {site.name}, {site.directory}")
-        with nullcontext(directory) if directory else _temporary_folder() as folder:
-            summary = run_demo(DemoSettings(site, pages, labeler, folder.resolve()), display)
+        summary = run_demo(DemoSettings(site, pages, labeler, folder), display)
     if as_json:
         click.echo(summary.to_json())
     else:
@@ -79,10 +80,21 @@ def command(
     sys.exit(summary.unaccounted != 0)
 
 
+def _results(directory: Path | None) -> AbstractContextManager[Path]:
+    """The folder for the results, which can be written."""
+    if directory is None:
+        return _temporary_folder()
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=directory).close()
+    return nullcontext(directory.resolve())
+
+
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
     """A folder that stays, unless the demo is interrupted or fails before it wrote anything."""
-    folder = Path(mkdtemp(prefix="dehusk-demo-"))
+    with writing(Path("a temporary folder")):
+        folder = Path(mkdtemp(prefix="dehusk-demo-"))
     try:
         yield folder
     except BaseException as error:

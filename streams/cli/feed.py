@@ -1,25 +1,35 @@
 """`dehusk feed`: pages from files onto a topic."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.filesize import decimal
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from schemas.outcomes import Broken, Skipped, SkipReason
-from streams.cli.options import kafka_options, max_page_option, topic_option
+from streams.cli.options import (
+    compression_option,
+    kafka_options,
+    max_page_option,
+    require_warc_directory,
+    topic_option,
+)
+from streams.cli.progress import Advance, page_progress
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
-from streams.feeding import FeedCounts, Report, feed
-from streams.kafka import describe_topic
+from streams.input_position import InputPosition
 from streams.printable import printable
 from streams.readers import read_pages
-from streams.settings import MIB, KafkaSettings, TopicSettings
+from streams.settings import MIB, Compression, KafkaSettings, TopicSettings
 from streams.sources.registry import FORMATS, SourceSettings, open_source
+
+if TYPE_CHECKING:
+    from streams.feeding import FeedCounts, Report
 
 _NAMED = 20
 """Of what is not sent for the same reason, so many are named; all are counted."""
@@ -67,6 +77,7 @@ Examples:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="With --as warc-pointer: where the WARC files are written that the messages point to.",
 )
+@compression_option
 @max_page_option("is not sent")
 def command(
     *,
@@ -77,51 +88,56 @@ def command(
     rate: float | None,
     base_url: str,
     warc_directory: Path | None,
+    compression: Compression,
     max_page_mib: int,
 ) -> None:
     """Put pages from files on a topic, keyed and written as a crawler would.
 
-    PATH is a file or a directory, read to its depth: HTML files, JSON lines (.jsonl, one {"id","url","html"}
-    per line), WARC files (.warc), each plain or compressed by gzip, xz or bzip2; `-` is JSON lines on
-    standard input. Memory stays the same however much there is, and where Kafka is slow, reading waits.
+    PATH is a file or a directory, read to its depth: HTML files, JSON lines (one {"id","url","html"} per
+    line), WARC files (.warc), each plain or compressed by gzip, xz, bzip2 or zstd; `-` is JSON lines on
+    standard input. JSON lines are known by their first line, or by .jsonl, .ndjson or .jl. Memory stays the
+    same however much there is, and where Kafka is slow, reading waits.
 
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
     could not be read or sent. Of what is not sent, the first 20 for each reason are named.
     """
+    from streams.feeding import feed
+    from streams.kafka import describe_topic
+
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
+    require_warc_directory(crawler, settings)
     source = open_source(crawler, settings)
-    pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True)
+    position = InputPosition()
+    pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True, position=position)
     console = plain_console(stderr=True)
 
     with abandoned_on_errors():
         asyncio.run(describe_topic(kafka, topic))
-        with _progress(console) as report:
-            counts = asyncio.run(feed(pages, kafka, topic, source, pages_per_second=rate, report=report))
+        with page_progress("feeding", console, paths, position, shown=sys.stderr.isatty()) as advance:
+            counts = asyncio.run(
+                feed(
+                    pages,
+                    kafka,
+                    topic,
+                    source,
+                    pages_per_second=rate,
+                    compression=compression,
+                    report=_reporting(advance, console),
+                )
+            )
     click.echo(_summary(counts, topic))
     raise SystemExit(1 if counts.failed else 0)
 
 
-@contextmanager
-def _progress(console: Console) -> Iterator[Report]:
-    """A bar that moves while pages are sent, above it a line for each of the first that are not."""
-    columns = (
-        TextColumn("feeding"),
-        BarColumn(),
-        TextColumn("{task.completed:,} pages"),
-        TextColumn("{task.fields[speed]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("feeding", total=None, speed="")
+def _reporting(advance: Advance, console: Console) -> Report:
+    """Moves the bar, and prints a line above it for each of the first pages that are not sent."""
 
-        def report(counts: FeedCounts, unsent: Skipped | Broken | None) -> None:
-            elapsed = progress.tasks[0].elapsed or 1e-9
-            speed = f"{counts.sent / elapsed:,.0f} pages/s, {decimal(int(counts.bytes / elapsed))}/s"
-            progress.update(task, completed=counts.sent, speed=speed)
-            if unsent is not None and _is_named(unsent, counts):
-                console.print(_unsent(unsent), soft_wrap=True)
+    def report(counts: FeedCounts, unsent: Skipped | Broken | None) -> None:
+        advance(counts.sent, counts.bytes)
+        if unsent is not None and _is_named(unsent, counts):
+            console.print(_unsent(unsent), soft_wrap=True)
 
-        yield report
+    return report
 
 
 def _is_named(unsent: Skipped | Broken, counts: FeedCounts) -> bool:

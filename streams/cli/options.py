@@ -7,10 +7,11 @@ from typing import Literal, get_args
 
 import click
 
-from schemas.errors import ConfigurationError
-from streams.settings import MIB, KafkaSecurity, KafkaSettings, PageLimits, TritonSettings
+from streams.cli.values import Brokers, Url
+from streams.settings import MIB, Compression, KafkaSecurity, KafkaSettings, PageLimits, TritonSettings
 from streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
 from streams.sources.registry import SOURCES, SourceSettings
+from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
@@ -20,6 +21,7 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 _KAFKA = (
     click.option(
         "--brokers",
+        type=Brokers(),
         metavar="HOST:PORT,…",
         default=KafkaSettings().brokers,
         show_default=True,
@@ -68,13 +70,12 @@ _KAFKA = (
 )
 
 
-def topic_option(*names: str, default: str, help: str, envvar: str | None = None) -> Option:  # noqa: A002 click's
+def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -> Option:  # noqa: A002 click's
     """A topic of the cluster."""
     return click.option(
         *names,
-        metavar="TOPIC",
+        metavar=metavar,
         default=default,
-        envvar=envvar,
         show_default=True,
         show_envvar=True,
         help=help,
@@ -91,6 +92,19 @@ def max_page_option(otherwise: str) -> Option:
         show_envvar=True,
         help=f"Largest page, after decompression; a larger one {otherwise}.",
     )
+
+
+def compression_option(command: Command) -> Command:
+    """Kafka's codec for what the command sends, which reaches it as `compression`."""
+    option = click.option(
+        "--compression",
+        type=click.Choice(get_args(Compression)),
+        default="none",
+        show_default=True,
+        show_envvar=True,
+        help="Kafka's codec for what is written; what is read may be compressed by any of them.",
+    )
+    return option(command)
 
 
 def page_seconds_option(otherwise: str) -> Option:
@@ -116,6 +130,18 @@ def max_blocks_option(otherwise: str) -> Option:
         show_envvar=True,
         help=f"Most blocks of text in a page, and a tenth of its tags; a page of more {otherwise}.",
     )
+
+
+hidden_text_option: Option = click.option(
+    "--hidden-text",
+    type=click.Choice(["model", "drop"]),
+    default="model",
+    show_default=True,
+    show_envvar=True,
+    help="What becomes of text that the page hides, by `hidden`, an inline style or a closed dialog: `model` "
+    "leaves it to the model, for panels and answers hide so; `drop` keeps it out of the document's text.",
+)
+"""What becomes of hidden text, which reaches the command as `hidden_text`."""
 
 
 def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Option:  # noqa: A002 click's name
@@ -173,9 +199,17 @@ _SOURCE = (
     ),
     click.option(
         "--schema-registry",
+        type=Url("http", "https"),
         metavar="URL",
         show_envvar=True,
         help="The registry of the schemas of Avro messages, e.g. http://localhost:8081.",
+    ),
+    click.option(
+        "--framed",
+        is_flag=True,
+        show_envvar=True,
+        help="Every value is framed by a schema registry. Needed with --source html alone: else a page whose "
+        "bytes begin like a frame could be taken for one.",
     ),
     max_page_option("is a dead letter"),
 )
@@ -224,15 +258,26 @@ def source_options(command: Command) -> Command:
         field: tuple[str, ...],
         warc_directory: Path | None,
         schema_registry: str | None,
+        framed: bool,
         max_page_mib: int,
         **others: object,
     ) -> None:
         if field and source not in _WITH_FIELDS:
             raise click.UsageError("--field is for --source json")
-        settings = SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry)
+        settings = SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry, framed)
         command(source=source, source_settings=settings, **others)
 
     return _with_options(with_source, _SOURCE)
+
+
+def require_warc_directory(crawler: str, settings: SourceSettings) -> None:
+    """See whether the WARC files that messages point to have a directory.
+
+    Raises:
+        click.UsageError: they have none.
+    """
+    if crawler == WarcPointer.name and settings.warc_directory is None:
+        raise click.UsageError(NO_DIRECTORY)
 
 
 def model_options(command: Command) -> Command:
@@ -245,7 +290,7 @@ def _paths(fields: tuple[str, ...]) -> FieldPaths:
     for field in fields:
         name, _, path = field.partition("=")
         if name not in NAMES or not path:
-            raise ConfigurationError(f"--field {field!r} is not NAME=PATH with a name of: {', '.join(NAMES)}")
+            raise click.UsageError(f"--field {field!r} is not NAME=PATH with a name of: {', '.join(NAMES)}")
         paths[name] = path
     return tuple(paths.items())
 
@@ -260,12 +305,12 @@ def _check(security: KafkaSecurity) -> None:
     sasl, tls = security.protocol.startswith("SASL"), security.protocol.endswith("SSL")
     credentials = (security.sasl_mechanism, security.username, security.password)
     if sasl and None in credentials:
-        raise ConfigurationError(
+        raise click.UsageError(
             f"{security.protocol} needs --sasl-mechanism, --sasl-username and --sasl-password"
         )
     if not sasl and credentials != (None, None, None):
-        raise ConfigurationError("--sasl-… options need --security-protocol SASL_SSL or SASL_PLAINTEXT")
+        raise click.UsageError("--sasl-… options need --security-protocol SASL_SSL or SASL_PLAINTEXT")
     if (security.certificate_file is None) != (security.key_file is None):
-        raise ConfigurationError("--tls-certificate-file and --tls-key-file belong together: give both")
+        raise click.UsageError("--tls-certificate-file and --tls-key-file belong together: give both")
     if not tls and (security.ca_file or security.certificate_file):
-        raise ConfigurationError("--tls-… options need --security-protocol SSL or SASL_SSL")
+        raise click.UsageError("--tls-… options need --security-protocol SSL or SASL_SSL")

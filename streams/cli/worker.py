@@ -5,18 +5,22 @@ from typing import get_args
 
 import click
 
-from schemas.errors import ConfigurationError
 from streams.cli.options import (
+    compression_option,
+    hidden_text_option,
     kafka_options,
     max_blocks_option,
     model_options,
     page_seconds_option,
     processes_option,
+    require_warc_directory,
     source_options,
     topic_option,
 )
+from streams.cli.values import Address, Url
 from streams.formats import FORMATS
 from streams.settings import (
+    Compression,
     FlowLimits,
     KafkaSettings,
     PageLimits,
@@ -27,12 +31,18 @@ from streams.settings import (
 )
 from streams.sources.registry import SourceSettings
 from streams.worker.logs import configure_logs
-from streams.worker.run import run_worker
 from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
 _TRITON = TritonSettings()
 _WORKER = WorkerSettings()
+
+
+def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
+    """Log JSON from here on, so that what is wrong with other options is JSON too."""
+    if as_json:
+        configure_logs("info", as_json=True)
+    return as_json
 
 
 @click.command(
@@ -44,9 +54,10 @@ _WORKER = WorkerSettings()
 @topic_option(
     "--input",
     "input_topic",
-    envvar="DEHUSK_WORKER_INPUT",
     default=_TOPICS.input,
-    help="The topic that the crawler writes its pages to.",
+    metavar="TOPIC,…",
+    help="The topics that the crawler writes its pages to: names separated by commas, or one regular "
+    "expression that begins with ^, e.g. ^crawl- for all topics, also new ones, whose names begin so.",
 )
 @topic_option(
     "--output",
@@ -78,6 +89,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--triton",
+    type=Address(),
     metavar="HOST:PORT",
     default=_TRITON.address,
     show_default=True,
@@ -104,6 +116,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--redis",
+    type=Url("redis", "rediss", "unix"),
     metavar="URL",
     default=RedisSettings().url,
     show_default=True,
@@ -115,13 +128,14 @@ _WORKER = WorkerSettings()
 @click.option(
     "--format",
     "document_format",
-    envvar="DEHUSK_WORKER_FORMAT",
     type=click.Choice(list(FORMATS)),
     default=_WORKER.format,
     show_default=True,
     show_envvar=True,
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
+@compression_option
+@hidden_text_option
 @click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
 @processes_option(
     default_processes,
@@ -150,6 +164,7 @@ _WORKER = WorkerSettings()
 )
 @click.option(
     "--monitoring",
+    type=Address(),
     metavar="HOST:PORT",
     default=f"{_WORKER.monitoring.host}:{_WORKER.monitoring.port}",
     show_default=True,
@@ -165,7 +180,14 @@ _WORKER = WorkerSettings()
     show_envvar=True,
     help="The least severe events that are logged, on standard error.",
 )
-@click.option("--log-json", is_flag=True, show_envvar=True, help="Log JSON lines, for log collectors.")
+@click.option(
+    "--log-json",
+    is_flag=True,
+    is_eager=True,
+    callback=_log_json,
+    show_envvar=True,
+    help="Log JSON lines, for log collectors, of errors that end the worker, too.",
+)
 def command(
     *,
     kafka: KafkaSettings,
@@ -184,7 +206,9 @@ def command(
     redis: str,
     redis_cluster: bool,
     document_format: str,
+    compression: Compression,
     with_blocks: bool,
+    hidden_text: str,
     processes: int,
     page_seconds: float,
     max_page_blocks: int,
@@ -196,14 +220,17 @@ def command(
 ) -> None:
     """Clean the pages of a Kafka topic while the crawl runs.
 
-    Reads the pages of any crawler from the input topic, takes navigation, banners and footers off, and writes
-    the main content to the output topic. A page is committed once its document, or its dead letter, is safe:
-    however the worker ends, no page is lost.
+    Reads the pages of any crawler from the input topics, takes navigation, banners and footers off, and
+    writes the main content to the output topic. A page is committed once its document, or its dead letter, is
+    safe: however the worker ends, no page is lost.
 
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.
     """
+    from streams.worker.run import run_worker
+
     configure_logs(log_level, as_json=log_json)
+    require_warc_directory(source, source_settings)
     settings = WorkerSettings(
         kafka=kafka,
         topics=TopicSettings(input_topic, output, dead_letters, group),
@@ -218,7 +245,9 @@ def command(
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
         processes=processes,
         format=document_format,
+        compression=compression,
         with_blocks=with_blocks,
+        drop_hidden=hidden_text == "drop",
         monitoring=_address(monitoring),
     )
     asyncio.run(run_worker(settings))
@@ -226,6 +255,4 @@ def command(
 
 def _address(text: str) -> MonitoringSettings:
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ConfigurationError(f"--monitoring {text!r} is not HOST:PORT, e.g. 127.0.0.1:8080")
     return MonitoringSettings(host, int(port))

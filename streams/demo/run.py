@@ -15,10 +15,11 @@ from streams.demo.server import serve
 from streams.demo.sites import Site
 from streams.demo.summary import Summary
 from streams.kafka import Topic, create_topics, ensure_topics
-from streams.local.addresses import Addresses, free_ports
-from streams.local.folder import temporary_folder
+from streams.local.addresses import free_ports
+from streams.local.folder import temporary_folder, writing
 from streams.local.monitoring import Monitoring
 from streams.local.process import Program, Service
+from streams.local.restarts import Restarts
 from streams.local.stack import SERVICES, LocalStack
 from streams.local.worker import Worker
 from streams.settings import KafkaSettings, TopicSettings
@@ -40,7 +41,7 @@ class DemoSettings:
     """How many pages are crawled at most."""
     labeler: LabelerName
     directory: Path
-    """Where the documents, dead letters, summary and logs are written."""
+    """Where the documents, dead letters, summary and logs are written; it exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,9 @@ def run_demo(settings: DemoSettings, display: Display) -> Summary:
     """Crawl the site into Kafka, clean it while it is crawled, and count what became of every page.
 
     Raises:
-        ConfigurationError: a service cannot run on this machine.
+        ConfigurationError: a service cannot run on this machine, or the results cannot be written.
         UnavailableError: a service did not start, or ended before its work was done.
     """
-    settings.directory.mkdir(parents=True, exist_ok=True)
     services = [service for service in SERVICES if service != "triton" or settings.labeler == "triton"]
     with (
         temporary_folder() as folder,
@@ -69,8 +69,9 @@ def run_demo(settings: DemoSettings, display: Display) -> Summary:
     ):
         kafka = KafkaSettings(stack.addresses.kafka)
         asyncio.run(_create_topics(kafka))
-        run = _run(settings, stack.addresses, url + settings.site.start, display)
-        return asyncio.run(_summarise(settings, kafka, run))
+        run = _run(settings, stack, url + settings.site.start, display)
+        with writing(settings.directory):
+            return asyncio.run(_summarise(settings, kafka, run))
 
 
 async def _create_topics(kafka: KafkaSettings) -> None:
@@ -78,19 +79,20 @@ async def _create_topics(kafka: KafkaSettings) -> None:
     await ensure_topics(kafka, _TOPICS)
 
 
-def _run(settings: DemoSettings, addresses: Addresses, start: str, display: Display) -> _Run:
-    kafka = KafkaSettings(addresses.kafka)
-    program = Worker(addresses, _TOPICS, settings.labeler, port=free_ports(1)[0])
-    crawler = Crawler(start, addresses.kafka, _TOPICS.input, settings.pages)
+def _run(settings: DemoSettings, stack: LocalStack, start: str, display: Display) -> _Run:
+    kafka = KafkaSettings(stack.addresses.kafka)
+    program = Worker(stack.addresses, _TOPICS, settings.labeler, port=free_ports(1)[0])
+    crawler = Crawler(start, kafka.brokers, _TOPICS.input, settings.pages)
     with _running(program, settings.directory, display) as worker:
+        watch = _Watch(program.monitoring, worker, Restarts(stack.failures, display.milestone), display)
         with _running(crawler, settings.directory, display) as crawl:
             while crawl.running:
-                _look(program.monitoring, worker, display)
+                watch.look()
         if crawl.status:
             raise UnavailableError(f"the crawler failed; {crawl.last_words()}")
         display.milestone("the crawl is over")
         crawled = asyncio.run(read_crawled(kafka, _TOPICS.input))
-        _wait_until_done(crawled.messages, program.monitoring, worker, display)
+        watch.wait_until_done(crawled.messages)
         return _Run(crawled, program.monitoring.skipped(), time.time())
 
 
@@ -107,26 +109,36 @@ def _running(program: Program, directory: Path, display: Display) -> Iterator[Se
         service.stop()
 
 
-def _wait_until_done(messages: int, monitoring: Monitoring, worker: Service, display: Display) -> None:
-    done, since = 0, time.monotonic()
-    while done < messages and time.monotonic() - since < _STALL_SECONDS:
-        before, done = done, _look(monitoring, worker, display)
-        if done > before:
-            since = time.monotonic()
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """Looks after the worker and the services that it needs."""
 
+    monitoring: Monitoring
+    worker: Service
+    restarts: Restarts
+    display: Display
 
-def _look(monitoring: Monitoring, worker: Service, display: Display) -> int:
-    """Shows how far the worker is, and answers how many messages it is done with."""
-    if not worker.running:
-        raise UnavailableError(f"the worker ended; {worker.last_words()}")
-    report = monitoring.report()
-    totals, waiting = report.totals, report.in_flight + (report.lag or 0)
-    display.progress(
-        f"{totals.messages + waiting} pages crawled; {totals.documents} documents, {totals.skipped} skipped, "
-        f"{totals.dead_letters} dead letters, {waiting} to come"
-    )
-    time.sleep(_SECONDS_BETWEEN_LOOKS)
-    return totals.messages
+    def wait_until_done(self, messages: int) -> None:
+        """Wait until the worker is done with so many messages, or with no more of them."""
+        done, since = 0, time.monotonic()
+        while done < messages and time.monotonic() - since < _STALL_SECONDS:
+            before, done = done, self.look()
+            if done > before:
+                since = time.monotonic()
+
+    def look(self) -> int:
+        """Shows how far the worker is, and answers how many messages it is done with."""
+        self.restarts.look()
+        if not self.worker.running:
+            raise UnavailableError(f"the worker ended; {self.worker.last_words()}")
+        report = self.monitoring.report()
+        totals, waiting = report.totals, report.in_flight + (report.lag or 0)
+        self.display.progress(
+            f"{totals.messages + waiting} pages crawled; {totals.documents} documents, "
+            f"{totals.skipped} skipped, {totals.dead_letters} dead letters, {waiting} to come"
+        )
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        return totals.messages
 
 
 async def _summarise(settings: DemoSettings, kafka: KafkaSettings, run: _Run) -> Summary:

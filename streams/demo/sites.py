@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemas.errors import UnavailableError
+from schemas.errors import DehuskError, UnavailableError
+from streams.local.folder import writing
 
 _APT_SECONDS = 180
 
@@ -52,6 +53,7 @@ def find_site(name: str, cache: Path) -> Site:
     """The site of this name; `auto` is Python's documentation, or the handbook where that cannot be had.
 
     Raises:
+        ConfigurationError: the named package could not be kept in the cache.
         UnavailableError: the named package could not be fetched.
     """
     if name == SHIPPED.name:
@@ -60,7 +62,7 @@ def find_site(name: str, cache: Path) -> Site:
         return _documentation(name, cache)
     try:
         return _documentation("python", cache)
-    except UnavailableError as error:
+    except DehuskError as error:
         return replace(SHIPPED, instead=f"Python's documentation cannot be had: {error}")
 
 
@@ -68,7 +70,8 @@ def _documentation(name: str, cache: Path) -> Site:
     documentation = DOCUMENTATION[name]
     unpacked = cache / "sites" / name
     if not unpacked.exists():
-        _fetch(documentation.packages, unpacked, cache / "apt")
+        with writing(cache):
+            _fetch(documentation.packages, unpacked, cache / "apt")
     root = next(found for found in unpacked.glob(documentation.root) if not found.is_symlink())
     return Site(name, root, documentation.start)
 

@@ -40,6 +40,7 @@ from redis.exceptions import (
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.pages import BlockFrequencies
 from streams.frequencies.store import SiteObservation
+from streams.printable import without_password
 from streams.settings import RedisSettings
 
 _SCRIPT = Path(__file__).with_name("observe.lua").read_bytes()
@@ -143,8 +144,10 @@ def _create_client(settings: RedisSettings) -> "Redis | RedisCluster":
             socket_timeout=settings.timeout,
             socket_connect_timeout=settings.timeout,
         )
-    except ValueError as error:
-        raise ConfigurationError(f"{settings.url} is no URL of a Redis: {error}") from error
+    except ValueError:
+        url = without_password(settings.url)
+        advice = "redis[s]://[user:password@]host[:port][/number], with %XX for what has a meaning in a URL"
+        raise ConfigurationError(f"{url} is no URL of a Redis: {advice}") from None  # it may say the password
 
 
 def _keys(site: str) -> tuple[str, str]:

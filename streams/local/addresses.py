@@ -2,6 +2,7 @@
 
 import random
 import socket
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
 import orjson
@@ -32,19 +33,21 @@ class Addresses:
         return orjson.dumps(asdict(self))
 
 
-def free_ports(count: int) -> list[int]:
-    """Different loopback ports that nobody listens on."""
+def free_ports(count: int, besides: Collection[int] = ()) -> list[int]:
+    """Different loopback ports that nobody listens on, none of them among those `besides`."""
     found: list[int] = []
     for port in random.sample(_PORTS, len(_PORTS)):
         if len(found) == count:
             break
-        if _is_free(port):
+        if port not in besides and is_free(port):
             found.append(port)
     return found
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Whether nobody listens on this loopback port; connections closed a moment ago do not count."""
     with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except OSError:

@@ -1,4 +1,4 @@
-"""The folder of a local stack: locked while the stack runs, and temporary unless it is to be kept."""
+"""Folders of local stacks: locked while the stack runs, and temporary unless they are to be kept."""
 
 import fcntl
 import shutil
@@ -7,8 +7,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from schemas.errors import ConfigurationError
+
 _PREFIX = "dehusk-stack-"
 _LOCK = "lock"
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Translates what the file system refuses while files below the folder are written.
+
+    Raises:
+        ConfigurationError: a file cannot be written; the message names it and says why.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {error.filename or folder}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, shutil.Error):  # of a tree that was copied: a reason for each of its files
+        return str(error.args[0][0][-1])
+    return error.strerror or str(error)
 
 
 @contextmanager
@@ -23,12 +44,24 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def is_unlocked(lock: Path) -> bool:
+    """Whether the process that locked this file has ended; False where the file is gone."""
+    try:
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    return True
+
+
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A folder that is removed at the end; where its process is killed, the next one removes it."""
-    _remove_abandoned()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-        yield Path(folder)
+    with writing(Path("a temporary folder")):
+        _remove_abandoned()
+        folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
+    with folder as name:
+        yield Path(name)
 
 
 def _remove_abandoned() -> None:

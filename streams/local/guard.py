@@ -27,14 +27,11 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 def main(supervisor: int, command: list[str]) -> int:
     """Run the command until it ends or the supervisor dies."""
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        process_group=0,
-        preexec_fn=_die_with_the_guard,  # noqa: PLW1509 the guard has one thread
-    )
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # what comes before the program can get it waits
+    child = _start(command)
     for received in PASSED_ON:
         signal.signal(received, lambda number, _: _signal_group(child.pid, PASSED_ON[signal.Signals(number)]))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     while os.getppid() == supervisor:
         with suppress(subprocess.TimeoutExpired):
             status = child.wait(_SECONDS_BETWEEN_LOOKS)
@@ -45,7 +42,21 @@ def main(supervisor: int, command: list[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
-def _die_with_the_guard() -> None:
+def _start(command: list[str]) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            process_group=0,
+            preexec_fn=_prepare,  # noqa: PLW1509 the guard has one thread
+        )
+    except OSError as error:
+        sys.exit(f"{command[0]} cannot be started: {error.strerror}")
+
+
+def _prepare() -> None:
+    """In the program's process before it is the program: it takes signals, and dies with the guard."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 

@@ -1,17 +1,21 @@
 """The jars of Apache Kafka, resolved from Maven Central once and kept."""
 
+import errno
 import fcntl
 import shutil
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
 from schemas.errors import ConfigurationError, UnavailableError
+from streams.installation import how_to_install
+from streams.local.folder import writing
 
 KAFKA_VERSION = "4.3.0"
 _COORDINATES = (
     f"org.apache.kafka:kafka_2.13:jar:{KAFKA_VERSION}:compile",
     "org.slf4j:slf4j-simple:jar:1.7.36:compile",
 )
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _OF_ONE_VERSION = (
     "kafka_2.13",
     "kafka-clients",
@@ -27,21 +31,26 @@ def kafka_jars(cache: Path) -> Path:
     """The folder in the cache that holds Kafka's jars; they are fetched when they are not there.
 
     Raises:
-        ConfigurationError: the package jgo, which fetches them, is not installed.
+        ConfigurationError: jgo, which fetches them, is not installed, or the cache cannot be written.
         UnavailableError: Maven Central could not be reached, or gave other versions than Kafka's.
     """
     complete = cache / f"kafka-{KAFKA_VERSION}"
     if complete.exists():
         return complete
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not complete.exists():  # another stack may have fetched them meanwhile
-            partial = cache / f"{complete.name}.partial"
-            shutil.rmtree(partial, ignore_errors=True)
-            _fetch(partial)
-            partial.rename(complete)
+    with writing(cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        with (cache / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not complete.exists():  # another stack may have fetched them meanwhile
+                _fetch_into(complete)
     return complete
+
+
+def _fetch_into(complete: Path) -> None:
+    partial = complete.with_name(f"{complete.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    _fetch(partial)
+    partial.rename(complete)
 
 
 def _fetch(folder: Path) -> None:
@@ -49,6 +58,8 @@ def _fetch(folder: Path) -> None:
     try:
         jars = _resolve(repository)
     except (OSError, RuntimeError, ParseError) as error:  # of requests, of jgo, of an answer that is no POM
+        if isinstance(error, OSError) and (error.filename or error.errno in _FULL):
+            raise  # of the cache
         raise UnavailableError(
             f"Kafka's jars could not be fetched from Maven Central ({error}). Go online once, or copy"
             f" {folder.with_suffix('')} from a machine that has it."
@@ -63,7 +74,9 @@ def _resolve(repository: Path) -> list[Path]:
     try:
         from jgo.maven import MavenContext  # noqa: PLC0415 only needed once, and only in the extra `local`
     except ImportError as error:
-        raise ConfigurationError("Kafka's jars are fetched by jgo: pip install 'dehusk[local]'") from error
+        raise ConfigurationError(
+            f"jgo, which fetches Kafka's jars, is not installed: {how_to_install('local')}"
+        ) from error
     maven = MavenContext(repo_cache=repository)
     wanted = [maven.create_dependency(coordinate) for coordinate in _COORDINATES]
     named, transitive = maven.resolver.resolve(wanted)

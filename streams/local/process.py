@@ -1,6 +1,7 @@
 """A service of the local stack as a running program: started, watched, stopped, killed, restarted."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +12,14 @@ from typing import Protocol
 
 from schemas.errors import UnavailableError
 from streams.local import guard
+from streams.local.folder import writing
+from streams.settings import MIB
 
 _START_SECONDS = 90.0
 _STOP_SECONDS = 20.0
 _TAIL_LINES = 20
+_LEAST_ROOM = 4 * MIB
+"""Bytes on a disk below which it counts as full: files that a service began and could not write are freed."""
 
 
 class Program(Protocol):
@@ -55,15 +60,13 @@ class Service:
         """Start the service, unless it runs, and wait until it is ready.
 
         Raises:
+            ConfigurationError: its files or its log cannot be written.
             UnavailableError: it ended or did not get ready; the message holds the end of its log.
         """
         if self.running:
             return
-        if preparation := self._program.preparation():
-            self._run(preparation)
-            if self._guard is not None and self._guard.wait():
-                raise UnavailableError(f"{self.name} could not be prepared; {self.last_words()}")
-        self._run(self._program.command())
+        with writing(self.log.parent):
+            self._launch()
         self._wait_until_ready()
 
     def stop(self) -> None:
@@ -93,15 +96,28 @@ class Service:
         return self._guard is not None and self._guard.poll() is None
 
     @property
+    def state(self) -> str:
+        """Whether the service runs, or how it ended, in words."""
+        return "it still runs" if self.status is None else f"it ended with {_status_in_words(self.status)}"
+
+    @property
     def status(self) -> int | None:
         """The exit status of the service's process; None while it runs, or before it was started."""
         return None if self._guard is None else self._guard.poll()
 
     def last_words(self) -> str:
-        """How the service ended and the last lines of its log, for an error message."""
+        """The service's state, and why or the last lines of its log, for an error message."""
+        if shutil.disk_usage(self.log.parent).free < _LEAST_ROOM:
+            return f"{self.state}; there is no room left in {self.log.parent}"
         lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
-        ended = "it still runs" if self.status is None else f"it ended with status {self.status}"
-        return "\n".join([f"{ended}; the end of {self.log}:", *lines])
+        return "\n".join([f"{self.state}; the end of {self.log}:", *lines])
+
+    def _launch(self) -> None:
+        if preparation := self._program.preparation():
+            self._run(preparation)
+            if self._guard is not None and self._guard.wait():
+                raise UnavailableError(f"{self.name} could not be prepared; {self.last_words()}")
+        self._run(self._program.command())
 
     def _run(self, command: Sequence[str]) -> None:
         environment = {**os.environ, **self._program.environment()}
@@ -142,3 +158,9 @@ class Service:
     def _signal(self, number: signal.Signals) -> None:
         if self._guard is not None and self._guard.poll() is None:
             self._guard.send_signal(number)
+
+
+def _status_in_words(status: int) -> str:
+    """An exit status, and the signal that it stands for: the guard gives them as shells do."""
+    name = next((f" ({number.name})" for number in signal.Signals if number == status - 128), "")
+    return f"status {status}{name}"

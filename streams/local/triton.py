@@ -14,7 +14,9 @@ from pathlib import Path
 
 from inference.repository import versions
 from schemas.errors import ConfigurationError
+from streams.installation import how_to_install
 from streams.local.addresses import LOOPBACK
+from streams.local.folder import is_unlocked
 from streams.program import program
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -39,7 +41,7 @@ class TritonServer:
     def preparation(self) -> Sequence[str]:
         """Nothing but the backend directory, and the shared memory that killed servers left."""
         assemble_backends(self.wheel, self._backends)
-        _sweep_shared_memory()
+        _sweep_shared_memory(self._region)
         return ()
 
     def command(self) -> Sequence[str]:
@@ -55,7 +57,7 @@ class TritonServer:
             f"--grpc-address={LOOPBACK}",
             f"--grpc-port={self.grpc_port}",
             f"--metrics-port={self.metrics_port}",
-            f"--backend-config=python,shm-region-prefix-name={_REGION}{os.getpid()}-",
+            f"--backend-config=python,shm-region-prefix-name={self._region}",
             "--log-info=false",
             "--exit-timeout-secs=10",
         ]
@@ -79,6 +81,15 @@ class TritonServer:
         finally:
             connection.close()
 
+    def has_lost_a_model(self) -> bool:
+        """Whether the process of a model died; the server goes on, and says that it is ready, without it."""
+        return any(is_unlocked(lock) for lock in self._backends.glob(f"{_STAND_IN.name}/*.lock"))
+
+    @property
+    def _region(self) -> str:
+        """What the names of its shared memory begin with."""
+        return f"{_REGION}{os.getpid()}-{self.http_port}-"
+
     def _models(self) -> list[str]:
         """The models of the repository that have a version to serve."""
         models = (file.parent.name for file in self.repository.glob("*/config.pbtxt"))
@@ -99,7 +110,7 @@ def find_triton() -> Path:
         raise ConfigurationError(f"Triton installs with pip for Linux on x86-64 only. {_advice()}")
     package = find_spec("pytriton")
     if package is None or package.origin is None:
-        raise ConfigurationError(f"Triton is not installed: pip install 'dehusk[local]'. {_advice()}")
+        raise ConfigurationError(f"Triton is not installed: {how_to_install('local')}. {_advice()}")
     wheel = Path(package.origin).parent / "tritonserver"
     if not _stub(wheel).exists():
         raise ConfigurationError(f"Triton's Python backend has no stub for Python {_PYTHON}. {_advice()}")
@@ -118,10 +129,11 @@ def assemble_backends(wheel: Path, directory: Path) -> None:
     shutil.copytree(_STAND_IN, directory / "onnxruntime", ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def _sweep_shared_memory() -> None:
+def _sweep_shared_memory(own: str) -> None:
+    """Remove what servers left: those of processes that are gone, and one with this prefix before."""
     for region in _SHARED_MEMORY.glob(f"{_REGION}*"):
         owner = region.name.removeprefix(_REGION).partition("-")[0]
-        if not Path("/proc", owner).exists():
+        if region.name.startswith(own) or not Path("/proc", owner).exists():
             region.unlink(missing_ok=True)
 
 

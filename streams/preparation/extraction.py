@@ -48,6 +48,8 @@ class Writing:
     write: Write = CleanedDocument.to_json
     with_blocks: bool = False
     """Whether documents list all blocks."""
+    drop_hidden: bool = False
+    """Whether text that a page hides at first is left out."""
     most_bytes: int = 2 * PageLimits().max_bytes
     """The largest document."""
 
@@ -62,6 +64,7 @@ class Writing:
                 origin=page.origin,
                 degraded=page.degraded,
                 with_blocks=self.with_blocks,
+                drop_hidden=self.drop_hidden,
             )
             with _room_to_write():
                 value = bytes(memoryview(self.write(document)))

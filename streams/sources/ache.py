@@ -12,10 +12,13 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
 from streams.sources.cdr import cdr_page
-from streams.sources.fields import Fields, field, has_keys, parse_object, text
+from streams.sources.fields import Fields, field, has_keys, message_object, text
 from streams.sources.page import html_page, known_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
+
+_MARKS = ("fetch_time", "retrieved", "raw_content")
+"""A field of each of the formats JSON, ELASTIC and CDR31."""
 
 
 class Ache:
@@ -36,7 +39,7 @@ class Ache:
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the object; the final URL counts, where the request was redirected."""
         try:
-            fields = parse_object(message.value or b"")
+            fields = message_object(message.value or b"", *_MARKS)
         except PageError as error:
             return [Broken(error.reason, str(error))]
         is_cdr = "raw_content" in fields

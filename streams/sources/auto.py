@@ -7,7 +7,8 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
 from streams.sources.compression import is_binary
-from streams.sources.fields import parse_json
+from streams.sources.fields import parse_json, shown_names
+from streams.sources.html import Html, is_answer
 from streams.sources.page import other_format
 from streams.sources.source import Decoded, Record, Source
 
@@ -27,11 +28,11 @@ class Auto:
 
     def recognises(self, message: Message) -> bool:
         """Whether one format recognises the message, and no other."""
-        return len(self._recognising(message)) == 1
+        return len(_recognising(self._sources, message)) == 1
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """What the format that recognises the message makes of it."""
-        recognising = self._recognising(message)
+        recognising = possible_formats(self._sources, message)
         if len(recognising) == 1:
             return recognising[0].decode(message)
         if recognising:
@@ -43,8 +44,17 @@ class Auto:
         """The record of the first of the formats."""
         return self._sources[0].encode(page)
 
-    def _recognising(self, message: Message) -> list[Source]:
-        return [source for source in self._sources if source.recognises(message)]
+
+def possible_formats(sources: Sequence[Source], message: Message) -> list[Source]:
+    """The formats that recognise a message, else `html` where its headers tell of a web server's answer."""
+    recognising = _recognising(sources, message)
+    if recognising or not is_answer(message):
+        return recognising
+    return [source for source in sources if source.name == Html.name]
+
+
+def _recognising(sources: Sequence[Source], message: Message) -> list[Source]:
+    return [source for source in sources if source.recognises(message)]
 
 
 def _unknown(value: bytes) -> Broken:
@@ -70,5 +80,4 @@ def _beginning(value: bytes) -> str:
 def _fields(content: object) -> str:
     """The names of the fields of an object, or of the first of an array."""
     item = content[0] if isinstance(content, list) else content
-    names = ", ".join(item) if isinstance(item, dict) else ""
-    return f"the fields {names[: 5 * _SHOWN]!r}"
+    return f"the fields {shown_names(item if isinstance(item, dict) else {})}"

@@ -9,7 +9,7 @@ import orjson
 from schemas.errors import PageError
 from schemas.outcomes import Broken
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, field, has_keys, parse_object, text
+from streams.sources.fields import Fields, field, has_keys, message_object, text
 from streams.sources.page import html_page
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -30,7 +30,7 @@ class Cdr:
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The one page of a document."""
         try:
-            document = parse_object(message.value or b"")
+            document = message_object(message.value or b"", "raw_content", "timestamp_crawl")
         except PageError as error:
             return [Broken(error.reason, str(error))]
         return [cdr_page(document, self.name, self._max_bytes)]

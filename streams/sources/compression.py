@@ -11,7 +11,8 @@ from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
 from streams.settings import MIB
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
+"""What every gzip body begins with."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _CODINGS_AT_MOST = 4
 _ZSTD_WINDOW = 8 * MIB
@@ -22,6 +23,7 @@ _MEMBERS_AT_MOST = 64
 _BINARY_DATA_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 """Bytes that no text has (the MIME Sniffing standard, section 3), and compressed bytes soon do."""
 _LOOKED_AT = 512
+_START = 2048
 _SEPARATORS = re.compile(r"[,\s]+")
 _ERRORS = (zlib.error, brotli.error, zstandard.ZstdError, EOFError)
 
@@ -43,6 +45,16 @@ def inflate(body: bytes, encoding: str | None, limit: int) -> bytes:
         if recognise(body):
             body = _inflated(body, coding, decode, limit)
     return body
+
+
+def start_of_gzip(body: bytes) -> bytes:
+    """The first bytes of what a gzip body holds; empty where it is none."""
+    if not body.startswith(GZIP):
+        return b""
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, _START)
+    except zlib.error:
+        return b""
 
 
 def is_binary(body: bytes) -> bool:
@@ -78,7 +90,7 @@ def _gzip(body: bytes, at_most: int) -> bytes:
     """All members of a gzip body; what follows them is ignored, as browsers do."""
     inflated = bytearray()
     for _ in range(_MEMBERS_AT_MOST):
-        if not body.startswith(_GZIP) or len(inflated) >= at_most:
+        if not body.startswith(GZIP) or len(inflated) >= at_most:
             return bytes(inflated)
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         inflated += member.decompress(body, at_most - len(inflated))
@@ -139,8 +151,8 @@ def _none(body: bytes, _at_most: int) -> bytes:
 
 _IDENTITY: tuple[Callable[[bytes], bool], _Decode] = (lambda _body: False, _none)
 _CODINGS: dict[str, tuple[Callable[[bytes], bool], _Decode]] = {
-    "gzip": (lambda body: body.startswith(_GZIP), _gzip),
-    "x-gzip": (lambda body: body.startswith(_GZIP), _gzip),
+    "gzip": (lambda body: body.startswith(GZIP), _gzip),
+    "x-gzip": (lambda body: body.startswith(GZIP), _gzip),
     "deflate": (_is_no_text, _deflate),
     "br": (_is_no_text, _brotli),
     "zstd": (lambda body: body.startswith(_ZSTD), _zstd),

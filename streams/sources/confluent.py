@@ -13,14 +13,16 @@ import fastavro
 import orjson
 from fastavro.types import Schema as AvroSchema
 
-from schemas.errors import PageError
+from schemas.errors import PageError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
 from streams.sources.encoding import decode_html
+from streams.sources.html import is_answer
 from streams.sources.schema_registry import SchemaRegistry
 from streams.sources.source import Decoded, Record, Source, without_value
 
 HEADER = "__value_schema_id"
+_FRAME_BYTES = 5
 MAX_ID = 0x09000000
 """Registries count schemas from 1; a larger number is text: a page in UTF-16BE, or one after a NUL."""
 
@@ -32,15 +34,20 @@ class Framed:
     with the message, and decoding it again later gives the page.
     """
 
-    def __init__(self, source: Source, registry: SchemaRegistry | None) -> None:
+    def __init__(
+        self, source: Source, registry: SchemaRegistry | None, *, every: bool = False, guesses: bool = True
+    ) -> None:
+        """A source whose `every` value is framed, or which `guesses` from the first bytes that one is."""
         self._source = source
         self._registry = registry
+        self._every = every
+        self._guesses = guesses
         self.name = source.name
 
     def recognises(self, message: Message) -> bool:
         """Whether the source recognises the unframed message."""
         try:
-            return self._source.recognises(unframe(message, self._registry))
+            return self._source.recognises(self._bare(message))
         except PageError:
             return False
 
@@ -50,7 +57,7 @@ class Framed:
         if nothing is not None:
             return [nothing]
         try:
-            bare = unframe(message, self._registry)
+            bare = self._bare(message)
         except PageError as error:
             return [Broken(error.reason, str(error))]
         return self._source.decode(bare)
@@ -58,6 +65,35 @@ class Framed:
     def encode(self, page: RawPage) -> Record:
         """The record of the source, without a frame."""
         return self._source.encode(page)
+
+    def _bare(self, message: Message) -> Message:
+        """The message without its frame; a page that only begins like one stays as it is."""
+        if not self._every:
+            return unframe(message, self._registry) if self._may_be_framed(message) else message
+        bare = unframe(message, self._registry)
+        if bare is message:
+            raise PageError(
+                BrokenReason.WRONG_FORMAT, "it has no frame of a schema registry, despite --framed"
+            )
+        return bare
+
+    def _may_be_framed(self, message: Message) -> bool:
+        """Whether a header tells so, or JSON behind the first bytes, or nothing tells of another value."""
+        value = message.value or b""
+        if message.header(HEADER) is not None:
+            return True
+        if not value.startswith(b"\0"):
+            return False
+        is_page = is_answer(message) or self._source.recognises(message)
+        return _is_json_object(value[_FRAME_BYTES:]) or (self._guesses and not is_page)
+
+
+def is_framed(message: Message, registry: SchemaRegistry | None) -> bool:
+    """Whether the message has a frame, and what is in it can be read."""
+    try:
+        return unframe(message, registry) is not message
+    except (PageError, UnavailableError):
+        return False
 
 
 def unframe(message: Message, registry: SchemaRegistry | None) -> Message:
@@ -78,8 +114,8 @@ def _frame(header: bytes | None, value: bytes) -> tuple[str | None, bytes]:
     if header is not None:
         return _reference(header), value
     number = int.from_bytes(value[1:5])
-    if value[:1] == b"\0" and len(value) > 5 and 0 < number < MAX_ID:
-        return f"ids/{number}", value[5:]
+    if value[:1] == b"\0" and len(value) > _FRAME_BYTES and 0 < number < MAX_ID:
+        return f"ids/{number}", value[_FRAME_BYTES:]
     return None, value
 
 

@@ -1,4 +1,4 @@
-"""Messages that are compressed as a whole, which their header `content-encoding` tells.
+"""Messages that are compressed as a whole: their header `content-encoding` tells it, or the mark of gzip.
 
 A value of any format may be: it is inflated first, and then recognised and read like any other. What is
 recognised as it is stays as it is, for crawlers also copy the header of an answer whose body they inflated.
@@ -10,7 +10,7 @@ from dataclasses import replace
 from schemas.errors import PageError
 from schemas.outcomes import Broken
 from schemas.pages import Message, RawPage
-from streams.sources.compression import inflate
+from streams.sources.compression import inflate, is_binary, start_of_gzip
 from streams.sources.source import Decoded, Record, Source
 
 HEADER = "content-encoding"
@@ -44,9 +44,19 @@ class Compressed:
         return self._source.encode(page)
 
     def _inflated(self, message: Message) -> Message:
-        encoding = message.header(HEADER)
+        encoding = self._encoding(message)
         if encoding is None or not message.value or self._source.recognises(message):
             return message
-        value = inflate(message.value, encoding.decode("utf-8", "replace"), self._max_bytes)
+        value = inflate(message.value, encoding, self._max_bytes)
         others = tuple(header for header in message.headers if header[0].lower() != HEADER)
         return replace(message, value=value, headers=others)
+
+    def _encoding(self, message: Message) -> str | None:
+        """The content coding that the header tells; without one, gzip that holds text or a known format."""
+        header = message.header(HEADER)
+        if header is not None:
+            return header.decode("utf-8", "replace")
+        start = start_of_gzip(message.value or b"")
+        if not start or (is_binary(start) and not self._source.recognises(replace(message, value=start))):
+            return None
+        return "gzip"

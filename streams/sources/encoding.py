@@ -13,6 +13,7 @@ import chardetng_py  # type: ignore[import-untyped]
 import webencodings
 
 from inference.native.scanning import is_utf8
+from streams.sources import legacy
 from streams.sources.prescan import prescan
 
 _FALLBACK = "windows-1252"
@@ -29,10 +30,15 @@ _SEVERAL_CHARACTERS = re.compile(rb"[\xc2-\xf4][^\xc2-\xf4]*[\xc2-\xf4]")
 """In valid UTF-8, characters beyond ASCII that are too many to be legacy text by chance."""
 _BROKEN_IN_PASSING = 2
 """Broken places that alone do not make a page doubtful which declares UTF-8."""
+_BROKEN_PLACE = re.compile("[\udc80-\udcff]{1,4}")
+"""Adjacent bytes that make no character: no more of them than one may have, for whole words are no slip."""
+_MARKUP = re.compile(
+    rb"<(?:!--.*?(?:-->|\Z)|[!?][^>]*+(?:>|\Z)|(?P<raw>script|style)\b.*?(?:</(?P=raw)|\Z)"
+    rb"|/?[a-z](?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\"'>])*+(?:>|\Z))",
+    re.DOTALL | re.IGNORECASE,
+)
+"""What of a page is no text."""
 _UTF16_MARKUP = re.compile(rb"(?P<le>(?:[\t\n\f\r ]\0)*<\0)|(?P<be>(?:\0[\t\n\f\r ])*\0<)")
-_CODECS = {"gbk": "gb18030", "euc-jp": "euc_jp", "iso-2022-jp": "iso2022_jp_ext"}
-"""Python's codecs that come nearer to the standard's decoders than those of the same name."""
-_NEC_ROWS = "dehusk-nec-rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,28 @@ class DecodedText:
     """In UTF-8 without a byte order mark; U+FFFD stands where the page's bytes made no character."""
     encoding: str
     """The name, in the Encoding standard, of what the page was decoded from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Damage:
+    """What a reader of UTF-8 finds in a text beyond ASCII."""
+
+    broken: int
+    """How many U+FFFD the standard puts for what is broken."""
+    whole: int
+    """How many characters are whole."""
+    places: int
+    """How many places are broken: adjacent bytes are one."""
+
+    @property
+    def is_minor(self) -> bool:
+        """Whether most is whole."""
+        return self.broken <= self.whole
+
+    @property
+    def is_in_passing(self) -> bool:
+        """Whether so little is broken that it may have slipped in."""
+        return (self.places if self.whole else self.broken) <= _BROKEN_IN_PASSING
 
 
 def decode_html(body: bytes, declared: str | None = None) -> DecodedText:
@@ -86,27 +114,24 @@ def _decode(body: bytes, name: str) -> DecodedText:
         return DecodedText(body, name)
     if name == "replacement":
         return DecodedText("\ufffd".encode(), name)
-    if name in _CODECS:
-        text = body.decode(_CODECS[name], _NEC_ROWS if name == "euc-jp" else "replace")
-    else:
-        text, _ = webencodings.decode(body, name, "replace")
-    return DecodedText(encode_text(text), name)
+    return DecodedText(encode_text(legacy.decode(body, name)), name)
 
 
 def _encoding_of_others(body: bytes, declared: str | None) -> str:
     """The encoding of a page that is not valid UTF-8, whose first bytes declare this one or none.
 
-    Where most characters are whole, or few are broken of what is called UTF-8, it is UTF-8 in spite of that.
-    Else it is what a `<meta>` says, also one further on (a parser that comes upon it begins again), and what
-    Firefox would take where none does.
+    Where most characters of its text are whole, or few are broken of what is called UTF-8, it is UTF-8 in
+    spite of that. Else it is what a `<meta>` says, also one further on (a parser that comes upon it begins
+    again), and what Firefox would take where none does.
     """
     if declared not in (None, "utf-8"):
         return declared
-    broken, whole = _beyond_ascii(body)
-    if broken <= max(whole, _BROKEN_IN_PASSING if declared else 0):
+    text = _MARKUP.sub(b" ", body)
+    damage = _damage(body if text.isascii() else text)
+    if damage.is_minor or (declared and damage.is_in_passing):
         return "utf-8"
     own = prescan(body, _SAMPLE)
-    is_belied = own == "utf-8" and broken > _BROKEN_IN_PASSING
+    is_belied = own == "utf-8" and not damage.is_in_passing
     return own if own and not is_belied else _detect(body)
 
 
@@ -116,29 +141,14 @@ def _detect(body: bytes) -> str:
     return encoding_of(chardetng_py.detect(body[start : start + _SAMPLE])) or _FALLBACK
 
 
-def _beyond_ascii(body: bytes) -> tuple[int, int]:
-    """How many places beyond ASCII are broken, and how many are whole, for a reader of UTF-8."""
-    text = body.decode("utf-8", "replace")
-    broken = text.count("\ufffd") - body.count("\ufffd".encode())
-    return broken, len(text) - len(text.encode("ascii", "ignore")) - broken
+def _damage(text: bytes) -> _Damage:
+    decoded = text.decode("utf-8", "replace")
+    broken = decoded.count("\ufffd") - text.count("\ufffd".encode())
+    whole = len(decoded) - len(decoded.encode("ascii", "ignore")) - broken
+    places = len(_BROKEN_PLACE.findall(text.decode("utf-8", "surrogateescape")))
+    return _Damage(broken, whole, places)
 
 
 def _utf16_by_markup(body: bytes) -> str | None:
     utf16 = _UTF16_MARKUP.match(body)
     return ("utf-16le" if utf16["le"] else "utf-16be") if utf16 else None
-
-
-def _read_nec_rows(error: UnicodeError) -> tuple[str, int]:
-    """Characters such as ①, which the standard has in EUC-JP and Python in Shift_JIS alone."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    pair = error.object[error.start : error.start + 2]
-    if len(pair) < 2 or not all(0xA1 <= byte <= 0xFE for byte in pair):
-        return "\ufffd", error.end
-    row, cell = pair[0] - 0x80, pair[1] - 0x80
-    lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)
-    trail = cell + 0x1F + (cell >= 0x60) if row % 2 else cell + 0x7E
-    return bytes((lead, trail)).decode("cp932", "replace"), error.start + 2
-
-
-codecs.register_error(_NEC_ROWS, _read_nec_rows)

@@ -10,10 +10,13 @@ import orjson
 
 from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
+from streams.sources.compression import GZIP
 
 Fields = Mapping[str, object]
 _JSON_BEGINS = (b"{", b"[")
 _BLANK = b"\xef\xbb\xbf\t\n\r "
+_SHOWN = 40
+_NAMES_SHOWN = 300
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,18})(?!\S)")
 
 
@@ -51,6 +54,45 @@ def parse_object(value: bytes) -> Fields:
     if not isinstance(parsed, dict):
         raise PageError(BrokenReason.MALFORMED_MESSAGE, f"a JSON {_kind(parsed)} where an object is expected")
     return parsed
+
+
+def message_object(value: bytes, *marks: str) -> Fields:
+    """The object that a message is, with one at least of the fields that mark its format.
+
+    Raises:
+        PageError: it is of another format, or it is damaged or nests too deep.
+    """
+    return expect_object(expect_json(value), *marks)
+
+
+def expect_json(value: bytes) -> object:
+    """The JSON object or array that a message is.
+
+    Raises:
+        PageError: it is of another format, or it is damaged or nests too deep.
+    """
+    if not value.lstrip(_BLANK).startswith(_JSON_BEGINS):
+        raise PageError(BrokenReason.WRONG_FORMAT, f"no JSON begins with {value[:_SHOWN]!r}")
+    return parse_json(value)
+
+
+def expect_object(content: object, *marks: str) -> Fields:
+    """The object that a JSON value is, with one at least of the fields that mark its format.
+
+    Raises:
+        PageError: it is of another format.
+    """
+    if not isinstance(content, dict):
+        raise PageError(BrokenReason.WRONG_FORMAT, f"a JSON {_kind(content)} where an object is expected")
+    if marks and not any(mark in content for mark in marks):
+        missing = f"an object with the fields {shown_names(content)}, without {' or '.join(marks)}"
+        raise PageError(BrokenReason.WRONG_FORMAT, missing)
+    return content
+
+
+def shown_names(content: Fields) -> str:
+    """The names of an object's fields, as far as a line has room for them."""
+    return repr(", ".join(content)[:_NAMES_SHOWN])
 
 
 def has_keys(value: bytes, *keys: str) -> bool:
@@ -118,7 +160,7 @@ def number_in(value: object) -> int | None:
 def base64_or_text(value: str) -> bytes | str:
     """The bytes that a value stands for in base64, wrapped or not, else the text that it is.
 
-    No flag says which: base64 has no `<`, and a page has one, as bytes or as text.
+    No flag says which: base64 has no `<`, and a page has one, as bytes or as text, if it is not in gzip.
     """
     if "<" in value:
         return value
@@ -126,7 +168,7 @@ def base64_or_text(value: str) -> bytes | str:
         content = b64decode("".join(value.split()), validate=True)
     except ValueError:
         return value
-    return content if b"<" in content else value
+    return content if b"<" in content or content.startswith(GZIP) else value
 
 
 def first(value: object) -> object:

@@ -24,6 +24,12 @@ JSON = re.compile(
 )
 """An object with the types of its parts (0.8), or a bare one whose first key is its type (before)."""
 
+_OTHER_TYPES = {
+    *("le", "re", "us", "njid", "of", "st", "as"),
+    *("links_extracted", "request_error", "update_score", "new_job_id", "offset", "stats", "add_seeds"),
+}
+"""What either codec calls the messages that are no pages."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Crawled:
@@ -55,7 +61,9 @@ class Frontera:
         try:
             crawled = _read_json(value) if value.lstrip()[:1] in (b"[", b"{") else _read_msgpack(value)
         except (PageError, ValueError, TypeError, LookupError, RecursionError) as error:
-            return [Broken(BrokenReason.MALFORMED_MESSAGE, f"not a message of a frontera codec: {error}")]
+            is_one = self.recognises(message)
+            reason = BrokenReason.MALFORMED_MESSAGE if is_one else BrokenReason.WRONG_FORMAT
+            return [Broken(reason, f"not a message of a frontera codec: {error}")]
         return [self._page(crawled) if isinstance(crawled, _Crawled) else crawled]
 
     def _page(self, crawled: _Crawled) -> Decoded:
@@ -112,6 +120,8 @@ def _read_json(value: bytes) -> _Crawled | Skipped:
 
 
 def _no_page(tag: object) -> Skipped:
+    if tag not in _OTHER_TYPES:
+        raise ValueError(f"there is none of type {str(tag)[:40]!r}")
     return Skipped(SkipReason.NOT_A_PAGE, f"a frontera message of type {tag!r}")
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from schemas.pages import Message, RawPage
-from streams.sources.fields import number_in
+from streams.sources.compression import GZIP
+from streams.sources.fields import json_in, number_in
+from streams.sources.keys import named_url, named_urls
 from streams.sources.page import html_page, is_html_type, looks_like_html, other_format
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -11,7 +13,6 @@ from streams.sources.times import parse_time
 _SNIFFED = 4096
 _WEB_TYPES = ("text/", "image/", "audio/", "video/", "font/", "application/pdf", "application/javascript")
 """What the content types of a web server's answers begin with, and no crawler's messages."""
-_GZIP = b"\x1f\x8b"
 _UTF16 = (b"<\x00", b"\x00<", b"\xff\xfe", b"\xfe\xff")
 
 
@@ -27,13 +28,14 @@ class Html:
         """Whether the headers say so, or the value begins with the markup of a page, in whatever encoding.
 
         So does a picture, a text or a feed, as a crawler that sends pages as they are sends these; a value in
-        gzip may be a WARC record.
+        gzip may be a WARC record, and one in JSON a page of another format.
         """
-        head = (message.value or b"")[:_SNIFFED]
+        value = message.value or b""
+        head = value[:_SNIFFED]
         declared = (_text(message.header("content-type")) or "").lower()
-        if is_html_type(declared) or (declared.startswith(_WEB_TYPES) and head[:1] not in (b"{", b"[")):
+        if (is_html_type(declared) or declared.startswith(_WEB_TYPES)) and json_in(value) is None:
             return True
-        if other_format(head) and not head.startswith(_GZIP):
+        if other_format(head) and not head.startswith(GZIP):
             return True
         if head.startswith(_UTF16):
             head = head.replace(b"\x00", b"").lstrip(b"\xff\xfe")
@@ -44,7 +46,7 @@ class Html:
         """The page of the message."""
         return [
             html_page(
-                url=_text(message.header("url")) or _text(message.key),
+                url=next(named_urls(message), None),
                 body=message.value,
                 content_type=_text(message.header("content-type")),
                 status=number_in(_text(message.header("status"))),
@@ -64,6 +66,15 @@ class Html:
         if page.fetched_at:
             headers.append(("fetched-at", page.fetched_at.isoformat().encode()))
         return Record(page.url.encode(), page.html, tuple(headers))
+
+
+def is_answer(message: Message) -> bool:
+    """Whether the headers tell of a web server's answer, whatever it holds: its content type and its URL.
+
+    Avro is what messages are made of, not answers.
+    """
+    declared = message.header("content-type") or b""
+    return declared != b"" and b"avro" not in declared and named_url(message) is not None
 
 
 def _text(value: bytes | None) -> str | None:

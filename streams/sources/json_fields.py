@@ -9,7 +9,14 @@ import orjson
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import expect_text, json_in, number_in, parse_object
+from streams.sources.fields import (
+    Fields,
+    expect_text,
+    json_in,
+    message_object,
+    number_in,
+    shown_names,
+)
 from streams.sources.page import html_page, known_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
@@ -22,6 +29,8 @@ FieldPaths = tuple[tuple[FieldName, str], ...]
 
 NAMES: tuple[FieldName, ...] = get_args(FieldName)
 DEFAULT_FIELDS: FieldPaths = tuple((name, name) for name in NAMES)
+_ABSENT = object()
+"""What is where a path leads nowhere."""
 
 
 class JsonFields:
@@ -34,18 +43,19 @@ class JsonFields:
         self._paths = dict(fields)
 
     def recognises(self, message: Message) -> bool:
-        """Whether the value is an object that holds something where the URL and the page are to be."""
+        """Whether the value is an object that holds a URL, and a page or null, where they are to be."""
         content = json_in(message.value or b"")
         if not isinstance(content, dict):
             return False
-        bodies = (self._field(content, "html"), self._field(content, "html_base64"))
-        return self._field(content, "url") is not None and any(each is not None for each in bodies)
+        bodies = (self._at(content, "html"), self._at(content, "html_base64"))
+        return self._field(content, "url") is not None and any(each is not _ABSENT for each in bodies)
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the object."""
         url: str | None = None
         try:
-            content = parse_object(message.value or b"")
+            content = message_object(message.value or b"")
+            self._expect_page(content)
             url = self._expected_text(content, "url")
             body = self._body(content)
         except PageError as error:
@@ -80,7 +90,7 @@ class JsonFields:
                 _put(content, self._paths[name].split("."), value)
         return Record(page.url.encode(), orjson.dumps(content))
 
-    def _body(self, content: Mapping[str, object]) -> bytes | str | None:
+    def _body(self, content: Fields) -> bytes | str | None:
         encoded = self._expected_text(content, "html_base64")
         if encoded is None:
             return self._expected_text(content, "html")
@@ -89,21 +99,36 @@ class JsonFields:
         except ValueError as error:
             raise PageError(BrokenReason.MALFORMED_MESSAGE, f"html_base64 is no base64: {error}") from error
 
-    def _field(self, content: Mapping[str, object], name: FieldName) -> object:
+    def _expect_page(self, content: Fields) -> None:
+        """Raises PageError unless there is a page, if only null, or a status that says why there is none."""
+        names: tuple[FieldName, ...] = ("html", "html_base64", "status")
+        if all(self._at(content, name) is _ABSENT for name in names):
+            paths = " or ".join(self._paths[name] for name in names if name in self._paths)
+            detail = f"an object with the fields {shown_names(content)}, without {paths}: --field html=PATH"
+            raise PageError(BrokenReason.WRONG_FORMAT, detail)
+
+    def _field(self, content: Fields, name: FieldName) -> object:
+        value = self._at(content, name)
+        return None if value is _ABSENT else value
+
+    def _at(self, content: Fields, name: FieldName) -> object:
+        """What is where the path of a field leads."""
+        if name not in self._paths:
+            return _ABSENT
         value: object = content
-        for step in self._paths[name].split(".") if name in self._paths else ():
+        for step in self._paths[name].split("."):
             if isinstance(value, Mapping):
-                value = value.get(step)
+                value = value.get(step, _ABSENT)
             elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
                 value = value[int(step)]
             else:
-                return None
-        return None if value is content else value
+                return _ABSENT
+        return value
 
-    def _expected_text(self, content: Mapping[str, object], name: FieldName) -> str | None:
+    def _expected_text(self, content: Fields, name: FieldName) -> str | None:
         return expect_text(self._field(content, name), self._paths.get(name, name))
 
-    def _text(self, content: Mapping[str, object], name: FieldName) -> str | None:
+    def _text(self, content: Fields, name: FieldName) -> str | None:
         value = self._field(content, name)
         return value if isinstance(value, str) else None
 

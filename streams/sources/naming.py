@@ -4,7 +4,7 @@ from functools import cache
 
 from schemas.outcomes import Broken, Skipped
 from schemas.pages import Message
-from streams.sources.page import known_url
+from streams.sources.keys import named_url
 from streams.sources.registry import SourceSettings, open_source
 from streams.sources.source import Source
 
@@ -12,8 +12,7 @@ from streams.sources.source import Source
 def url_in(message: Message) -> str | None:
     """The URL that the message gives as its format has it, else its header `url` or its key; or None."""
     pages = (page for page in _source().decode(message) if isinstance(page, Skipped | Broken))
-    names = (name.decode("utf-8", "replace") for name in (message.header("url"), message.key) if name)
-    return next(filter(None, (*(page.url for page in pages), *map(known_url, names))), None)
+    return next(filter(None, (page.url for page in pages)), None) or named_url(message)
 
 
 @cache

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import orjson
 
 from schemas.errors import PageError
-from schemas.outcomes import Broken, Skipped, SkipReason
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, field, json_in, parse_object, text
-from streams.sources.page import html_page, known_url, looks_like_html
+from streams.sources.fields import Fields, field, json_in, message_object, shown_names, text
+from streams.sources.page import html_page, looks_like_html, page_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
@@ -29,13 +29,12 @@ class Norconex:
         fields = json_in(message.value or b"")
         if not isinstance(fields, dict):
             return False
-        named = any(name.startswith(_OWN_FIELDS) for name in fields)
-        return named and (text(fields, "id") or "").startswith(("http://", "https://"))
+        return _has_own_fields(fields) and (text(fields, "id") or "").startswith(("http://", "https://"))
 
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the object."""
         try:
-            return [self._page(parse_object(message.value or b""))]
+            return [self._page(_fields(message.value or b""))]
         except PageError as error:
             return [Broken(error.reason, str(error))]
 
@@ -54,10 +53,12 @@ class Norconex:
         return Record(page.url.encode(), orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
     def _page(self, fields: Fields) -> Decoded:
-        url, content = field(fields, "id"), field(fields, "content")
+        url, content = page_url(field(fields, "id")), field(fields, "content")
+        if not isinstance(url, str):
+            return url
         if isinstance(content, str) and not looks_like_html(content[:4096].encode("utf-8", "replace")):
             detail = "content is text without markup: let the importer keep the page as it is"
-            return Skipped(SkipReason.NOT_HTML, detail, known_url(url))
+            return Skipped(SkipReason.NOT_HTML, detail, url)
         return html_page(
             url=url,
             body=content,
@@ -66,3 +67,16 @@ class Norconex:
             source=self.name,
             max_bytes=self._max_bytes,
         )
+
+
+def _fields(value: bytes) -> Fields:
+    """The object, whose `id` is never an array; PageError where it is none of this format."""
+    fields = message_object(value, "id")
+    if isinstance(fields["id"], list) or not ("content" in fields or _has_own_fields(fields)):
+        detail = f"an object with the fields {shown_names(fields)}, without content"
+        raise PageError(BrokenReason.WRONG_FORMAT, detail)
+    return fields
+
+
+def _has_own_fields(fields: Fields) -> bool:
+    return any(name.startswith(_OWN_FIELDS) for name in fields)

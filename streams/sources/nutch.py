@@ -1,20 +1,30 @@
 """`nutch`: what Apache Nutch's indexer-kafka writes: objects whose fields are arrays, even of one value."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
 import orjson
 
 from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.outcomes import Broken, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, base64_or_text, field, first, has_keys, parse_json, text
+from streams.sources.fields import (
+    Fields,
+    base64_or_text,
+    expect_json,
+    expect_object,
+    field,
+    first,
+    has_keys,
+    text,
+)
 from streams.sources.page import html_page, known_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
+_MARKS = ("binaryContent", "segment", "digest", "boost")
 _HEAD = re.compile(r"Version: -?\d+\n(?P<head>.*?)\nContent:\n", re.DOTALL)
 _CONTENT_TYPE = re.compile(r"^contentType:[ \t]*(.*)$", re.MULTILINE)
 
@@ -42,13 +52,13 @@ class Nutch:
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the document; of each, where a producer of one's own sends arrays of documents."""
         try:
-            parsed = parse_json(message.value or b"")
+            parsed = expect_json(message.value or b"")
         except PageError as error:
             return [Broken(error.reason, str(error))]
         documents = parsed if isinstance(parsed, list) else [parsed]
         if not documents:
             return [Skipped(SkipReason.NOT_A_PAGE, "an empty array of documents")]
-        return [self._page(document) for document in documents]
+        return [self._outcome(document) for document in documents]
 
     def encode(self, page: RawPage) -> Record:
         """A document with its binary content, as of `-addBinaryContent`; Nutch sets no key."""
@@ -70,9 +80,13 @@ class Nutch:
             document["lang"] = page.language
         return Record(None, orjson.dumps({name: [value] for name, value in document.items()}))
 
-    def _page(self, document: object) -> Decoded:
-        if not isinstance(document, Mapping):
-            return Broken(BrokenReason.MALFORMED_MESSAGE, "an array of something else than documents")
+    def _outcome(self, content: object) -> Decoded:
+        try:
+            return self._page(expect_object(content, *_MARKS))
+        except PageError as error:
+            return Broken(error.reason, str(error))
+
+    def _page(self, document: Fields) -> Decoded:
         url = text(document, "id") or field(document, "url")
         binary = first(document.get("binaryContent"))
         if binary is None:

@@ -7,19 +7,12 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import RawPage
 from streams.settings import KIB
-from streams.sources.compression import binary_data_bytes, inflate
+from streams.sources.compression import binary_data_bytes, inflate, is_binary, start_of_gzip
 from streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
-from streams.sources.fields import no_string
+from streams.sources.fields import json_in, no_string
 
-_HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
-_UNDECLARED_TYPES = {
-    "",
-    "application/octet-stream",
-    "unknown",
-    "unknown/unknown",
-    "*/*",
-    "application/unknown",
-}
+_HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml", "html", "xhtml"}
+_UNDECLARED_TYPES = {"", "application/octet-stream", "unknown/unknown", "*/*", "application/unknown"}
 """Content types that say nothing: the body is looked at (the MIME Sniffing standard, section 7)."""
 _PAGE_TYPES = _HTML_TYPES | _UNDECLARED_TYPES
 """Content types that a page may have, beside those of XML."""
@@ -33,6 +26,8 @@ _OTHER_XML = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Feeds, site maps and images, which servers often send as HTML (the MIME Sniffing standard, section 7.3)."""
+_JSON = re.compile(rb'\s*(?:\[\s*)*\{\s*"(?:[^"\\]|\\.)*"\s*:')
+"""How JSON begins that holds an object."""
 _SNIFFED = 2048
 BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
 """Bytes that may stand before the markup of a page."""
@@ -102,7 +97,7 @@ def html_page(
     if no_page is not None:
         return no_page
     try:
-        content = _inflated(body, content_encoding, max_bytes)
+        content = _inflated(body, content_encoding, declared_type, max_bytes)
     except PageError as error:
         return Broken(error.reason, str(error), address)
     other = other_format(content)
@@ -183,14 +178,21 @@ def _no_page(url: str, status: int | None, content_type: str, body: object) -> S
     return None
 
 
-def _inflated(body: object, content_encoding: object, max_bytes: int) -> bytes | str:
-    """The content as the server meant it: text, or bytes without compression, within the limit."""
+def _inflated(body: object, content_encoding: object, content_type: str, max_bytes: int) -> bytes | str:
+    """The content as the server meant it: text, or bytes without compression, within the limit.
+
+    A page in gzip is one whether a header says so or not; any other file stays compressed.
+    """
     if isinstance(body, str):
         _check_size(len(body), max_bytes)
         return body
     raw = body if isinstance(body, bytes) else b""
     _check_size(len(raw), max_bytes)
-    return inflate(raw, content_encoding if isinstance(content_encoding, str) else None, max_bytes)
+    content = inflate(raw, content_encoding if isinstance(content_encoding, str) else None, max_bytes)
+    start = start_of_gzip(content)
+    if not start or is_binary(start) or other_format(start) or _lacks_html(start, content_type):
+        return content
+    return inflate(content, "gzip", max_bytes)
 
 
 def _check_size(size: int, max_bytes: int) -> None:
@@ -211,9 +213,22 @@ def _unlike_html(html: bytes, content_type: str) -> str | None:
     """What speaks against a page in something that is decoded."""
     if _is_binary(html):
         return "it begins with bytes that no text has"
-    if not is_html_type(content_type) and not looks_like_html(html):
+    if _is_json(html):
+        return "JSON"
+    if _lacks_html(html, content_type):
         return "no content type of HTML, and no markup of a page"
     return None
+
+
+def _lacks_html(html: bytes, content_type: str) -> bool:
+    return not is_html_type(content_type) and not looks_like_html(html)
+
+
+def _is_json(html: bytes) -> bool:
+    """Whether something is a JSON object or array; one that is cut off, or several, if no markup is there."""
+    if json_in(html) is not None:
+        return True
+    return _JSON.match(html[:_SNIFFED]) is not None and not looks_like_html(html)
 
 
 def _is_binary(html: bytes) -> bool:
@@ -234,8 +249,10 @@ def _decoded(content: bytes | str, charset: str | None) -> DecodedText:
 
 
 def _media_type(content_type: str) -> str:
+    """The type without its parameters; empty for one without a subtype, which says nothing, but for HTML."""
     found = _MEDIA_TYPE.match(content_type.strip())
-    return found[0].lower() if found else ""
+    media_type = found[0].lower() if found else ""
+    return media_type if "/" in media_type or media_type in _HTML_TYPES else ""
 
 
 def _shown(value: str) -> str:

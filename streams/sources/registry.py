@@ -1,7 +1,7 @@
 """The crawler formats by name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from streams.sources.auto import Auto
 from streams.sources.cdr import Cdr
 from streams.sources.confluent import Framed
 from streams.sources.content_encoding import Compressed
+from streams.sources.declared import Declared
 from streams.sources.frontera import Frontera
 from streams.sources.html import Html
 from streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
@@ -34,8 +35,10 @@ class SourceSettings:
     """Where the objects of `json` hold what."""
     warc_directory: Path | None = None
     """Where the WARC files lie that the messages of `warc-pointer` name."""
-    schema_registry: str | None = None
+    schema_registry: str | None = field(default=None, repr=False)
     """URL of the registry of the schemas that framed messages name."""
+    framed: bool = False
+    """Whether every value is framed; else a frame is told from a value that only begins like one."""
 
 
 _FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(
@@ -66,11 +69,22 @@ def open_source(name: str, settings: SourceSettings) -> Source:
     """
     if name not in SOURCES:
         raise ConfigurationError(f"there is no source {name!r}; choose one of {', '.join(SOURCES)}")
-    registry = SchemaRegistry(settings.schema_registry) if settings.schema_registry else None
-    return Compressed(Framed(_open(name, settings), registry), settings.max_bytes)
+    guesses = name != Html.name
+    framed = Framed(_open(name, settings), open_registry(settings), every=settings.framed, guesses=guesses)
+    return Compressed(framed, settings.max_bytes)
+
+
+def open_registry(settings: SourceSettings) -> SchemaRegistry | None:
+    """The schema registry, if there is one.
+
+    Raises:
+        ConfigurationError: its URL is none.
+    """
+    return SchemaRegistry(settings.schema_registry) if settings.schema_registry else None
 
 
 def _open(name: str, settings: SourceSettings) -> Source:
+    formats = {each: make(settings) for each, make in _FORMATS.items()}
     if name == "auto":
-        return Auto([make(settings) for make in _FORMATS.values()])
-    return _FORMATS[name](settings)
+        return Auto(list(formats.values()))
+    return Declared(formats.pop(name), list(formats.values()), takes_any=name == Html.name)

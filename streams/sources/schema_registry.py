@@ -2,11 +2,13 @@
 
 import base64
 import json
+import time
 from dataclasses import dataclass
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any, cast
 from urllib.error import HTTPError
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import Request, urlopen
 
 from fastavro.schema import parse_schema
@@ -14,9 +16,14 @@ from fastavro.types import Schema as AvroSchema
 
 from schemas.errors import ConfigurationError, PageError, UnavailableError
 from schemas.outcomes import BrokenReason
+from streams.printable import without_password
 from streams.settings import MIB
 
 MAX_ANSWER = 16 * MIB
+_UNKNOWN_SECONDS = 30.0
+"""How long a schema stays unknown: a registry that follows another one learns of new ones a little late."""
+_UNKNOWN_AT_MOST = 10_000
+_UNAVAILABLE_SECONDS = 5.0
 UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}
 
 
@@ -35,9 +42,7 @@ class SchemaRegistry:
 
     def __init__(self, url: str, timeout: float = 3.0) -> None:
         """Reads a URL `http[s]://[user:password@]host[:port][/path]`; `timeout` in seconds."""
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ConfigurationError(f"the schema registry is not an http or https URL: {url!r}")
+        parts = _parts(url)
         user, _, self._host = parts.netloc.rpartition("@")
         self._base = f"{parts.scheme}://{self._host}{parts.path.rstrip('/')}"
         self._headers = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
@@ -45,17 +50,43 @@ class SchemaRegistry:
             self._headers["Authorization"] = f"Basic {base64.b64encode(unquote(user).encode()).decode()}"
         self._timeout = timeout
         self._known: dict[str, RegisteredSchema] = {}
+        self._unknown: dict[str, tuple[float, str]] = {}
+        """What is not asked for again, in the order of asking: until when, and why."""
+        self._unavailable = (0.0, "")
+        """Until when nothing is asked for, and why."""
 
     def schema(self, reference: str) -> RegisteredSchema:
         """The schema `ids/7` or `guids/…`.
 
         Raises PageError where the registry does not know it, UnavailableError where the registry
-        does not answer.
+        does not answer. Either answer holds for a while, so that no message waits for what others found out.
         """
         if reference not in self._known:
-            answer = self._get(f"/schemas/{reference}", reference)
-            self._known[reference] = self._read(answer, reference)
+            self._known[reference] = self._ask(reference)
         return self._known[reference]
+
+    def _ask(self, reference: str) -> RegisteredSchema:
+        now = time.monotonic()
+        until, why = self._unknown.get(reference, (now, ""))
+        if now < until:
+            raise PageError(BrokenReason.UNKNOWN_SCHEMA, why)
+        until, why = self._unavailable
+        if now < until:
+            raise UnavailableError(why)
+        try:
+            return self._read(self._get(f"/schemas/{reference}", reference), reference)
+        except PageError as error:
+            self._remember_unknown(reference, str(error))
+            raise
+        except UnavailableError as error:
+            self._unavailable = (time.monotonic() + _UNAVAILABLE_SECONDS, str(error))
+            raise
+
+    def _remember_unknown(self, reference: str, why: str) -> None:
+        self._unknown.pop(reference, None)
+        if len(self._unknown) >= _UNKNOWN_AT_MOST:
+            del self._unknown[next(iter(self._unknown))]
+        self._unknown[reference] = (time.monotonic() + _UNKNOWN_SECONDS, why)
 
     def _read(self, answer: dict[str, Any], reference: str) -> RegisteredSchema:
         language = str(answer.get("schemaType", "AVRO"))
@@ -87,5 +118,16 @@ class SchemaRegistry:
                 message = f"the registry at {self._host} does not know schema {reference}"
                 raise PageError(BrokenReason.UNKNOWN_SCHEMA, message) from error
             raise UnavailableError(f"the schema registry at {self._host} answers {error.code}") from error
-        except (OSError, ValueError) as error:
+        except (OSError, HTTPException, ValueError) as error:
             raise UnavailableError(f"the schema registry at {self._host} is unavailable: {error}") from error
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_one = False  # its words could hold the password
+    if not is_one:
+        raise ConfigurationError(f"the schema registry is not an http or https URL: {without_password(url)}")
+    return parts

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import base64_or_text, field, has_keys, number, parse_object, text
+from streams.sources.fields import base64_or_text, field, has_keys, message_object, number, text
 from streams.sources.page import html_page
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
+_MARKS = ("response_url", "crawlid")
 _FAILED = b"json failed to parse"
 """What the pipeline sends, as a whole message, for an item that its JSON writer refused."""
 
@@ -36,7 +37,7 @@ class ScrapyCluster:
             detail = "scrapy-cluster could not write the item and sent only that; nothing of it is left"
             return [Broken(BrokenReason.MALFORMED_MESSAGE, detail)]
         try:
-            item = parse_object(value)
+            item = message_object(value, *_MARKS)
         except PageError as error:
             return [Broken(error.reason, str(error))]
         headers = item.get("response_headers")

@@ -6,8 +6,10 @@ from typing import Protocol
 
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from schemas.pages import Message, RawPage
+from streams.sources.keys import named_url
 
 Decoded = RawPage | Skipped | Broken | Tombstone
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,15 @@ class Source(Protocol):
 
 
 def without_value(message: Message) -> Decoded | None:
-    """What a message without a value says, in any format: null that the page of its key is gone."""
+    """What a message without a value says, in any format: null that the page of its URL is gone."""
     if message.value:
         return None
     if message.value is not None:
         return Skipped(SkipReason.NO_BODY, "the value is empty")
+    url = named_url(message)
+    if url is not None:
+        return Tombstone(url.encode())
     if message.key is None:
         return Broken(BrokenReason.MALFORMED_MESSAGE, "neither a key nor a value")
-    return Tombstone(message.key)
+    key = message.key[:_SHOWN].decode("utf-8", "backslashreplace")
+    return Broken(BrokenReason.MISSING_URL, f"a page is gone, but the key {key!r} is no URL that tells which")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import BinaryIO, cast
 
-from warcio.bufferedreaders import ChunkedDataReader  # type: ignore[import-untyped]
 from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
 from warcio.statusandheaders import (  # type: ignore[import-untyped]
     StatusAndHeaders,
@@ -21,13 +20,14 @@ from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from schemas.pages import Message, RawPage
 from streams.settings import KIB
-from streams.sources.compression import inflate
+from streams.sources.compression import GZIP, inflate
 from streams.sources.page import beyond, html_page, page_url
 from streams.sources.source import Decoded, Record
 from streams.sources.times import parse_time
 
-GZIP = b"\x1f\x8b"
 MARK = b"WARC/"
+_CHUNK = re.compile(rb"(?:\r\n)?(?P<size>[0-9a-fA-F]{1,8})[\t ]*(?:;[^\r\n]*)?(?:\r\n|\Z)")
+"""What stands before the data of a chunk, the end of the one before included."""
 MAX_HEAD = 256 * KIB
 """Bytes that the headers of a record, and those of the response in it, may take."""
 
@@ -64,8 +64,9 @@ class Warc:
             records = inflate(message.value or b"", "gzip", self._max_bytes + 2 * MAX_HEAD)
         except PageError as error:
             return [Broken(error.reason, str(error))]
-        outcomes = list(read_warc(io.BytesIO(records), self._max_bytes))
-        return outcomes or [Broken(BrokenReason.MALFORMED_MESSAGE, "the message holds no WARC record")]
+        if not records.lstrip().startswith(MARK):
+            return [Broken(BrokenReason.WRONG_FORMAT, f"no WARC record begins with {records[:40]!r}")]
+        return list(read_warc(io.BytesIO(records), self._max_bytes))
 
     def encode(self, page: RawPage) -> Record:
         """A gzip `response` record as warcio writes it; the key is the URL."""
@@ -193,8 +194,25 @@ def _read_answer(kind: str, headers: StatusAndHeaders, block: LimitReader, max_b
     http = _parse_head(LimitReader(block, MAX_HEAD), line)
     body = _start(block, max_bytes)
     if "chunked" in str(http.get_header("Transfer-Encoding", "")).lower():
-        body = ChunkedDataReader(io.BytesIO(body)).read()
+        body = _without_chunks(body)
     return _Answer(int(status[1]), http, body, whole=not block.limit)
+
+
+def _without_chunks(body: bytes) -> bytes:
+    """The data of the chunks of a body (RFC 9112, section 7.1), without the trailer behind the last one.
+
+    What stands where no chunk begins is taken as it is: crawlers often keep the header of a body that they
+    joined themselves.
+    """
+    pieces: list[bytes] = []
+    position = 0
+    while chunk := _CHUNK.match(body, position):
+        size = int(chunk["size"], 16)
+        if not size:
+            return b"".join(pieces)
+        pieces.append(body[chunk.end() : chunk.end() + size])
+        position = chunk.end() + size
+    return b"".join((*pieces, body[position:].removeprefix(b"\r\n" if pieces else b"")))
 
 
 def _start(block: LimitReader, max_bytes: int) -> bytes:

@@ -10,7 +10,7 @@ import orjson
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, field, has_keys, number, parse_object, text
+from streams.sources.fields import Fields, field, has_keys, message_object, number, text
 from streams.sources.page import html_page, page_url
 from streams.sources.source import Decoded, Record
 from streams.sources.warc import Outcome, open_warc, read_warc, write_warc
@@ -37,7 +37,7 @@ class WarcPointer:
     def decode(self, message: Message) -> Sequence[Decoded]:
         """The page of the record that the line points to."""
         try:
-            line = parse_object(message.value or b"")
+            line = message_object(message.value or b"", "warc_filename", "start_time_plus_duration")
         except PageError as error:
             return [Broken(error.reason, str(error))]
         url = page_url(field(line, "url"))

@@ -8,12 +8,14 @@ from collections.abc import Callable
 import faust
 from faust.auth import Credentials
 from faust.exceptions import ConsumerNotStarted
-from faust.types import EventT
+from faust.types import EventT, TransportT
 from mode.utils.queues import ThrowableQueue
 
+from streams.input_topics import input_topics
 from streams.kafka import ssl_context
 from streams.settings import MIB, KafkaSettings
 from streams.worker.agent import Put, agent
+from streams.worker.consumer import Consumer, Transport
 from streams.worker.settings import WorkerSettings
 
 _BUFFER_BYTES = 12 * MIB
@@ -25,6 +27,8 @@ _RECORD_BYTES = 1024
 _NEVER = 1e6
 """Seconds."""
 _COMMIT_SECONDS = 1.0
+_METADATA_MS = 30_000
+"""How soon a new topic that matches the input, or a new partition, is noticed."""
 REBALANCE_SECONDS = 60.0
 """How long Kafka waits for a worker to give up its partitions before it rebalances without it."""
 
@@ -39,6 +43,10 @@ class FaustApp(faust.App):
     on_revoked: Notify
     on_assigned: Notify
     _without_partitions_since: float | None = None
+    consumer: Consumer
+
+    def _new_transport(self) -> TransportT:
+        return Transport(self.conf.broker_consumer, self)
 
     @property
     def waits_for_partitions(self) -> bool:
@@ -52,8 +60,9 @@ class FaustApp(faust.App):
         return 0.0 if since is None else time.monotonic() - since
 
     def __post_init__(self) -> None:
-        """Note that the services are still to be started."""
+        """Note that the services are still to be started, and that nothing waits for the agent."""
         self._has_started = asyncio.Event()
+        self._buffers: list[_BytesQueue] = []
 
     async def start(self) -> None:
         """Start all services."""
@@ -83,7 +92,9 @@ class FaustApp(faust.App):
         super().on_rebalance_return()
         self._without_partitions_since = None
         self.on_assigned()
-        _log.info("reads %d partitions", len(self.consumer.assignment()))
+        assigned = self.consumer.assignment()
+        names = ", ".join(sorted({partition.topic for partition in assigned}))
+        _log.info("reads %d partitions%s", len(assigned), f" of {names}" if names else "")
 
     def _on_rebalance_when_stopped(self) -> None:
         """Leave the consumer to its own thread: Faust would cut it off before it has left the group."""
@@ -97,15 +108,27 @@ class FaustApp(faust.App):
         self, maxsize: int | None = None, *, clear_on_resume: bool = False
     ) -> ThrowableQueue[EventT[bytes]]:
         """The buffer between Kafka and the agent."""
-        return _BytesQueue(
+        buffer = _BytesQueue(
             maxsize=maxsize or _BUFFER_BYTES, flow_control=self.flow_control, clear_on_resume=clear_on_resume
         )
+        self._buffers.append(buffer)
+        return buffer
+
+    @property
+    def buffered(self) -> int:
+        """How many messages have been read and wait for the agent."""
+        return sum(buffer.messages for buffer in self._buffers)
 
 
 class _BytesQueue(ThrowableQueue[EventT[bytes]]):
     """Faust's queue, which asks for its size to pause and resume partitions, with its size in bytes."""
 
     _bytes = 0
+
+    @property
+    def messages(self) -> int:
+        """How many messages it holds."""
+        return super().qsize()
 
     def qsize(self) -> int:
         return self._bytes
@@ -166,10 +189,13 @@ def create_app(
         consumer_auto_offset_reset="earliest",
         stream_buffer_maxsize=_BUFFER_BYTES,
         broker_max_poll_records=100,
+        consumer_metadata_max_age_ms=_METADATA_MS,
         consumer_max_fetch_size=min(2 * MIB, max(MIB // 4, _FETCH_BYTES // partitions)),
     )
     app.on_revoked, app.on_assigned = on_revoked, on_assigned
-    topic = app.topic(topics.input, key_type=bytes, value_type=bytes)
+    inputs = input_topics(topics)
+    names = inputs.names or (topics.input,)  # a pattern goes by its own text
+    topic = app.topic(*names, key_type=bytes, value_type=bytes)
     app.agent(topic, concurrency=1, name="clean")(agent(app, put))
     return app
 
@@ -177,19 +203,15 @@ def create_app(
 def lag(app: FaustApp) -> int | None:
     """How many messages of the assigned partitions are still to be read, as far as the last fetches told.
 
-    None while the worker waits for its partitions.
+    Beyond the last stable offset, behind a transaction that is still open, nothing can be read, and nothing
+    counts. None while the worker waits for its partitions.
     """
     if app.waits_for_partitions:
         return None
     try:
-        monitor, assigned = app.monitor, app.consumer.assignment()
+        return app.consumer.behind() + app.buffered
     except ConsumerNotStarted:
         return None
-    return sum(
-        max(0, monitor.tp_end_offsets.get(partition, 0) - read - 1)
-        for partition, read in monitor.tp_read_offsets.items()
-        if partition in assigned
-    )
 
 
 async def commit_acknowledged(app: FaustApp) -> None:

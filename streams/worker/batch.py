@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from schemas.documents import Origin
-from schemas.errors import UnavailableError
 from schemas.outcomes import Broken
 from schemas.pages import BlockFrequencies, Message, Prediction
 from streams.preparation.extraction import LabeledPage, WrittenDocument
@@ -13,12 +13,11 @@ from streams.preparation.pool import PreparationPool
 from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
 from streams.settings import MIB
 from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
-from streams.worker.availability import Dependency
-from streams.worker.backoff import back_off
 from streams.worker.labeling import Labeled, Labeling
 from streams.worker.memory import give_back_what_is_free
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
+from streams.worker.postponed import Result
 
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""
@@ -30,66 +29,52 @@ class BatchCleaner:
     """Takes micro-batches through all steps but delivery."""
 
     _pool: PreparationPool
-    _schema_registry: Dependency
     _observer: Observer
     _labeling: Labeling
     _assembler: Assembler
     _metrics: Metrics
 
-    async def clean(self, messages: Sequence[Message]) -> list[CleanedMessage]:
-        """What became of the first messages, in order, however long the dependencies are unavailable.
+    async def clean(self, messages: Sequence[Message]) -> list[Result]:
+        """What became of the first messages, in order; postponed is one whose schema cannot be asked for now.
 
         It ends where the prepared pages or their documents take too much room, and before a message that has
         to be cleaned alone, be it the first.
         """
         with self._metrics.step("prepare"):
-            outcomes = await self._prepare(messages)
+            prepared = await self._pool.prepare(messages, _ROOM)
 
         async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
             return await self._pool.extract(pages, _ROOM)
 
-        return await self._finish(messages[: len(outcomes)], outcomes, extract)
+        return await self._finish(messages, prepared, extract)
 
-    async def clean_alone(self, message: Message) -> CleanedMessage:
+    async def clean_alone(self, message: Message) -> Result:
         """What became of a message that may take the large share of memory."""
         with self._metrics.step("prepare"):
             prepared = await self._pool.prepare_alone(message)
-            outcomes = await self._insist(message, prepared, self._pool.prepare_alone)
 
         async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
             return [await self._pool.extract_alone(page) for page in pages]
 
-        (cleaned,) = await self._finish([message], [outcomes], extract)
+        (result,) = await self._finish([message], [prepared], extract)
         await asyncio.to_thread(give_back_what_is_free)
-        return cleaned
-
-    async def _prepare(self, messages: Sequence[Message]) -> list[tuple[Outcome, ...]]:
-        prepared: list[tuple[Outcome, ...]] = []
-        for message, outcomes in zip(messages, await self._pool.prepare(messages, _ROOM), strict=False):
-            prepared.append(await self._insist(message, outcomes, self._prepare_again))
-        return prepared
-
-    async def _prepare_again(self, message: Message) -> Outcomes:
-        outcomes = await self._pool.prepare([message])
-        return outcomes[0] if outcomes else await self._pool.prepare_alone(message)
-
-    async def _insist(
-        self, message: Message, outcomes: Outcomes, prepare: Callable[[Message], Awaitable[Outcomes]]
-    ) -> tuple[Outcome, ...]:
-        """The outcomes of a message, which may have to wait for the schema registry."""
-        trial = 0
-        while isinstance(outcomes, Postponed):
-            self._schema_registry.missed(UnavailableError(outcomes.detail))
-            await back_off(trial)
-            outcomes, trial = await prepare(message), trial + 1
-        if trial:
-            self._schema_registry.answered()
-        return outcomes
+        return result
 
     async def _finish(
+        self, messages: Sequence[Message], prepared: Sequence[Outcomes], extract: Extract
+    ) -> list[Result]:
+        """The way of prepared messages, as far as there are documents for them."""
+        pairs = list(zip(messages, prepared, strict=False))
+        begun = [message for message, each in pairs if not isinstance(each, Postponed)]
+        outcomes = [each for each in prepared if not isinstance(each, Postponed)]
+        cleaned = iter(await self._clean(begun, outcomes, extract))
+        results = (each if isinstance(each, Postponed) else next(cleaned, None) for each in prepared)
+        return [result for result in takewhile(lambda each: each is not None, results) if result is not None]
+
+    async def _clean(
         self, messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]], extract: Extract
     ) -> list[CleanedMessage]:
-        """The way of prepared pages, as far as there are documents for them."""
+        """What became of each message, however long the dependencies it needs are unavailable."""
         pages = [page for each in outcomes for page in each if isinstance(page, PackedPage)]
         with self._metrics.step("observe"):
             frequencies = await self._observer.observe(pages)

@@ -21,11 +21,13 @@ from streams.worker.drops import DropLog
 class Delivery:
     """Sends documents and dead letters, and tries for ever what may still succeed."""
 
-    def __init__(self, producer: AIOKafkaProducer, topics: TopicSettings, kafka: Dependency) -> None:
+    def __init__(
+        self, producer: AIOKafkaProducer, topics: TopicSettings, kafka: Dependency, drops: DropLog
+    ) -> None:
         self._producer = producer
         self._topics = topics
         self._kafka = kafka
-        self._drops = DropLog(topics.dead_letters)
+        self._drops = drops
         self.fails = False
         """Whether the brokers did not take what is being delivered, so that it is tried again."""
 

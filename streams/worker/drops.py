@@ -1,9 +1,12 @@
 """What the log says of messages that give no document: a warning of the first for each reason."""
 
 import logging
+import shlex
 
 from schemas.outcomes import Broken, BrokenReason, Skipped
 from streams.printable import printable
+from streams.program import program
+from streams.settings import KafkaSettings
 from streams.worker.assembly import CleanedMessage
 
 _BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
@@ -16,8 +19,10 @@ _log = logging.getLogger(__name__)
 class DropLog:
     """Warns of the first message that is skipped, or becomes a dead letter, for each reason."""
 
-    def __init__(self, dead_letters: str) -> None:
-        self._dead_letters = dead_letters
+    def __init__(self, brokers: str, dead_letters: str) -> None:
+        words = ["dead-letters", "list", "--topic", dead_letters]
+        words += ["--brokers", brokers] if brokers != KafkaSettings().brokers else []
+        self._listing = f"{program()} {shlex.join(words)}"
         self._warned: set[str] = set()
 
     def note(self, cleaned: CleanedMessage) -> None:
@@ -29,8 +34,7 @@ class DropLog:
             self._say("skipped", skipped, where, f"{counter} counts them")
         if cleaned.failure is not None:
             broken = cleaned.failure.broken
-            command = f"dehusk dead-letters list --topic {self._dead_letters} --reason {broken.reason}"
-            self._say("dead letter", broken, where, f"`{command}` shows them")
+            self._say("dead letter", broken, where, f"`{self._listing} --reason {broken.reason}` shows them")
 
     def _say(self, what: str, drop: Skipped | Broken, where: str, advice: str) -> None:
         is_first = drop.reason not in self._warned

@@ -1,34 +1,50 @@
-"""The flow of micro-batches: several are cleaned at once, delivered and acknowledged strictly in order."""
+"""The flow of micro-batches: several are cleaned at once, delivered in order, and acknowledged in order.
+
+What is postponed leaves the flow and comes back to it; what comes behind is delivered meanwhile.
+"""
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from schemas.pages import Message
 from streams.settings import FlowLimits
+from streams.worker.acknowledging import Acknowledgments, Place
 from streams.worker.assembly import CleanedMessage
-from streams.worker.intake import Arrival, Intake
+from streams.worker.availability import Dependency
+from streams.worker.intake import Intake
 from streams.worker.metrics import Metrics
+from streams.worker.postponed import Cleaned, PostponedMessages, Result
 
-Clean = Callable[[Sequence[Message]], Coroutine[None, None, list[CleanedMessage]]]
-"""Answers what became of the first messages, in order; of none where the first has to be cleaned alone."""
-CleanAlone = Callable[[Message], Awaitable[CleanedMessage]]
 Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
+class Cleaner(Protocol):
+    """What takes messages through all steps but delivery."""
+
+    async def clean(self, messages: Sequence[Message]) -> list[Result]:
+        """What became of the first messages, in order; of none where the first has to be cleaned alone."""
+        ...
+
+    async def clean_alone(self, message: Message) -> Result:
+        """What became of a message, whatever it needs."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    arrivals: list[Arrival]
-    cleaning: asyncio.Task[list[CleanedMessage]]
+    places: list[Place]
+    cleaning: asyncio.Task[list[Result]]
     begun: float
 
     @property
     def size(self) -> int:
         """Bytes of its messages."""
-        return sum(arrival.size for arrival in self.arrivals)
+        return sum(place.arrival.size for place in self.places)
 
 
 class Flow:
@@ -38,15 +54,22 @@ class Flow:
     """
 
     def __init__(
-        self, limits: FlowLimits, clean: Clean, clean_alone: CleanAlone, deliver: Deliver, metrics: Metrics
+        self,
+        limits: FlowLimits,
+        cleaner: Cleaner,
+        deliver: Deliver,
+        schema_registry: Dependency,
+        metrics: Metrics,
     ) -> None:
         self.intake = Intake(limits)
         self._limits = limits
-        self._clean = clean
-        self._clean_alone = clean_alone
+        self._cleaner = cleaner
         self._deliver = deliver
         self._metrics = metrics
         self._in_flight: list[_Batch] = []
+        self._unacknowledged = Acknowledgments(limits)
+        self._postponed = PostponedMessages(schema_registry, limits.batch_pages)
+        self._delivering = asyncio.Lock()
         self._finished = asyncio.Event()
         self._moved = 0.0
         self._running: asyncio.Task[None] | None = None
@@ -73,8 +96,8 @@ class Flow:
             self._deadline.cancel()
 
     def __len__(self) -> int:
-        """Messages in flight."""
-        return len(self.intake) + sum(len(batch.arrivals) for batch in self._in_flight)
+        """Messages in flight, those included that wait and those behind them."""
+        return len(self.intake) + len(self._unacknowledged)
 
     @property
     def age(self) -> float:
@@ -84,42 +107,64 @@ class Flow:
 
     async def _run(self) -> None:
         self._in_flight.clear()
+        self._unacknowledged.clear()
+        self._postponed.clear()
         free = asyncio.Semaphore(self._limits.batches)
         batches: asyncio.Queue[_Batch] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._finish_in_order(batches, free))
+            tasks.create_task(self._try_again(tasks))
             while True:
                 await free.acquire()
                 await self._wait_for_room()
-                arrivals = await self.intake.take()
-                cleaning = tasks.create_task(self._clean([arrival.message for arrival in arrivals]))
-                batch = _Batch(arrivals, cleaning, time.monotonic())
-                self._in_flight.append(batch)
-                batches.put_nowait(batch)
+                await self._unacknowledged.room()
+                places = [self._unacknowledged.enter(arrival) for arrival in await self.intake.take()]
+                batches.put_nowait(self._begin(places, tasks))
+
+    def _begin(self, places: list[Place], tasks: asyncio.TaskGroup) -> _Batch:
+        cleaning = tasks.create_task(self._cleaner.clean(_messages(places)))
+        batch = _Batch(places, cleaning, time.monotonic())
+        self._in_flight.append(batch)
+        return batch
 
     async def _finish_in_order(self, batches: asyncio.Queue[_Batch], free: asyncio.Semaphore) -> None:
         while True:
             batch = await batches.get()
-            arrivals, cleaned = batch.arrivals, await batch.cleaning
-            await self._finish(arrivals, cleaned)
-            while arrivals := arrivals[len(cleaned) :]:
-                messages = [arrival.message for arrival in arrivals]
-                cleaned = await self._clean(messages) or [await self._clean_alone(messages[0])]
-                await self._finish(arrivals, cleaned)
-            self._in_flight.remove(batch)
-            self._finished.set()
+            places, results = batch.places, await batch.cleaning
+            await self._finish(self._postponed.hold_back(places, results))
+            while places := places[len(results) :]:
+                results = await self._cleaner.clean(_messages(places)) or await self._clean_first(places)
+                await self._finish(self._postponed.hold_back(places, results))
+            self._end(batch)
             free.release()
+
+    async def _clean_first(self, places: Sequence[Place]) -> list[Result]:
+        return [await self._cleaner.clean_alone(places[0].arrival.message)]
 
     async def _wait_for_room(self) -> None:
         while sum(batch.size for batch in self._in_flight) >= self._limits.in_flight_bytes:
             self._finished.clear()
             await self._finished.wait()
 
-    async def _finish(self, arrivals: Sequence[Arrival], cleaned: Sequence[CleanedMessage]) -> None:
-        with self._metrics.step("deliver"):
-            await self._deliver(cleaned)
-        for arrival, message in zip(arrivals, cleaned, strict=False):
-            await arrival.acknowledge()
+    def _end(self, batch: _Batch) -> None:
+        self._in_flight.remove(batch)
+        self._finished.set()
+
+    async def _try_again(self, tasks: asyncio.TaskGroup) -> None:
+        """Clean what was postponed, until that succeeds."""
+        while True:
+            batch = self._begin(await self._postponed.due(), tasks)
+            results = await batch.cleaning or await self._clean_first(batch.places)
+            await self._finish(self._postponed.try_again(batch.places, results))
+            self._end(batch)
+
+    async def _finish(self, cleaned: Cleaned) -> None:
+        messages = [message for _, message in cleaned]
+        async with self._delivering:
+            with self._metrics.step("deliver"):
+                await self._deliver(messages)
+            await self._unacknowledged.done([place for place, _ in cleaned])
+        for message in messages:
             self._metrics.count(message)
         self._moved = time.monotonic()
 
@@ -127,8 +172,10 @@ class Flow:
         if len(self):
             _log.warning("giving up %d messages in flight; Kafka will give them to a worker again", len(self))
         self.intake.abandon()
-        for batch in self._in_flight:
-            for arrival in batch.arrivals:
-                arrival.abandon()
+        self._unacknowledged.abandon()
         if self._running is not None:
             self._running.cancel()
+
+
+def _messages(places: Sequence[Place]) -> list[Message]:
+    return [place.arrival.message for place in places]

@@ -1,15 +1,17 @@
 """The log of a worker: one line per event, for people or, as JSON, for collectors."""
 
 import logging
+import sys
 import time
 from datetime import UTC, datetime
+from types import TracebackType
 
 import orjson
-from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 _PLAIN = "%(asctime)s %(levelname)-8s %(message)s"
 _OWN = ("streams", "inference")
 _REPEAT_SECONDS = 30.0
+_log = logging.getLogger(__name__)
 
 
 class JsonFormatter(logging.Formatter):
@@ -50,8 +52,8 @@ class Repetitions(logging.Filter):
 def calm_coordination(record: logging.LogRecord) -> bool:
     """Says in a plain warning that no broker coordinates the group: on a new cluster none does at first."""
     match record:
-        case logging.LogRecord(
-            name="aiokafka.consumer.group_coordinator", args=(GroupCoordinatorNotAvailableError(),)
+        case logging.LogRecord(name="aiokafka.consumer.group_coordinator", args=(Exception() as error,)) if (
+            type(error).__name__ == "GroupCoordinatorNotAvailableError"  # aiokafka may not be loaded yet
         ):
             record.levelno, record.levelname = logging.WARNING, "WARNING"
             record.msg, record.args = "no broker coordinates the group at the moment; trying again", ()
@@ -59,7 +61,10 @@ def calm_coordination(record: logging.LogRecord) -> bool:
 
 
 def configure_logs(level: str, *, as_json: bool) -> None:
-    """Log to standard error: dehusk from the level on, its libraries from warnings on."""
+    """Log to standard error: dehusk from the level on, its libraries from warnings on.
+
+    With `as_json`, what Python itself writes there is logged, too: warnings, and the exception that ends it.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(_PLAIN))
     handler.addFilter(Repetitions())
@@ -67,3 +72,15 @@ def configure_logs(level: str, *, as_json: bool) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     for package in _OWN:
         logging.getLogger(package).setLevel(level.upper())
+    if as_json:
+        logging.captureWarnings(capture=True)
+        sys.excepthook = _log_crash
+
+
+def are_json() -> bool:
+    """Whether the log is JSON lines."""
+    return any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger().handlers)
+
+
+def _log_crash(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    _log.critical("ending because of a bug", exc_info=(kind, error, traceback))

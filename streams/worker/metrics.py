@@ -56,7 +56,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self.in_flight = Gauge("dehusk_messages_in_flight", "Messages being worked on.", registry=registry)
+        self.in_flight = Gauge(
+            "dehusk_messages_in_flight", "Messages being worked on, or waiting.", registry=registry
+        )
         unavailable = Gauge(
             "dehusk_dependency_unavailable",
             "1 while a dependency does not answer.",

@@ -4,7 +4,7 @@ from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken
 from schemas.pages import ModelVersion
-from streams.kafka import SUGGESTED_PARTITIONS, Topic, describe_topics, how_to_create, missing_topics
+from streams.kafka import describe_worker_topics, how_to_create, missing_topics
 from streams.settings import WhenTritonIsUnavailable
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
 from streams.worker.labeling import PROBE
@@ -22,23 +22,19 @@ def check_source(settings: WorkerSettings) -> None:
 
 
 async def check_topics(settings: WorkerSettings) -> int:
-    """The partitions of the input topic, once all three topics exist.
+    """The partitions of all input topics, once every topic exists.
 
     Raises:
         UnavailableError: no broker answers.
         ConfigurationError: a topic is missing; the message has the command that creates it.
     """
-    topics = settings.topics
-    existing = await describe_topics(settings.kafka, [topics.input, topics.output, topics.dead_letters])
-    if topics.input not in existing:
-        missing = [Topic(topics.input, SUGGESTED_PARTITIONS, 1)]
-    else:
-        missing = missing_topics(topics, existing)
+    found = await describe_worker_topics(settings.kafka, settings.topics)
+    missing = missing_topics(settings.topics, found)
     if missing:
         names = ", ".join(topic.name for topic in missing)
         creating = how_to_create(settings.kafka, missing)
         raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; {creating}")
-    return existing[topics.input].partitions
+    return sum(topic.partitions for topic in found.inputs)
 
 
 async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVersion | None:

@@ -25,6 +25,7 @@ from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
+from streams.worker.drops import DropLog
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
 from streams.worker.labeling import PROBE
@@ -112,35 +113,42 @@ async def _flow(
         _announce(settings, model)
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
-        producer = create_producer(settings.kafka)
+        producer = create_producer(settings.kafka, settings.compression)
         resources.push_async_callback(producer.stop)
         await producer.start()
         cleaner = BatchCleaner(
             pool,
-            dependencies.schema_registry,
             Observer(store, dependencies.redis),
             open_labeling(settings, labeler, dependencies.labeler),
             Assembler(settings.format),
             metrics,
         )
-        delivery = Delivery(producer, settings.topics, dependencies.kafka)
+        drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
+        delivery = Delivery(producer, settings.topics, dependencies.kafka, drops)
         brokers = Brokers(producer.client, settings.topics.output, lambda: delivery.fails)
         checks = (
             (dependencies.kafka, brokers.check),
             (dependencies.redis, store.check),
             (dependencies.labeler, partial(labeler.label, [PROBE])),
         )
-        yield (
-            Flow(settings.flow, cleaner.clean, cleaner.clean_alone, delivery.deliver, metrics),
-            brokers,
-            checks,
+        flow = Flow(
+            settings.flow,
+            cleaner,
+            delivery.deliver,
+            dependencies.schema_registry,
+            metrics,
         )
+        yield flow, brokers, checks
 
 
 def _writing(settings: WorkerSettings) -> Writing:
     """How documents are made."""
-    with_blocks = settings.with_blocks or FORMATS[settings.format].needs_blocks
-    return Writing(FORMATS[settings.format].write, with_blocks, 2 * settings.page.max_bytes)
+    return Writing(
+        FORMATS[settings.format].write,
+        with_blocks=settings.with_blocks or FORMATS[settings.format].needs_blocks,
+        drop_hidden=settings.drop_hidden,
+        most_bytes=2 * settings.page.max_bytes,
+    )
 
 
 def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:

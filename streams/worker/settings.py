@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from streams.settings import (
+    Compression,
     FlowLimits,
     KafkaSettings,
     PageLimits,
@@ -62,6 +63,10 @@ class WorkerSettings:
     """Processes that decode, segment and encode pages."""
     format: str = "document"
     """How documents are written, a name in `streams.formats`."""
+    compression: Compression = "none"
+    """Kafka's codec for documents and dead letters."""
     with_blocks: bool = False
     """Whether documents list every block with its label."""
+    drop_hidden: bool = False
+    """Whether text that a page hides is left out, whatever the model says."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)

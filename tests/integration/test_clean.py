@@ -48,7 +48,9 @@ def test_one_line_per_page_in_the_same_order(labeler):
     ended, lines = clean(*labeler, stdin="".join(map(line, range(50))))
     assert (ended.returncode, ended.stderr) == (0, "")
     assert [each["id"] for each in lines] == [f"id-{number}" for number in range(50)]
-    assert {tuple(each) for each in lines} == {("id", "url", "title", "text", "blocks", "error")}
+    fields = ("id", "url", "site", "title", "language", "text", "model", "labeler", "blocks", "error")
+    assert {tuple(each) for each in lines} == {fields}
+    assert {each["labeler"] for each in lines} == {labeler[1] if labeler else "onnx"}
     assert {each["error"] for each in lines} == {None}
     assert [block["path"] for block in lines[0]["blocks"]] == ["html/body/nav/a", "html/body/p"]
     assert set(lines[0]["blocks"][0]) == {"text", "path", "probability", "content"}
@@ -141,16 +143,16 @@ def test_reads_html_and_warc_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "status", "message"),
     [
-        (["--triton", "x:1", "--labeler", "onnx"], "--triton is for --labeler triton"),
-        (["--model", "nobody"], "nobody"),
-        (["/no/such/file"], "/no/such/file"),
+        (["--triton", "x:1", "--labeler", "onnx"], 2, "--triton is for --labeler triton"),
+        (["--model", "nobody"], 1, "nobody"),
+        (["/no/such/file"], 1, "/no/such/file"),
     ],
 )
-def test_says_what_is_wrong_with_its_options(arguments, message):
+def test_says_what_is_wrong_with_its_options(arguments, status, message):
     ended, lines = clean(*arguments)
-    assert ended.returncode == 1
+    assert ended.returncode == status
     assert lines == []
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -12,6 +12,7 @@ from schemas.pages import Message
 from streams.cli import cli
 from streams.consuming import read
 from streams.dead_letters import dead_letter
+from streams.kafka import Topic, create_topics
 from streams.producing import Outgoing, send
 from streams.sources.source import Record
 
@@ -62,6 +63,17 @@ async def test_a_replayed_message_is_the_original(kafka, topics):
         ("dehusk.replays", b"1"),
         ("dehusk.replay-of", f"{raw}/{first.partition}/{first.offset}".encode()),
     )
+
+
+@pytest.mark.parametrize("key", [None, b"0123456789ABCDEF"])
+async def test_a_null_value_stays_null(kafka, topics, key):
+    raw, dead = topics.input, topics.dead_letters
+    await write(kafka, raw, Record(key, None))
+    await fail_all(kafka, raw, dead)
+    (letter,) = await messages(kafka, dead)
+    assert (letter.key, letter.value) == (key, None)
+    assert await run(kafka, "replay", "--topic", dead) == (0, "1 put back\n")
+    assert [(message.key, message.value) for message in await messages(kafka, raw)] == [(key, None)] * 2
 
 
 async def test_what_was_put_back_is_dealt_with(kafka, topics):
@@ -200,3 +212,25 @@ async def test_a_missing_topic_is_an_error_that_says_how_to_create_it(kafka, fre
         ConfigurationError, match=f"topic {fresh} does not exist .* --create --topic {fresh} "
     ):
         await run(kafka, command, "--topic", fresh)
+
+
+async def test_letters_go_back_to_the_topics_that_they_came_from(kafka, topics, fresh):
+    dead, other = topics.dead_letters, f"{fresh}-other"
+    await create_topics(kafka, [Topic(other, 2, 1)])
+    await write(kafka, topics.input, Record(b"a", b"page"), Record(b"b", b"page"))
+    await write(kafka, other, Record(b"c", b"page"))
+    assert await fail_all(kafka, topics.input, dead) + await fail_all(kafka, other, dead) == 3
+    assert await run(kafka, "replay", "--topic", dead) == (0, "3 put back\n")
+    assert sorted(message.key for message in await messages(kafka, topics.input)) == [b"a", b"a", b"b", b"b"]
+    assert [message.key for message in await messages(kafka, other)] == [b"c", b"c"]
+
+
+async def test_what_was_sent_compressed_goes_back_compressed(kafka, topics, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"max.message.bytes": "100000"})])
+    message = Message(b"a", b"<p>and so on" * 50_000, (), fresh, 0, 0)
+    letter = dead_letter(message, Broken(BrokenReason.INTERNAL_ERROR, "it broke"), "prepare")
+    await write(kafka, topics.dead_letters, letter)
+    replay = ("replay", "--topic", topics.dead_letters)
+    assert await run(kafka, *replay) == (1, "0 put back\n1 left: too large for its topic\n")
+    assert await run(kafka, *replay, "--compression", "zstd") == (0, "1 put back\n")
+    assert [found.value for found in await messages(kafka, fresh)] == [message.value]

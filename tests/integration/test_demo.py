@@ -40,6 +40,20 @@ def test_every_page_of_the_site_is_accounted_for(tmp_path: Path) -> None:
     assert set(summary["example"]["after"]) < set(summary["example"]["before"])
 
 
+def test_a_service_that_fails_meanwhile_is_started_again_and_costs_no_page(tmp_path: Path) -> None:
+    demo = start(tmp_path, "--directory", str(tmp_path / "out"))
+    assert demo.stderr is not None
+    while "worker is ready" not in demo.stderr.readline():
+        assert demo.poll() is None
+    below = psutil.Process(demo.pid).children(recursive=True)
+    (triton,) = (process for process in below if process.name() == "tritonserver")
+    triton.send_signal(signal.SIGSEGV)
+    output, messages = demo.communicate(timeout=200)
+    assert "triton failed: it ended with status 139 (SIGSEGV). It is started again now" in messages
+    assert demo.returncode == 0, messages
+    assert orjson.loads(output)["documents"] == PAGES
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_running_however_it_ends(tmp_path: Path, number: signal.Signals) -> None:
     demo = start(tmp_path, "--labeler", "rules")

@@ -111,6 +111,14 @@ async def test_names_what_it_cannot_send_and_sends_the_rest(kafka, fresh):
     ]
 
 
+async def test_pages_too_large_for_the_topic_are_sent_compressed(kafka, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"max.message.bytes": "100000"})])
+    page = jsonl({"url": "http://x.test/large", "html": "<p>" + "and so on" * 100_000})
+    assert (await run(kafka, "--topic", fresh, "-", stdin=page))[0] == 1
+    assert (await run(kafka, "--topic", fresh, "--compression", "zstd", "-", stdin=page))[0] == 0
+    assert [message.key for message in await messages(kafka, fresh)] == [b"http://x.test/large"]
+
+
 async def test_does_not_send_what_a_worker_could_only_refuse(kafka, topics):
     lines = jsonl({"url": "http://x.test/1", "html": html(1)}, {"html": html(2)}, {"url": 7, "html": html(3)})
     status, output, errors = await run(kafka, "--topic", topics.input, "-", stdin=lines)

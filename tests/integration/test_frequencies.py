@@ -180,7 +180,7 @@ observations = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seen=observations, cut=st.integers(1, 7))
 def test_agrees_with_the_memory_whatever_comes_in_whatever_batches(redis, seen, cut):
     flush(redis)
@@ -198,7 +198,7 @@ def test_agrees_with_the_memory_whatever_comes_in_whatever_batches(redis, seen, 
     asyncio.run(both())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seen=st.lists(st.sets(st.integers(0, 60), max_size=15), min_size=1, max_size=60), most=st.integers(4, 30)
 )

@@ -1,5 +1,9 @@
 """Topics and reading without a group, on the real Kafka."""
 
+import os
+from pathlib import Path
+from typing import get_args
+
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
@@ -9,7 +13,7 @@ from streams.consuming import read
 from streams.kafka import Topic, create_topics, describe_topics, ensure_topics
 from streams.local.addresses import LOOPBACK, free_ports
 from streams.producing import IN_FLIGHT_BYTES, Outgoing, send
-from streams.settings import KafkaSettings, TopicSettings
+from streams.settings import Compression, KafkaSettings, TopicSettings
 from streams.sources.source import Record
 
 
@@ -17,12 +21,12 @@ async def values(kafka, topic, newest=None):
     return [message.value async for message, _ in read(kafka, topic, newest=newest)]
 
 
-async def send_values(kafka, topic, *values, partition=None):
+async def send_values(kafka, topic, *values, partition=None, compression="none"):
     async def records():
         for value in values:
             yield Outgoing(topic, Record(None, value), partition)
 
-    return [sent async for sent in send(kafka, records())]
+    return [sent async for sent in send(kafka, records(), compression)]
 
 
 async def fill(kafka, topic, partitions, counts):
@@ -109,7 +113,48 @@ async def test_deleted_records_and_transaction_marks_at_the_end_are_passed_over(
         await producer.stop()
         await admin.close()
     assert await values(kafka, fresh) == [b"0.8", b"0.9", b"in a transaction"]
-    assert await values(kafka, fresh, newest=1) == []  # the mark is the newest offset
+    assert len(await values(kafka, fresh, newest=1)) == 1  # though the newest offset is the mark's
+
+
+@pytest.mark.parametrize("codec", get_args(Compression))
+async def test_batches_compressed_by_a_producer_are_read(kafka, fresh, codec):
+    await create_topics(kafka, [Topic(fresh, 1, 1)])
+    pages = [b"<p>%d" % number + b" and so on" * 2000 for number in range(30)]
+    assert all(sent.refusal is None for sent in await send_values(kafka, fresh, *pages, compression=codec))
+    assert await values(kafka, fresh) == pages
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+async def test_batches_compressed_by_the_brokers_are_read(kafka, fresh, codec):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"compression.type": codec})])
+    pages = [b"<p>%d" % number + b" and so on" * 2000 for number in range(30)]
+    await send_values(kafka, fresh, *pages)
+    assert await values(kafka, fresh) == pages
+
+
+def corrupt(segment):
+    """Overwrite the last bytes of a file."""
+    with segment.open("r+b") as log:
+        log.seek(-3, os.SEEK_END)
+        log.write(b"xxx")
+
+
+async def test_a_corrupt_batch_is_named(kafka, fresh, stack):
+    await create_topics(kafka, [Topic(fresh, 1, 1)])
+    await send_values(kafka, fresh, b"page")
+    corrupt(Path(stack.addresses.directory, "kafka-1", "data", f"{fresh}-0", f"{0:020}.log"))
+    with pytest.raises(ConfigurationError, match=f"a batch of records cannot be read: .*topic='{fresh}'"):
+        await values(kafka, fresh)
+
+
+async def test_compression_makes_room_for_large_pages(kafka, fresh):
+    await create_topics(kafka, [Topic(fresh, 1, 1, {"max.message.bytes": "100000"})])
+    page = b"<p>and so on" * 100_000
+    (plain,) = await send_values(kafka, fresh, page)
+    (compressed,) = await send_values(kafka, fresh, page, compression="zstd")
+    assert "more than topic" in plain.refusal
+    assert compressed.refusal is None
+    assert await values(kafka, fresh) == [page]
 
 
 async def test_reads_messages_larger_than_a_fetch(kafka, fresh):

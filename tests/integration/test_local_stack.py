@@ -1,12 +1,13 @@
 """The local stack itself, and `dehusk up`, on the real services."""
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import orjson
 import psutil
@@ -68,14 +69,22 @@ def test_triton_counts_inferences_per_model(stack: LocalStack) -> None:
         assert b'nv_inference_count{model="boilernet",version="1"}' in answer.read()
 
 
+def test_a_model_that_is_unloaded_is_not_lost(stack: LocalStack) -> None:
+    for action in ("unload", "load"):
+        model = f"http://{stack.addresses.triton_http}/v2/repository/models/boilernet-cleaneval/{action}"
+        with urlopen(Request(model, method="POST")) as answer:
+            assert answer.status == 200
+        assert stack.failures() == {}
+
+
 @pytest.mark.parametrize("name", ["kafka-1", "redis", "triton"])
-def test_a_killed_part_comes_back_at_its_address(stack: LocalStack, name: str) -> None:
+def test_a_killed_service_comes_back_at_its_address(stack: LocalStack, name: str) -> None:
     before = stack.addresses
     stack.services[name].kill()
     assert not stack.services[name].running
     stack.services[name].start()
     assert stack.addresses == before
-    stack.check()
+    assert stack.failures() == {}
 
 
 async def test_kafka_keeps_its_messages_when_it_is_killed(
@@ -168,7 +177,7 @@ def test_up_leaves_no_process_when_it_is_interrupted_at_its_start(tmp_path: Path
         assert have_ended(below)
 
 
-async def test_up_keeps_topics_and_messages(tmp_path: Path) -> None:
+async def test_up_keeps_topics_messages_and_addresses(tmp_path: Path) -> None:
     options = ("--without-triton", "--keep", str(tmp_path))
     with up(*options) as (process, addresses):
         found = await describe_topics(
@@ -179,21 +188,61 @@ async def test_up_keeps_topics_and_messages(tmp_path: Path) -> None:
         await send(addresses["kafka"], "raw-pages", b"kept")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=SECONDS)
-    with up(*options) as (_, addresses):
+    with up(*options) as (_, again):
+        assert again == addresses
         assert await stored(addresses["kafka"], "raw-pages") == 1
 
 
-def test_up_ends_with_the_part_that_ends() -> None:
-    with up("--without-triton") as (process, _):
-        below = processes_below(process)
-        below["redis-server"].kill()
-        _, errors = process.communicate(timeout=SECONDS)
-        assert process.returncode == 1
-        assert b"dehusk: redis ended; it ended with status 137" in errors
-        assert have_ended(below)
+def errors_until(process: subprocess.Popen[bytes], text: bytes) -> list[bytes]:
+    """The lines of standard error, up to the one that says this."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if text in line:
+            return lines
+    pytest.fail(f"it ended and never said {text!r}: {lines}")
 
 
-def test_up_says_why_a_part_does_not_start(tmp_path: Path) -> None:
+def test_up_starts_a_service_again_that_ends_and_says_so() -> None:
+    with up("--without-triton") as (process, addresses):
+        port = int(addresses["redis"].removesuffix("/0").rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as redis:
+            redis.sendall(b"SET key kept\r\n")
+            assert redis.recv(64) == b"+OK\r\n"
+        java = processes_below(process)["java"]
+        processes_below(process)["redis-server"].kill()
+        said = b"".join(errors_until(process, b"redis is ready again, at the same address"))
+        assert b"redis failed: it ended with status 137 (SIGKILL). It is started again now" in said
+        with socket.create_connection(("127.0.0.1", port)) as redis:
+            redis.sendall(b"GET key\r\n")
+            assert redis.recv(64) == b"$4\r\nkept\r\n"
+        assert java.is_running()
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "how"),
+    [
+        ("tritonserver", "--load-model=dehusk", b"it ended with status 139 (SIGSEGV)"),
+        ("triton_python_backend_stub", "/dehusk/", b"the process of a model died"),
+    ],
+)
+def test_up_serves_the_model_again_after_a_segmentation_fault(
+    name: str, argument: str, how: bytes, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<p>A paragraph of prose, which is the whole of its page.")
+    with up() as (process, addresses):
+        below = psutil.Process(process.pid).children(recursive=True)
+        (victim,) = (each for each in below if each.name() == name and argument in " ".join(each.cmdline()))
+        victim.send_signal(signal.SIGSEGV)
+        said = b"".join(errors_until(process, b"triton is ready again, at the same address"))
+        assert b"triton failed: " + how in said
+        command = [DEHUSK, "clean", "--triton", addresses["triton_grpc"], page]
+        subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
+
+
+def test_up_says_why_a_service_does_not_start(tmp_path: Path) -> None:
     broken = tmp_path / "repository" / "broken"
     (broken / "1").mkdir(parents=True)
     (broken / "1" / "model.onnx").write_bytes(b"no model")

@@ -41,6 +41,10 @@ async def write(kafka, topic, *records):
     assert all([sent.refusal is None async for sent in send(kafka, outgoing())])
 
 
+OF_JSON = {"url": "http://x.test/6", "html": HTML}
+OF_CDR = {"raw_content": HTML, "timestamp_crawl": "2026-01-02T03:04:05Z"}
+
+
 def written_as(crawler, url="http://x.test/1"):
     return open_source(crawler, SourceSettings()).encode(RawPage(url, HTML.encode()))
 
@@ -54,6 +58,8 @@ async def test_says_what_each_message_is_and_would_become(kafka, topics):
         "no format": Record(None, b"\x93nothing known"),
         "no URL": Record(None, HTML.encode(), (("content-type", b"text/html"),)),
         "gone": Record(b"http://x.test/4", None),
+        "two formats": Record(None, json.dumps({**OF_JSON, **OF_CDR}).encode()),
+        "JSON": Record(b"http://x.test/5", b"[1]", (("content-type", b"application/json"),)),
     }
     await create_topics(kafka, [Topic(topics.group, 1, 1)])
     await write(kafka, topics.group, *records.values())
@@ -65,6 +71,8 @@ async def test_says_what_each_message_is_and_would_become(kafka, topics):
         "no format": None,
         "no URL": "html",
         "gone": None,
+        "two formats": "json or cdr",
+        "JSON": "html",
     }
     findings = {name: message["findings"][0] for name, message in messages.items()}
     assert findings["page"] == {
@@ -84,6 +92,8 @@ async def test_says_what_each_message_is_and_would_become(kafka, topics):
         "no format": ("dead letter", "unknown-format"),
         "no URL": ("dead letter", "missing-url"),
         "gone": ("tombstone", ""),
+        "two formats": ("dead letter", "unknown-format"),
+        "JSON": ("skipped", "not-html"),
     }
     assert messages["page"]["bytes"] == len(latin) + len("http://x.test/1")
 
@@ -121,7 +131,31 @@ async def test_suggests_topics_and_the_worker_that_fit(kafka, fresh):
         *("dehusk", "worker", "--input", fresh, "--source", "scrapy-cluster", "--brokers", kafka.brokers),
         *("--output", f"{fresh}-out", "--dead-letters", f"{fresh}-dead"),
     ]
-    assert found["topic"]["max_message_bytes"] == 3_000_000
+    assert [topic["max_message_bytes"] for topic in found["topics"]] == [3_000_000]
+
+
+async def test_looks_at_several_topics_and_at_all_that_match(kafka, fresh):
+    await create_topics(kafka, [Topic(f"{fresh}-{name}", number, 1) for number, name in enumerate("abc", 2)])
+    for name, crawler in (("a", "nutch"), ("b", "ache"), ("c", "cdr")):
+        await write(kafka, f"{fresh}-{name}", written_as(crawler))
+    first, second = f"{fresh}-a", f"{fresh}-b"
+    for arguments in ([first, second], [f"{first},{second}"], [f"^{fresh}-[ab]"]):
+        found = await probed(kafka, *arguments)
+        assert [(topic["name"], topic["partitions"]) for topic in found["topics"]] == [
+            (first, 2),
+            (second, 3),
+        ]
+        assert [(one["topic"], one["format"]) for one in found["messages"]] == [
+            (first, "nutch"),
+            (second, "ache"),
+        ]
+        assert shlex.split(found["worker"])[2:4] == ["--input", ",".join(arguments)]
+    output = await run(kafka, first, second)
+    assert f"{first}: 2 partitions, 1 replicas\n{second}: 3 partitions" in output
+    with pytest.raises(ConfigurationError, match=f"topic {fresh}-d does not exist"):
+        await run(kafka, first, f"{fresh}-d")
+    with pytest.raises(ConfigurationError, match=r"no topic on .* matches"):
+        await run(kafka, f"^{fresh}-none")
 
 
 async def test_the_suggested_worker_reads_the_source_that_was_probed(kafka, topics):
@@ -138,6 +172,28 @@ async def test_the_suggested_worker_reads_the_source_that_was_probed(kafka, topi
         ["--field", "url=link"],
         ["--field", "html=page"],
     ]
+
+
+async def test_messages_of_another_format_than_the_declared_one_are_named(kafka, topics):
+    await write(kafka, topics.input, written_as("nutch"), written_as("warc"))
+    found = await probed(kafka, topics.input, "--source", "html")
+    assert found["formats"] == {"nutch": 1, "warc": 1}
+    assert [message["findings"][0]["why"] for message in found["messages"]] == [
+        "wrong-format: a message of nutch, not of html: see --source",
+        "wrong-format: a message of warc, not of html: see --source",
+    ]
+
+
+async def test_a_framed_topic_is_said_to_be(kafka, topics):
+    value = b"\0\0\0\0\7" + json.dumps(OF_JSON).encode()
+    await write(kafka, topics.input, Record(None, value), Record(b"http://x.test/", None))
+    registry = "http://user:secret@127.0.0.1:1"
+    found = await probed(kafka, topics.input, "--schema-registry", registry)
+    assert (found["framed"], found["outcomes"]) == (True, {"page": 1, "tombstone": 1})
+    assert found["worker"] == (
+        f"DEHUSK_WORKER_SCHEMA_REGISTRY=… dehusk worker --input {topics.input} --source json --framed "
+        f"--brokers {kafka.brokers}"
+    )
 
 
 async def test_several_formats_are_left_to_the_worker_to_recognise(kafka, topics):

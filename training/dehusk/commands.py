@@ -9,9 +9,9 @@ import click
 
 from inference.batching import WINDOW_BLOCKS
 from inference.onnx import OnnxLabeler
-from inference.repository import DEFAULT_REPOSITORY
+from schemas.errors import ConfigurationError
 from schemas.pages import EncodedPage, ModelVersion
-from training.dehusk.config import DehuskConfig
+from training.dehusk.config import read_config
 from training.dehusk.crossvalidation import cross_validated
 from training.dehusk.evaluation import Floats, PageScores, groups, page_score, table
 from training.dehusk.examples import Example
@@ -20,17 +20,27 @@ from training.dehusk.model import train_dehusk, train_first_passes
 from training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
 from training.dehusk.trainer import INPUT_GROUPS
 from training.directory import left_by
-from training.prepare import sources, write_sources
-from training.publish import announcement, labeler_predict, publish, refuse_existing
+from training.predictor import labeler_predict
+from training.publish import announcement, publish, refuse_existing
 from training.score import word_f1
+from training.sources import sources, write_sources
 
 _SCORES = "dehusk-scores.md"
 _CARD = Path(__file__).with_name("card.template.md")
 
 
-def prepare(files: Sequence[Path], directory: Path, config: DehuskConfig, processes: int) -> None:
-    """Label and encode the pages of the files."""
-    for broken in prepare_pages(files, directory, config.content_share, config.least_oracle, processes):
+def prepare(
+    files: Sequence[Path], directory: Path, config: Path, processes: int, validation: Sequence[Path]
+) -> None:
+    """Label and encode the pages of the files.
+
+    Raises:
+        ConfigurationError: pages are named for validation, and this model is cross-validated.
+    """
+    if validation:
+        raise ConfigurationError("the default model is cross-validated; --validation is for BoilerNet")
+    data = read_config(config)
+    for broken in prepare_pages(files, directory, data.content_share, data.least_oracle, processes):
         click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
     write_sources(files, directory)
     pages = list(prepared_pages(directory))
@@ -41,23 +51,23 @@ def prepare(files: Sequence[Path], directory: Path, config: DehuskConfig, proces
     click.echo(table(groups(pages), {"oracle of the aligned labels": [oracle]}))
 
 
-def train(directory: Path, config: DehuskConfig) -> None:
+def train(directory: Path, config: Path) -> None:
     """Train the networks that `export` publishes; goes on from the last checkpoint where one is."""
-    train_first_passes(_examples(prepared_pages(directory)), config, _say, directory)
+    train_first_passes(_examples(prepared_pages(directory)), read_config(config), _say, directory)
 
 
 def _examples(pages: Iterable[DehuskPage]) -> list[Example]:
     return [page.example for page in pages if page.reliable]
 
 
-def cross_validate(directory: Path, config: DehuskConfig, seeds: Sequence[int], *, ablate: bool) -> None:
+def cross_validate(directory: Path, config: Path, seeds: Sequence[int], *, ablate: bool) -> None:
     """Score models on sites that they never saw; with `ablate` also models that miss a group of inputs."""
-    pages = list(prepared_pages(directory))
+    pages, settings = list(prepared_pages(directory)), read_config(config)
     columns: dict[str, list[PageScores]] = {}
     scripts: dict[str, list[tuple[PageScores, PageScores]]] = {}
     for group in (None, *dict.fromkeys(INPUT_GROUPS)) if ablate else (None,):
         for seed in seeds:
-            scores = cross_validated(pages, config, seed, without=group, progress=_say)
+            scores = cross_validated(pages, settings, seed, without=group, progress=_say)
             if group is None:
                 columns.setdefault("published gold", []).append(scores.published)
                 columns.setdefault("first pass alone, repaired gold", []).append(scores.first_pass)
@@ -84,10 +94,10 @@ def _script_table(scripts: Mapping[str, Sequence[tuple[PageScores, PageScores]]]
     return "\n".join(lines)
 
 
-def evaluate(directory: Path, model: str, version: str, repository: Path) -> None:
-    """Score a published version on the pages of a directory."""
+def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:  # noqa: ARG001 -- what every kind takes
+    """Score a published version, the newest unless one is named, on the pages of a directory."""
     pages = list(prepared_pages(directory))
-    predict = labeler_predict(OnnxLabeler(model, version, repository))
+    predict = labeler_predict(OnnxLabeler(model, version or "", repository))
     scores: dict[str, dict[str, float]] = {"published gold": {}, "repaired gold": {}}
     for page in pages:
         probabilities = predict(page.encoded)
@@ -96,20 +106,18 @@ def evaluate(directory: Path, model: str, version: str, repository: Path) -> Non
     click.echo(table(groups(pages), {name: [each] for name, each in scores.items()}))
 
 
-def export(
-    directory: Path, config: DehuskConfig, model: ModelVersion, repository: Path = DEFAULT_REPOSITORY
-) -> None:
+def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the trained model as a new version of the repository, with its card."""
-    target = repository / model.name / model.version
+    target, settings = repository / published.name / published.version, read_config(config)
     refuse_existing(target)
     scores = left_by("cross-validate", directory / _SCORES).read_text(encoding="utf-8")
     pages = list(prepared_pages(directory))
-    trained = train_dehusk(_examples(pages), config, _say, directory)
-    facts = asdict(config.network) | asdict(config.trees) | asdict(config.trainer) | asdict(model)
-    facts["tree_learning_rate"] = config.trees.learning_rate
+    trained = train_dehusk(_examples(pages), settings, _say, directory)
+    facts = asdict(settings.network) | asdict(settings.trees) | asdict(settings.trainer) | asdict(published)
+    facts["tree_learning_rate"] = settings.trees.learning_rate
     facts |= {
-        "content_share": config.content_share,
-        "least_oracle": config.least_oracle,
+        "content_share": settings.content_share,
+        "least_oracle": settings.least_oracle,
         "sources": ", ".join(sources(directory)),
         "pages": len(pages),
         "repaired": sum(page.repaired for page in pages),

@@ -1,11 +1,10 @@
 """What a training run of the default model is made of, read from a small TOML file."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Self
 
-from schemas.errors import ConfigurationError
+from training.configuration import Tables, read_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +75,24 @@ class DehuskConfig:
     trainer: TrainerConfig
     trees: TreesConfig
 
-
-DEFAULT_CONFIG = Path(__file__).with_name("dehusk.toml")
-
-
-def is_dehusk(file: Path) -> bool:
-    """Whether a file configures the default model; the others are BoilerNet's."""
-    try:
-        return _tables(file).get("kind") == "dehusk"
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{file} is no training configuration: {error}") from error
-
-
-def read_dehusk_config(file: Path) -> DehuskConfig:
-    """The configuration in a TOML file.
-
-    Raises:
-        ConfigurationError: the file has a setting too few or too many.
-    """
-    try:
-        tables = _tables(file)
-        return DehuskConfig(
+    @classmethod
+    def from_tables(cls, tables: Tables) -> Self:
+        """The configuration of these tables; every setting must be there, and no other."""
+        return cls(
             **tables["data"],
             network=NetworkConfig(**tables["network"]),
             trainer=TrainerConfig(**tables["trainer"]),
             trees=TreesConfig(**tables["trees"]),
         )
-    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{file} is no training configuration: {error}") from error
 
 
-def _tables(file: Path) -> dict[str, Any]:
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+DEFAULT_CONFIG = Path(__file__).with_name("dehusk.toml")
+
+
+def read_config(file: Path) -> DehuskConfig:
+    """The configuration in a TOML file.
+
+    Raises:
+        ConfigurationError: the file has a setting too few or too many.
+    """
+    return read_tables(file, DehuskConfig.from_tables)

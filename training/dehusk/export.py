@@ -29,7 +29,7 @@ from training.dehusk.second_pass_graph import second_logits
 from training.dehusk.token_scores import HEADING_WORDS, LARGEST_SCORE, LEVELS, Regression
 from training.dehusk.trainer import FirstPass
 from training.graph import Graph
-from training.network import layer_weights
+from training.lstm import layer_weights
 from training.ragged import (
     Parts,
     Places,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from schemas.pages import StructureTensors
 from training.dehusk.config import NetworkConfig
-from training.network import BidirectionalLayer, mirror_and_places
+from training.lstm import BidirectionalLayer, mirror_and_places
 
 Floats = npt.NDArray[np.float32]
 

@@ -5,7 +5,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy.typing as npt
 
 from inference.encoding import encode
 from inference.segmentation import segment
-from schemas.errors import PageError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, StructureTensors
 from training.alignment import content_blocks
@@ -21,7 +19,7 @@ from training.dehusk.examples import Example, with_repeats
 from training.dehusk.scripts import SCRIPTS, transliterated
 from training.directory import left_by, written_whole
 from training.labels import DROPPED, Labels, read_labels
-from training.pages import GoldPage, read_gold
+from training.pages import GoldPage, each_labeled
 from training.score import kept_words, score_words, word_f1
 
 _PAGES = "pages.pickle"
@@ -82,15 +80,9 @@ def prepare_pages(
     directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
     label = partial(_label, labels=read_labels(), content_share=content_share, least_oracle=least_oracle)
-    with (
-        written_whole(directory / _PAGES) as target,
-        get_context("spawn").Pool(processes) as pool,
-    ):
-        for page in pool.imap(label, read_gold(files), chunksize=4):
-            if isinstance(page, Broken):
-                broken.append(page)
-            else:
-                pickle.dump(page, target, protocol=5)
+    with written_whole(directory / _PAGES) as target:
+        for page in each_labeled(files, label, processes, broken):
+            pickle.dump(page, target, protocol=5)
     return broken
 
 
@@ -107,11 +99,8 @@ def prepared_pages(directory: Path) -> Iterator[DehuskPage]:
 
 def _label(
     page: GoldPage, labels: dict[str, Labels], content_share: float, least_oracle: float
-) -> DehuskPage | Broken:
-    try:
-        segmented = segment(page.html.encode("utf-8", "replace"))
-    except PageError as error:
-        return Broken(error.reason, str(error), page.site)
+) -> DehuskPage:
+    segmented = segment(page.html.encode("utf-8", "replace"))
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     gold = tuple(score_words(page.text))
     repaired = labels.get(page.id)

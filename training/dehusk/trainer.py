@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,12 @@ from inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from schemas.errors import ConfigurationError
 from schemas.pages import StructureTensors
 from training.batches import epoch_batches
-from training.checkpoint import write_state
+from training.checkpoint import load_state, save_state
 from training.dehusk.config import DehuskConfig, TrainerConfig
 from training.dehusk.examples import Example
 from training.dehusk.network import PageLabeler, Standard, block_inputs
 from training.dehusk.token_scores import TokenScores, fit_token_scores
+from training.learning import learn, seeded
 
 Floats = npt.NDArray[np.float32]
 
@@ -29,6 +30,8 @@ _WORD_SCORE = len(_COLUMNS)
 INPUT_GROUPS = (*(column.group for column in _COLUMNS), "words", "class names")
 """The group of each input."""
 INPUTS = len(INPUT_GROUPS)
+_LEAST_RATE = 0.02
+"""The share of the learning rate that it falls to."""
 _NO_TYPE = -100
 """What the loss passes over."""
 PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
@@ -136,10 +139,7 @@ def train_first_pass(
         state.load(checkpoint)
         yield Epoch(state.epochs, state.loss, model)
     for epoch in range(state.epochs, settings.epochs):
-        torch.manual_seed(seed * 1000 + epoch)
-        state.loss = _epoch(
-            model, optimizer, pages, settings, epoch=epoch, random=np.random.default_rng([seed, epoch])
-        )
+        state.loss = _epoch(model, optimizer, pages, settings, epoch=epoch, random=seeded(seed, epoch))
         state.epochs = epoch + 1
         if checkpoint is not None:
             state.save(checkpoint)
@@ -161,14 +161,13 @@ class _State:
     def save(self, file: Path) -> None:
         """Write the state."""
         state = {
-            "config": asdict(self.config),
             "pages": self.pages,
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "epochs": self.epochs,
             "loss": self.loss,
         }
-        write_state(file, state)
+        save_state(file, self.config, state)
 
     def load(self, file: Path) -> None:
         """Go on from the state in a file.
@@ -176,11 +175,9 @@ class _State:
         Raises:
             ConfigurationError: it is of another configuration, or of other pages.
         """
-        state = torch.load(file, map_location="cpu", weights_only=True)
-        if (state["config"], state["pages"]) != (asdict(self.config), self.pages):
-            raise ConfigurationError(
-                f"{file} is of another configuration or of other pages; delete it or name another directory"
-            )
+        state = load_state(file, self.config)
+        if state["pages"] != self.pages:
+            raise ConfigurationError(f"{file} is of other pages; delete it or name another directory")
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.epochs, self.loss = state["epochs"], state["loss"]
@@ -224,20 +221,16 @@ def _epoch(
     epoch: int,
     random: np.random.Generator,
 ) -> float:
-    model.network.train()
-    batches = epoch_batches(pages, settings, random, by_length=True)
-    losses = []
-    for done, batch in enumerate(batches):
-        step, steps = epoch * len(batches) + done, settings.epochs * len(batches)
-        for group in optimizer.param_groups:
-            group["lr"] = _learning_rate(settings, step, steps)
+    def backward(batch: Sequence[_Page]) -> float:
         loss = _loss(model, batch, settings, random)
-        optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.network.parameters(), settings.gradient_norm)
-        optimizer.step()
-        losses.append(float(loss.detach()))
-    return float(np.mean(losses))
+        return float(loss.detach())
+
+    batches = epoch_batches(pages, settings, random, by_length=True)
+    losses = learn(
+        model.network, optimizer, batches, settings, epoch, least_rate=_LEAST_RATE, backward=backward
+    )
+    return float(np.mean(list(losses)))
 
 
 def _loss(
@@ -268,9 +261,3 @@ def _as_found(raw: Floats, settings: TrainerConfig, random: np.random.Generator)
     if random.random() < settings.blind:
         found[:, _WORD_SCORE] = 0
     return found
-
-
-def _learning_rate(settings: TrainerConfig, step: int, steps: int) -> float:
-    """Rises over the first steps, then falls in a line nearly to zero."""
-    warmup = min(1.0, (step + 1) / settings.warmup_steps)
-    return settings.learning_rate * warmup * max(0.02, 1 - step / steps)

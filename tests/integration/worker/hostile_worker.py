@@ -9,6 +9,7 @@ from streams.cli import worker
 from streams.settings import MIB
 from streams.sources.html import Html
 from streams.sources.source import Decoded
+from streams.worker import run
 from streams.worker.run import run_worker
 
 
@@ -36,5 +37,5 @@ class HostileSource(Html):
 
 
 if __name__ == "__main__":
-    worker.run_worker = lambda settings: run_worker(settings, HostileSource)
+    run.run_worker = lambda settings: run_worker(settings, HostileSource)
     worker.command(auto_envvar_prefix="DEHUSK_WORKER")

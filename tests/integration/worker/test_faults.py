@@ -30,7 +30,7 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
 @pytest.mark.parametrize(
     ("name", "program"), [("kafka", "kafka-1"), ("redis", "redis"), ("triton", "triton")]
 )
-async def test_an_idle_worker_notices_that_a_part_is_gone(
+async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(
     bench, stack, name: str, program: str, go: str
 ) -> None:
     service = stack.services[program]
@@ -150,7 +150,7 @@ async def test_without_triton_rules_may_label(bench, site, stack, go: str) -> No
     assert marks == [("triton", [])] * 100 + [("rules", ["model"])] * 100 + [("triton", [])] * 100
 
 
-async def test_a_stop_does_not_wait_for_a_part_that_is_stuck(bench, site, stack) -> None:
+async def test_a_stop_does_not_wait_for_a_dependency_that_is_stuck(bench, site, stack) -> None:
     worker = bench.worker("--labeler", "triton", "--grace-seconds", "8")
     await bench.until(worker.has_partitions)
     triton = stack.services["triton"]

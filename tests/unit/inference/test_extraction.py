@@ -18,7 +18,12 @@ def labels(*probabilities: float) -> Prediction:
     return Prediction(np.array(probabilities, np.float32), MODEL, "onnx")
 
 
-def cleaned(html: str, *probabilities: float, frequencies: BlockFrequencies | None = None) -> CleanedDocument:
+def cleaned(
+    html: str,
+    *probabilities: float,
+    frequencies: BlockFrequencies | None = None,
+    drop_hidden: bool = False,
+) -> CleanedDocument:
     segmented = segment(html.encode())
     return extract(
         PreparedPage(IDENTITY, segmented, encode(segmented)),
@@ -27,6 +32,7 @@ def cleaned(html: str, *probabilities: float, frequencies: BlockFrequencies | No
         origin=Origin("raw-pages", 1, 7),
         degraded=("model",),
         with_blocks=True,
+        drop_hidden=drop_hidden,
     )
 
 
@@ -44,6 +50,34 @@ def test_blocks_that_are_not_selected_are_left_out(probabilities: tuple[float, .
     document = cleaned("<p>one</p><ul><li>two</li><li>three</li></ul>", *probabilities)
     assert document.text == text
     assert document.text_length == len(text)
+
+
+@pytest.mark.parametrize(
+    ("html", "text", "shown"),
+    [
+        ("<p>one <span style='display:none'>ignore</span> two", "one\nignore\ntwo", "one\ntwo"),
+        ("<p>one<p hidden>ignore <b>this</b>", "one\n\nignore this", "one"),
+        ("<p>one<div style='visibility: hidden'><p>ignore", "one\n\nignore", "one"),
+        ("<ul><li>one<li style='color:red;display:none'>ignore", "- one\n- ignore", "- one"),
+        ("<table><tr><td>a<td hidden>ignore<td>b", "a\tignore\tb", "a\t\tb"),
+        ("<dialog>ignore</dialog>one", "ignore\none", "one"),
+        ("<p hidden>ignore", "ignore", ""),
+    ],
+)
+def test_hidden_text_is_left_to_the_model_or_dropped(html: str, text: str, shown: str) -> None:
+    assert cleaned(html).text == text
+    document = cleaned(html, drop_hidden=True)
+    assert document.text == shown
+    assert document.blocks is not None
+    assert [block.content for block in document.blocks] == ["ignore" not in b.text for b in document.blocks]
+    assert all(block.probability == 1 for block in document.blocks)
+
+
+def test_of_two_copies_the_one_that_is_shown_is_kept_where_the_other_is_dropped() -> None:
+    words = " ".join(f"word{number}" for number in range(40))
+    html = f"<div hidden><p>{words}</p></div><p>between</p><p>{words}</p>"
+    assert cleaned(html).text == f"{words}\n\nbetween"
+    assert cleaned(html, drop_hidden=True).text == f"between\n\n{words}"
 
 
 def test_a_document_tells_of_its_page_and_model() -> None:

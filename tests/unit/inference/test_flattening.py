@@ -107,13 +107,13 @@ TAGS = st.sampled_from(
 
 
 @given(st.lists(TAGS, max_size=60))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_no_text_is_lost(tail: list[bytes]) -> None:
     page = b"<a>" * 20_001 + b"".join(tail)
     assert "".join("".join(segment(page).texts).split()) == "w" * tail.count(b"w")
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_any_bytes_are_survived(tail: bytes) -> None:
     assert flatten(b"<a>" * 20_001 + tail).startswith(b"<a>" * MAX_DEPTH)

@@ -86,6 +86,10 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>\ue001 Home \uf8ff</p><p><i>\ue900</i></p><p>\u200f\u00a0&zwnj;</p><p>&zwj; &zwnj;", ["Home"]),
         ("<p>\u2010\u2029\u202f\u205f\u2063\u206a\ud7ff\uf900", ["\u2010 \u2063\u206a\ud7ff\uf900"]),
         ("<pre>\ufeffa\u00ad\ue000\n\u200b  b\u200cc</pre><pre>&zwnj;\n &zwj;</pre>", ["a\n  b\u200cc"]),
+        ("<p>a\x01&#1;b\x7f&#x81;c\ufffed\uffff\ufdd0e\U0001ffff</p><p>\x02&#x8f;</p>", ["abcde"]),
+        ("<p>we\x92re \x93off\x94 to \x805</p>", ["we’re “off” to €5"]),
+        ("<p>a\x0bb\x1fc\x85d", ["a b c d"]),
+        ("<pre>a\x01\x1fb\tc\n\x95 d\x81\ufffe</pre>", ["ab\tc\n• d"]),
         ("<p>zero&ZeroWidthSpace;</p><p>&ZeroWidthSpace;</p><p>&shy;</p>", ["zero"]),
         ("<h2>Title<a class=headerlink href='#title' title='Link to this heading'>¶</a></h2>", ["Title"]),
         ("<h2><a class=anchor href='#title'>§</a>Title</h2>", ["Title"]),
@@ -300,3 +304,55 @@ def test_what_parted_a_block_without_text_parts_its_neighbours() -> None:
 def test_title_and_language_are_those_of_the_document(html: str, title: str, language: str | None) -> None:
     page = segment(html.encode())
     assert (page.title, page.language) == (title, language)
+
+
+def test_no_control_character_is_in_a_title() -> None:
+    assert segment("<title>a\x01\x92b\ufffe&#7; c\x0bd\x7f".encode()).title == "a’b c d"
+
+
+DRAWING = """<p>before<svg><title>t</title><style>s</style><text>drawn</text><g><foreignObject>
+<div>one <b>line</b></div> </foreignObject><text>drawn</text></g><desc><b>described</b></desc></svg>behind
+<math><mi>x</mi></math>"""
+
+
+def test_of_a_drawing_only_what_it_holds_of_html_is_text() -> None:
+    assert blocks(DRAWING) == [
+        ("html/body/p", "before"),
+        ("html/body/p/foreignobject/div", "one line"),
+        ("html/body/p", "behind x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        "<svg hidden><foreignObject><p>text",
+        "<svg><g style='display: none'><g><foreignObject><p>text",
+        "<svg><foreignObject><svg hidden><foreignObject><p>text",
+    ],
+)
+def test_what_a_hidden_drawing_holds_is_hidden(drawing: str) -> None:
+    page = segment(drawing.encode())
+    assert (page.texts, page.hidden) == (("text",), (True,))
+
+
+def test_drawings_may_nest_at_any_depth() -> None:
+    page = "<svg><foreignObject>" * 8000 + "text"
+    assert texts(page) == ["text"]
+
+
+def test_a_declarative_shadow_root_is_shown() -> None:
+    page = """<my-card><template shadowrootmode="open"><style>p {}</style><p>shadow</p>
+<template><p>inert</template><slot></slot></template><b>light</b></my-card><template><p>inert</template>"""
+    assert texts(page) == ["shadow", "light"]
+
+
+def test_xhtml_that_ends_its_title_and_scripts_at_once_keeps_its_text() -> None:
+    page = """<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/>
+<script src="a.js" /></head><body><p>one</p><iframe src="b"/><p>two</p></body></html>"""
+    assert texts(page) == ["one", "two"]
+
+
+def test_a_title_that_never_ends_leaves_the_page_its_text() -> None:
+    page = segment(b"<head><title>Title<meta name=a></head><body><p>one<p>two")
+    assert (page.title, page.texts) == ("Title", ("one", "two"))

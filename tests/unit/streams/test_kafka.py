@@ -1,20 +1,18 @@
-import logging
+import re
 import ssl
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 
-from schemas.errors import ConfigurationError, UnavailableError
+from schemas.errors import ConfigurationError
+from streams.input_topics import InputTopics
 from streams.kafka import (
     Topic,
+    WorkerTopics,
     client_options,
     create_command,
-    describe_topics,
-    kafka_errors,
     missing_topics,
+    require_inputs,
 )
-from streams.local.addresses import LOOPBACK, free_ports
 from streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
 
 TOPICS = TopicSettings("in", "out", "dead")
@@ -95,22 +93,45 @@ def test_tls_files_that_cannot_be_read_are_named(tmp_path, certificate):
 
 def test_a_worker_needs_topics_like_its_input():
     source = Topic("in", 6, 3, {"max.message.bytes": "3000000", "retention.ms": "1"}, 3_000_000)
-    assert missing_topics(TOPICS, {"in": source}) == [
+    assert missing_topics(TOPICS, WorkerTopics((source,), {})) == [
         Topic("out", 6, 3, {"cleanup.policy": "compact", "max.message.bytes": "3000000"}),
         Topic("dead", 6, 3, {"max.message.bytes": str(3_000_000 + 64 * 1024)}),
     ]
-    assert missing_topics(TOPICS, {"in": source, "out": source, "dead": source}) == []
+    assert missing_topics(TOPICS, WorkerTopics((source,), {"out": source, "dead": source})) == []
+
+
+def test_topics_for_several_inputs_are_like_the_largest():
+    inputs = (Topic("a", 6, 1, {}, 1_000_000), Topic("b", 2, 3, {"max.message.bytes": "500000"}, 500_000))
+    assert missing_topics(TOPICS, WorkerTopics(inputs, {})) == [
+        Topic("out", 6, 3, {"cleanup.policy": "compact", "max.message.bytes": "1000000"}),
+        Topic("dead", 6, 3, {"max.message.bytes": str(1_000_000 + 64 * 1024)}),
+    ]
 
 
 def test_dead_letters_hold_what_producers_compressed():
     source = Topic("in", 1, 1, {}, 1_000_000)
-    (_, dead) = missing_topics(TOPICS, {"in": source}, largest=9_000_000)
+    (_, dead) = missing_topics(TOPICS, WorkerTopics((source,), {}), largest=9_000_000)
     assert dead.settings == {"max.message.bytes": str(9_000_000 + 64 * 1024)}
 
 
-def test_a_worker_needs_its_input():
-    with pytest.raises(ConfigurationError, match="in does not exist"):
-        missing_topics(TOPICS, {})
+KAFKA = KafkaSettings("a:1")
+
+
+def test_what_is_named_must_exist():
+    existing = {name: Topic(name, 1, 1) for name in ("a", "c")}
+    assert require_inputs(KAFKA, InputTopics(("c", "a")), existing) == (existing["a"], existing["c"])
+    with pytest.raises(ConfigurationError, match=r"topic b does not exist on a:1; .* --create --topic b "):
+        require_inputs(KAFKA, InputTopics(("a", "b")), existing)
+    with pytest.raises(ConfigurationError, match="topic b, d do not exist"):
+        require_inputs(KAFKA, InputTopics(("b", "d")), existing)
+
+
+def test_a_pattern_must_match_something():
+    existing = {name: Topic(name, 1, 1) for name in ("crawl-a", "crawl-b", "other")}
+    found = require_inputs(KAFKA, InputTopics((), re.compile("^crawl-")), existing)
+    assert [topic.name for topic in found] == ["crawl-a", "crawl-b"]
+    with pytest.raises(ConfigurationError, match=r"no topic on a:1 matches \^none"):
+        require_inputs(KAFKA, InputTopics((), re.compile("^none")), existing)
 
 
 def test_the_command_that_creates_a_topic():
@@ -119,73 +140,3 @@ def test_the_command_that_creates_a_topic():
         "kafka-topics.sh --bootstrap-server a:1 --create --topic out --partitions 6 --replication-factor 3 "
         "--config cleanup.policy=compact --config max.message.bytes=5"
     )
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (
-            KafkaConnectionError("Unable to bootstrap from [('k', 9, 2)]"),
-            "; is it running, and is --brokers right?",
-        ),
-        (KafkaConnectionError("Connection closed"), ": KafkaConnectionError: Connection closed"),
-        (TimeoutError(), ": TimeoutError"),
-    ],
-)
-def test_a_cluster_that_does_not_answer_is_told_with_the_cause_that_helps(error, told):
-    with pytest.raises(UnavailableError) as raised, kafka_errors(KafkaSettings("k:9")):
-        raise error
-    assert str(raised.value) == f"Kafka at k:9 does not answer{told}"
-
-
-async def test_where_no_broker_is_reached_one_error_tells_why_of_each(caplog):
-    brokers = [f"{LOOPBACK}:{port}" for port in free_ports(2)]
-    with pytest.raises(UnavailableError) as raised:
-        await describe_topics(KafkaSettings(",".join(brokers)), [])
-    told = str(raised.value)
-    assert told.startswith(
-        f"Kafka at {','.join(brokers)} does not answer; is it running, and is --brokers right?"
-    )
-    assert all(f'"{broker}": [Errno ' in told for broker in brokers)
-    assert caplog.records == []
-
-
-class Starting(AIOKafkaAdminClient):
-    """A client that logs what aiokafka logs of a broker, and then starts or fails as the test says."""
-
-    cause: Exception = ConnectionRefusedError("refused")
-    error: Exception | None = None
-
-    async def start(self):
-        logging.getLogger("aiokafka").error('Unable connect to "%s:%s": %s', "k", 9, self.cause)
-        if self.error is not None:
-            raise self.error
-
-    async def describe_topics(self):
-        return []
-
-
-@pytest.fixture
-def starting(monkeypatch):
-    monkeypatch.setattr("streams.kafka.AIOKafkaAdminClient", Starting)
-    return monkeypatch
-
-
-async def test_where_another_broker_is_reached_the_log_tells_which_is_not(starting, caplog):
-    assert await describe_topics(KafkaSettings("k:9,k:10"), []) == {}
-    assert caplog.messages == ['Unable connect to "k:9": refused']
-
-
-async def test_where_something_else_goes_wrong_the_log_tells_all(starting, caplog):
-    starting.setattr(Starting, "error", ZeroDivisionError())
-    with pytest.raises(ZeroDivisionError):
-        await describe_topics(KafkaSettings("k:9"), [])
-    assert caplog.messages == ['Unable connect to "k:9": refused']
-
-
-async def test_a_user_whom_the_brokers_refuse_is_told_so(starting, caplog):
-    starting.setattr(Starting, "cause", SaslAuthenticationFailed("wrong password"))
-    starting.setattr(Starting, "error", KafkaConnectionError("Unable to bootstrap from [('k', 9, 2)]"))
-    with pytest.raises(ConfigurationError, match=r"Kafka at k:9 refuses: .*wrong password"):
-        await describe_topics(KafkaSettings("k:9"), [])
-    assert caplog.messages == []

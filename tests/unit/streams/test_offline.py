@@ -33,7 +33,7 @@ class HostilePages(DecodedPages):
 
 
 def page(number: int, text: str = PROSE) -> RawPage:
-    html = f"<html><title>Page {number}</title><body><p>{text}</p></body></html>"
+    html = f"<html lang=en><title>Page {number}</title><body><p>{text}</p></body></html>"
     return RawPage(f"https://example.org/{number}", html.encode(), str(number))
 
 
@@ -50,8 +50,12 @@ async def test_a_line_has_just_these_fields():
     assert line == {
         "id": "7",
         "url": "https://example.org/7",
+        "site": "example.org",
         "title": "Page 7",
+        "language": "en",
         "text": PROSE.strip(),
+        "model": {"name": "boilerpipe", "version": "1"},
+        "labeler": "rules",
         "blocks": [{"text": PROSE.strip(), "path": "html/body/p", "probability": 1.0, "content": True}],
         "error": None,
     }

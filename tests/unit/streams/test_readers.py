@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from schemas.pages import RawPage
-from streams.readers import ESCAPED, STANDARD_INPUT, read_lines, read_pages
+from streams.input_position import InputPosition
+from streams.readers import ESCAPED, STANDARD_INPUT, input_size, read_lines, read_pages
 from streams.sources.warc import write_warc
 
 MAX_BYTES = 10_000
@@ -114,7 +115,7 @@ def test_a_path_that_does_not_exist_is_a_mistake_of_the_caller(tmp_path):
         read(tmp_path / "missing")
 
 
-COMPRESSED = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
+COMPRESSED = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
 
 
 @pytest.mark.parametrize("suffix", COMPRESSED)
@@ -238,7 +239,7 @@ def test_a_field_that_nests_deeper_than_python_reads_is_named(tmp_path, monkeypa
         raise RecursionError
 
     monkeypatch.setattr(
-        "streams.readers.json.loads", loads
+        "streams.page_lines.json.loads", loads
     )  # versions of Python differ in how deep they read
     file = tmp_path / "pages.jsonl"
     file.write_text(f'{{"{field}": [[]], "html": "<p>"}}\n')
@@ -303,7 +304,7 @@ def test_standard_input_is_lines_of_json(monkeypatch):
     assert [page.id for page in read(STANDARD_INPUT)] == ["0", "1"]
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress, bz2.compress])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress, bz2.compress, zstandard.compress])
 def test_standard_input_may_be_compressed_or_one_page(monkeypatch, compress):
     monkeypatch.setattr(sys, "stdin", piped(compress(lines(*numbered(2)))))
     assert [page.id for page in read(STANDARD_INPUT)] == ["0", "1"]
@@ -326,11 +327,63 @@ def test_standard_input_that_ends_too_early_is_damaged(monkeypatch):
     assert isinstance(damaged, Damaged)
 
 
-def test_what_is_compressed_by_zstd_is_named(tmp_path):
-    (tmp_path / "pages.jsonl.zst").write_bytes(zstandard.compress(lines(*numbered(2))))
-    (damaged,) = read(tmp_path)
-    assert isinstance(damaged, Damaged)
-    assert "compressed with zstd" in damaged.detail
+@pytest.mark.parametrize(
+    "name", ["pages.txt", "pages.json", "pages", "pages.html", "pages.TXT.zst", "pages.gz"]
+)
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_lines_of_json_are_known_by_the_first_whatever_their_file_is_called(tmp_path, name, mark):
+    compress = {".gz": gzip.compress, ".zst": zstandard.compress}.get(Path(name).suffix, bytes)
+    pages = numbered(3)
+    pages[0]["html"] += "x" * (MAX_BYTES - 10)  # more than a reader's buffer holds
+    (tmp_path / name).write_bytes(compress(mark + lines(*pages)))
+    assert [page.id for page in read(tmp_path)] == ["0", "1", "2"]
+
+
+def test_a_broken_line_of_a_file_with_another_name_is_named(tmp_path):
+    (tmp_path / "pages.txt").write_bytes(lines(*numbered(1)) + b"nonsense\n")
+    page, broken = read(tmp_path)
+    assert page.id == "0"
+    assert broken.detail.startswith(f"line 2 of {tmp_path / 'pages.txt'}: ")
+
+
+def test_a_first_line_that_is_longer_than_any_page_is_one_of_json(tmp_path):
+    (tmp_path / "pages.txt").write_bytes(lines({"html": "x" * 20 * MAX_BYTES}, *numbered(1)))
+    broken, page = read(tmp_path)
+    assert (broken.reason, page.id) == (BrokenReason.PAGE_TOO_LARGE, "0")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "package"}\n', '{\n  "html": "<p>"\n}\n', "{% block %}", "{}", "[{}]", "{"]
+)
+def test_other_json_is_no_page_as_before(tmp_path, text):
+    (tmp_path / "data.json").write_text(text)
+    assert [outcome.reason for outcome in read(tmp_path)] == [SkipReason.NOT_HTML]
+
+
+def test_a_page_that_begins_like_json_is_read_whole(tmp_path):
+    html = "{{ title }}\n<!doctype html><p>text"
+    (tmp_path / "a.html").write_text(html)
+    assert [page.html.decode() for page in read(tmp_path)] == [html]
+
+
+def test_the_position_is_in_the_bytes_of_the_files(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.jsonl.zst").write_bytes(zstandard.compress(lines(*noisy(50))))
+    position, size = InputPosition(), input_size([tmp_path])
+    seen = [position.bytes for _ in read_pages([tmp_path], MAX_BYTES, position=position)]
+    assert size == sum(file.stat().st_size for file in tmp_path.iterdir())
+    assert (seen, seen[0] > 0, position.bytes) == (sorted(seen), True, size)
+
+
+def test_a_pipe_has_no_size_and_what_is_not_there_has_none_either(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    assert input_size([tmp_path / "pipe"]) is None
+    assert input_size([tmp_path / "missing"]) == 0
+    with (tmp_path / "pages.jsonl").open("w+") as file:
+        file.write("{}\n")
+        file.flush()
+        monkeypatch.setattr(sys, "stdin", file)
+        assert input_size([STANDARD_INPUT]) == 3
 
 
 def test_a_path_that_is_not_there_is_told_before_any_page_is_read(tmp_path):
@@ -382,7 +435,7 @@ def noisy(count):
     return [{**page, "html": NOISE[at * 500 : (at + 1) * 500]} for at, page in enumerate(numbered(count))]
 
 
-@pytest.mark.parametrize("suffix", COMPRESSED)
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
 def test_a_cut_file_of_lines_gives_the_pages_before_the_cut(tmp_path, suffix):
     file = tmp_path / f"pages.jsonl{suffix}"
     data = COMPRESSED[suffix](lines(*noisy(150)))
@@ -404,9 +457,11 @@ def test_a_cut_archive_gives_the_pages_before_the_cut(tmp_path, decompress):
     assert "crawl.warc.gz" in broken.detail
 
 
-@pytest.mark.parametrize("name", ["pages.jsonl.gz", "crawl.warc.gz", "page.html.gz", "pages.jsonl.xz"])
+@pytest.mark.parametrize(
+    "name", ["pages.jsonl.gz", "crawl.warc.gz", "page.html.gz", "pages.jsonl.xz", "a.jsonl.zst"]
+)
 def test_a_file_whose_bytes_were_changed_ends_broken(tmp_path, name):
-    good = archive(9) if "warc" in name else COMPRESSED[name[-3:]](lines(*noisy(9)))
+    good = archive(9) if "warc" in name else COMPRESSED[Path(name).suffix](lines(*noisy(9)))
     middle = len(good) // 2
     (tmp_path / name).write_bytes(good[:middle] + bytes(64) + good[middle + 64 :])
     last = read(tmp_path)[-1]

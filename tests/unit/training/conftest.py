@@ -5,9 +5,10 @@ from importlib.util import find_spec
 import pytest
 
 _NEED_IT = [
+    *(f"test_{name}.py" for name in ("checkpoint", "commands", "learning", "lstm", "publish")),
     *(
-        f"test_{name}.py"
-        for name in ("card", "checkpoint", "commands", "examples", "export", "network", "publish", "trainer")
+        f"boilernet/test_{name}.py"
+        for name in ("card", "checkpoint", "examples", "export", "model", "network", "trainer")
     ),
     *(
         f"dehusk/test_{name}.py"

@@ -1,38 +1,36 @@
-from dataclasses import replace
+from dataclasses import dataclass
 
 import pytest
 import torch
 
 from schemas.errors import ConfigurationError
-from training.checkpoint import Best, load, load_trained, new_run, save
-from training.config import DEFAULT_CONFIG, read_config
-from training.vocabulary import Vocabulary
+from training.checkpoint import load_state, save_state
 
 pytestmark = pytest.mark.training
 
 
-def test_a_run_survives_being_saved(tmp_path):
-    run = replace(new_run(read_config(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",))), epochs=3, seconds=7.5)
-    save(run, tmp_path / "checkpoint.pt")
-    back = load(tmp_path / "checkpoint.pt")
-    assert (back.config, back.vocabulary, back.epochs, back.seconds) == (run.config, run.vocabulary, 3, 7.5)
-    ours, theirs = run.network.state_dict(), back.network.state_dict()
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]
+@dataclass(frozen=True)
+class Sizes:
+    hidden: int
 
 
-def test_a_run_gives_the_network_of_its_best_epoch(tmp_path):
-    run = new_run(read_config(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",)))
-    save(run, tmp_path / "checkpoint.pt")
-    assert torch.equal(load_trained(tmp_path / "checkpoint.pt").network.bias, run.network.bias)
-    weights = {name: value + 1 for name, value in run.network.state_dict().items()}
-    save(replace(run, best=Best(2, 0.75, weights)), tmp_path / "checkpoint.pt")
-    assert torch.equal(load(tmp_path / "checkpoint.pt").network.bias, run.network.bias)
-    trained = load_trained(tmp_path / "checkpoint.pt")
-    assert (trained.best.epochs, trained.best.score) == (2, 0.75)
-    assert torch.equal(trained.network.bias, run.network.bias + 1)
+@dataclass(frozen=True)
+class Config:
+    network: Sizes
+    rate: float
 
 
-def test_a_missing_checkpoint_says_what_to_run(tmp_path):
-    with pytest.raises(ConfigurationError, match="python -m training train"):
-        load(tmp_path / "checkpoint.pt")
+def test_a_state_is_kept_for_its_configuration(tmp_path):
+    file = tmp_path / "run.pt"
+    save_state(file, Config(Sizes(8), 0.1), {"epochs": 3, "network": {"bias": torch.ones(2)}})
+    state = load_state(file, Config(Sizes(8), 0.1))
+    assert state["epochs"] == 3
+    assert state["network"]["bias"].tolist() == [1.0, 1.0]
+    assert [each.name for each in tmp_path.iterdir()] == ["run.pt"]
+
+
+@pytest.mark.parametrize("other", [Config(Sizes(9), 0.1), Config(Sizes(8), 0.2)])
+def test_a_state_of_another_configuration_is_refused(tmp_path, other):
+    save_state(tmp_path / "run.pt", Config(Sizes(8), 0.1), {})
+    with pytest.raises(ConfigurationError, match=r"run\.pt is of another configuration"):
+        load_state(tmp_path / "run.pt", other)

@@ -4,10 +4,14 @@ import pytest
 
 from inference.repository import DEFAULT_REPOSITORY
 from training.__main__ import main
+from training.boilernet.checkpoint import new_run, save
+from training.boilernet.config import DEFAULT_CONFIG as BOILERNET_CONFIG
+from training.boilernet.config import read_config
+from training.boilernet.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
 
-BOILERNET = ["--config", "training/boilernet.toml"]
+BOILERNET = ["--config", str(BOILERNET_CONFIG)]
 
 
 def error_of(monkeypatch, *arguments):
@@ -39,6 +43,29 @@ def test_a_version_that_exists_is_refused_before_any_work(monkeypatch, tmp_path,
     target = next(file.parent for file in DEFAULT_REPOSITORY.glob(f"{model}/*/card.md"))
     error = error_of(monkeypatch, "export", "--version", target.name, "--directory", tmp_path, *config)
     assert error == f"Error: {target} exists, and versions are immutable; name the next version"
+
+
+def test_boilernet_is_not_cross_validated(monkeypatch, tmp_path):
+    error = error_of(monkeypatch, "cross-validate", "--directory", tmp_path, *BOILERNET)
+    assert "run `python -m training evaluate`" in error
+
+
+def test_the_default_model_takes_no_pages_for_validation(monkeypatch, tmp_path):
+    (tmp_path / "data").touch()
+    error = error_of(
+        monkeypatch, "prepare", "--directory", tmp_path, "--validation", tmp_path / "data", tmp_path / "data"
+    )
+    assert error == "Error: the default model is cross-validated; --validation is for BoilerNet"
+
+
+@pytest.mark.parametrize("command", [["evaluate"], ["export", "--version", "99"]])
+def test_a_network_of_another_configuration_is_neither_scored_nor_published(monkeypatch, tmp_path, command):
+    config = read_config(BOILERNET_CONFIG)
+    save(new_run(config, Vocabulary(("p",), ("mill",))), tmp_path / "checkpoint.pt")
+    other = tmp_path / "other.toml"
+    other.write_text(BOILERNET_CONFIG.read_text().replace("dropout = 0.5", "dropout = 0.4"))
+    error = error_of(monkeypatch, *command, "--directory", tmp_path, "--config", other)
+    assert error.startswith(f"Error: {tmp_path}/checkpoint.pt is of another configuration")
 
 
 def test_a_device_that_is_not_there_is_named(monkeypatch, tmp_path, capsys):

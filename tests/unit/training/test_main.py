@@ -1,8 +1,9 @@
 import sys
 
 import pytest
+from click.testing import CliRunner
 
-from training.__main__ import main
+from training.__main__ import cli, main
 
 
 def test_without_the_training_framework_one_line_says_where_it_is(monkeypatch, tmp_path):
@@ -12,3 +13,9 @@ def test_without_the_training_framework_one_line_says_where_it_is(monkeypatch, t
     monkeypatch.setattr(sys, "argv", ["training", "cross-validate", "--directory", str(tmp_path)])
     with pytest.raises(SystemExit, match="not installed here"):
         main()
+
+
+def test_the_help_lists_the_commands_in_the_order_of_use():
+    shown = CliRunner().invoke(cli, ["--help"]).stdout.partition("Commands:")[2]
+    names = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2] != " "]
+    assert names == ["prepare", "train", "cross-validate", "evaluate", "export", "predict"]

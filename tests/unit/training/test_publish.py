@@ -7,13 +7,15 @@ from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from inference.segmentation import segment
 from schemas.errors import ConfigurationError
-from training.checkpoint import new_run
-from training.config import DEFAULT_CONFIG, read_config
-from training.export import build_model
+from training.boilernet.checkpoint import new_run
+from training.boilernet.config import DEFAULT_CONFIG, read_config
+from training.boilernet.export import build_model
+from training.boilernet.model import network_predict
+from training.boilernet.network import weights_of
+from training.boilernet.vocabulary import Vocabulary
 from training.golden import read_golden
-from training.network import weights_of
-from training.publish import labeler_predict, network_predict, publish
-from training.vocabulary import Vocabulary
+from training.predictor import labeler_predict
+from training.publish import publish
 
 pytestmark = pytest.mark.training
 

@@ -4,7 +4,9 @@ It serves an unchanged model repository the way the C++ backend does, ragged bat
 The server finds it as `<backend directory>/onnxruntime/model.py`.
 """
 
+import fcntl
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,7 @@ class TritonPythonModel:
         return config
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Load the model file of this version."""
+        """Load the model file of this version, and hold a lock for as long as this process lives."""
         config = json.loads(args["model_config"])
         self._inputs = [each["name"] for each in config["input"]]
         self._counts = _batch_inputs(config)
@@ -42,6 +44,11 @@ class TritonPythonModel:
         options.intra_op_num_threads = int(config["parameters"].get(_THREADS, {}).get("string_value", "1"))
         self._session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
         self._check_inputs(file)
+        self._hold_lock(Path(__file__).with_name(str(os.getpid())))
+
+    def finalize(self) -> None:
+        """Remove the lock's file: one that is left, and not locked, tells of a process that died."""
+        self._lock.unlink()
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """One response per request, in order; a request that fails does not fail its batch mates."""
@@ -51,6 +58,12 @@ class TritonPythonModel:
             answers = self._answers([feeds[index] for index in group])
             responses.update(zip(group, answers, strict=True))
         return [responses[index] for index in range(len(requests))]
+
+    def _hold_lock(self, file: Path) -> None:
+        """Lock a file until the process ends; it gets its name when it is locked."""
+        self._locked = file.open("w")
+        fcntl.flock(self._locked, fcntl.LOCK_EX)
+        self._lock = file.rename(file.with_suffix(".lock"))
 
     @property
     def _sized_by(self) -> str:

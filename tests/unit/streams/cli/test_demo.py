@@ -7,7 +7,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import UnavailableError
+from schemas.errors import ConfigurationError, UnavailableError
 from streams.cli import demo
 from streams.demo.outcome import Block
 from streams.demo.run import DemoSettings
@@ -83,7 +83,16 @@ def test_without_scrapy_one_line_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
     result = CliRunner().invoke(demo.command, ["--site", "shipped"])
-    assert "pip install 'dehusk[demo]'" in str(result.exception)
+    assert "`make setup` in dehusk's checkout, or `pip install '.[demo]'` there" in str(result.exception)
+    assert runs == []
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_is_done(
+    runs: list[DemoSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = CliRunner().invoke(demo.command, ["--site", "shipped", "--directory", "/proc/nope"])
+    assert str(result.exception) == "cannot write /proc/nope: No such file or directory"
+    assert isinstance(result.exception, ConfigurationError)
     assert runs == []
 
 

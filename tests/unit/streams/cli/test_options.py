@@ -6,7 +6,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigurationError
 from streams.cli.options import kafka_options, source_options
 from streams.settings import MIB, KafkaSecurity, KafkaSettings
 from streams.sources.registry import SourceSettings
@@ -81,7 +80,7 @@ def test_files_of_certificates_are_paths(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: tuple[str, ...], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
+    with pytest.raises(click.UsageError, match=message):
         kafka(*options)
 
 
@@ -98,7 +97,7 @@ def test_fields_are_added_to_the_usual_ones() -> None:
 
 @pytest.mark.parametrize("field", ["url", "url=", "adress=page.link"])
 def test_a_field_that_is_none_is_refused(field: str) -> None:
-    with pytest.raises(ConfigurationError, match="NAME=PATH"):
+    with pytest.raises(click.UsageError, match="NAME=PATH"):
         source("--field", field)
 
 

@@ -1,35 +1,101 @@
 """`dehusk probe`: what the command prints of a topic that was looked at."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import probe
+from streams.cli import cli, probe
 from streams.kafka import Topic
 from streams.probing import Finding, Probe, ProbedMessage, Verdict
 
+PAGE = Finding(Verdict.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
+SKIPPED = Finding(Verdict.SKIPPED, "no-body: nothing")
+GONE = Finding(Verdict.TOMBSTONE)
+MESSAGES = (
+    ProbedMessage("raw", 0, 3, 400, "html", framed=False, findings=(PAGE,)),
+    ProbedMessage("raw", 1, 0, 9, None, framed=False, findings=(SKIPPED,)),
+)
+
 
 @pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The lines that a pipe gets, of a page with a long URL and a message that is skipped."""
-    page = Finding(Verdict.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
-    skipped = Finding(Verdict.SKIPPED, "no-body: nothing")
-    messages = (ProbedMessage(0, 3, 400, "html", (page,)), ProbedMessage(1, 0, 9, None, (skipped,)))
+def look(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """The lines that a pipe gets, of a topic that holds some messages and of the options that are given."""
 
-    async def look(*_: object, **__: object) -> Probe:
-        return Probe(Topic("raw", 2, 1), messages, ())
+    def lines(messages: tuple[ProbedMessage, ...], *options: str) -> list[str]:
+        async def found(*_: object, **__: object) -> Probe:
+            return Probe((Topic("raw", 2, 1),), messages, ())
 
-    monkeypatch.setattr(probe, "probe", look)
-    monkeypatch.setattr(probe, "program", lambda: ".venv/bin/dehusk")
-    return CliRunner().invoke(probe.command, ["raw", "--brokers", "k:9"]).stdout.splitlines()
+        monkeypatch.setattr("streams.probing.probe", found)
+        monkeypatch.setattr(probe, "program", lambda: ".venv/bin/dehusk")
+        command = ["probe", "raw", "--brokers", "k:9", *options]
+        return CliRunner().invoke(cli, command, catch_exceptions=False).stdout.splitlines()
+
+    return lines
+
+
+@pytest.fixture
+def lines(look: Callable[..., list[str]]) -> list[str]:
+    """The lines of a page with a long URL and a message that is skipped."""
+    return look(MESSAGES)
 
 
 def test_a_pipe_gets_a_line_for_each_finding_without_padding(lines: list[str]) -> None:
     assert lines[:3] == [
         "message\tformat\tbytes\tbecomes\tencoding\tblocks\tURL\twhy",
-        "0/3\thtml\t400 bytes\tpage\tutf-8\t7\thttp://x.test/" + "a" * 300 + "\t",
-        "1/0\tunknown\t9 bytes\tskipped\t\t\t\tno-body: nothing",
+        "raw/0/3\thtml\t400 bytes\tpage\tutf-8\t7\thttp://x.test/" + "a" * 300 + "\t",
+        "raw/1/0\tunknown\t9 bytes\tskipped\t\t\t\tno-body: nothing",
     ]
 
 
 def test_the_worker_can_be_started_as_this_program_was(lines: list[str]) -> None:
     assert "  .venv/bin/dehusk worker --input raw --source html --brokers k:9" in lines
+
+
+def test_the_worker_is_given_what_a_file_and_the_environment_say(
+    look: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "dehusk.toml"
+    file.write_text('brokers = "k:8"\n[probe]\noutput = "out"')
+    monkeypatch.setenv("DEHUSK_MAX_PAGE_MIB", "3")
+    options = "--brokers k:9 --max-page-mib 3 --output out"
+    assert f"  .venv/bin/dehusk worker --input raw --source html {options}" in look(
+        MESSAGES, "--config", str(file)
+    )
+
+
+def test_a_url_with_a_password_is_left_to_the_environment(look: Callable[..., list[str]]) -> None:
+    output = look(MESSAGES, "--schema-registry", "http://user:secret@registry:8081")
+    assert (
+        "  DEHUSK_WORKER_SCHEMA_REGISTRY=… .venv/bin/dehusk worker --input raw --source html --brokers k:9"
+        in (output)
+    )
+    assert "secret" not in "".join(output)
+
+
+def test_a_url_without_a_password_is_given(look: Callable[..., list[str]]) -> None:
+    assert look(MESSAGES, "--schema-registry", "http://registry:8081")[-3].endswith(
+        " --brokers k:9 --schema-registry http://registry:8081"
+    )
+
+
+def test_a_topic_whose_values_are_all_framed_is_said_to_be(look: Callable[..., list[str]]) -> None:
+    framed = ProbedMessage("raw", 0, 3, 400, "html", framed=True, findings=(PAGE,))
+    gone = ProbedMessage("raw", 0, 4, 4, None, framed=False, findings=(GONE,))
+    output = look((framed, gone))
+    assert "each framed by a schema registry: --framed" in output
+    assert "  .venv/bin/dehusk worker --input raw --source html --framed --brokers k:9" in output
+    for messages in ((*MESSAGES, framed), (gone,)):
+        assert "--framed" not in "".join(look(messages))
+
+
+def test_a_topic_that_is_said_to_be_framed_stays_so(look: Callable[..., list[str]]) -> None:
+    output = look(MESSAGES, "--framed")
+    assert "  .venv/bin/dehusk worker --input raw --source html --framed --brokers k:9" in output
+
+
+def test_no_format_is_chosen_for_messages_of_two(look: Callable[..., list[str]]) -> None:
+    output = look((ProbedMessage("raw", 0, 3, 400, "json or cdr", framed=False, findings=(SKIPPED,)),))
+    assert "1 json or cdr" in output
+    assert "  .venv/bin/dehusk worker --input raw --brokers k:9" in output

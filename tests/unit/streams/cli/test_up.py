@@ -1,6 +1,8 @@
 import pytest
+from click.testing import CliRunner
 
-from streams.cli.up import command_lines
+from schemas.errors import ConfigurationError
+from streams.cli.up import command, command_lines
 from streams.local.addresses import Addresses
 
 
@@ -24,3 +26,10 @@ def test_the_commands_hold_the_addresses() -> None:
 def test_without_triton_the_worker_runs_the_model_itself() -> None:
     worker, *_ = command_lines(Addresses("h:1", "redis://h:3/0", "", "", "/d")).values()
     assert worker == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx"
+
+
+@pytest.mark.parametrize("option", ["--keep", "--cache"])
+def test_a_folder_that_cannot_be_written_is_named(option: str) -> None:
+    result = CliRunner().invoke(command, [option, "/proc/nope", "--without-triton"])
+    assert isinstance(result.exception, ConfigurationError)
+    assert str(result.exception) == "cannot write /proc/nope: No such file or directory"

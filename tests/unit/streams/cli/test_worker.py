@@ -1,13 +1,21 @@
 """`dehusk worker`: its options as the settings of a worker."""
 
 import asyncio
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import click
+import orjson
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigurationError
-from streams.cli import cli
+from schemas.errors import UnavailableError
+from streams.cli import cli, main
 from streams.settings import MIB, TopicSettings, TritonSettings, WhenTritonIsUnavailable
+from streams.worker.logs import configure_logs
 from streams.worker.settings import MonitoringSettings, WorkerSettings
 
 
@@ -20,7 +28,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[WorkerSettings]:
         await asyncio.sleep(0)
         found.append(settings)
 
-    monkeypatch.setattr("streams.cli.worker.run_worker", run_worker)
+    monkeypatch.setattr("streams.worker.run.run_worker", run_worker)
     monkeypatch.setattr("streams.cli.worker.configure_logs", lambda *args, **kwargs: None)
     return found
 
@@ -44,7 +52,8 @@ def test_without_options_a_worker_has_the_default_settings(started: list[WorkerS
 
 def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     worker(
-        *("--input", "in", "--output", "out", "--dead-letters", "dead", "--group", "g"),
+        *("--compression", "lz4"),
+        *("--input", "in,more", "--output", "out", "--dead-letters", "dead", "--group", "g"),
         *(
             "--labeler",
             "onnx",
@@ -61,13 +70,16 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
         *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
+        *("--hidden-text", "drop"),
     )
     (settings,) = started
-    assert settings.topics == TopicSettings("in", "out", "dead", "g")
+    assert settings.topics == TopicSettings("in,more", "out", "dead", "g")
+    assert settings.compression == "lz4"
     assert (settings.labeler, settings.triton) == ("onnx", TritonSettings("t:1", "m", "3", 5.0))
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert (settings.redis.url, settings.redis.cluster) == ("redis://r:1/2", True)
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
+    assert settings.drop_hidden
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
     assert settings.page.max_blocks == 7
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)
@@ -91,9 +103,9 @@ def test_more_batches_are_in_flight_than_processes_can_prepare(started: list[Wor
     assert started[0].flow.batches > 6
 
 
-@pytest.mark.parametrize("address", ["8080", ":8080", "localhost", "localhost:http"])
+@pytest.mark.parametrize("address", ["8080", ":8080", "localhost", "localhost:http", "localhost:99999"])
 def test_an_address_that_is_none_is_refused(started: list[WorkerSettings], address: str) -> None:
-    with pytest.raises(ConfigurationError, match="HOST:PORT"):
+    with pytest.raises(click.UsageError, match="HOST:PORT"):
         worker("--monitoring", address)
     assert not started
 
@@ -112,3 +124,89 @@ def test_the_help_names_each_variable() -> None:
         "SOURCE",
     ):
         assert f"DEHUSK_WORKER_{name}" in "".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--redis", "redis:6379"], "it must be a URL that begins with redis:// or rediss:// or unix://"),
+        (["--redis", "redis://redis:port/0"], "it must be a URL"),
+        (["--schema-registry", "registry:8081"], "it must be a URL that begins with http:// or https://"),
+        (["--triton", "http://triton:8001"], "'http://triton:8001' is not HOST:PORT"),
+        (["--brokers", "kafka:9092,kafka:port"], "'kafka:port' is not HOST:PORT"),
+        (["--brokers", ""], "'' is not HOST:PORT"),
+        (["--source", "warc-pointer"], "--warc-directory"),
+        (["--sasl-username", "me"], "--sasl-… options need --security-protocol"),
+        (["--field", "adress=page.link"], "is not NAME=PATH"),
+    ],
+)
+def test_what_is_missing_or_malformed_ends_with_2(
+    started: list[WorkerSettings], options: list[str], said: str
+) -> None:
+    result = CliRunner().invoke(cli, ["worker", *options])
+    assert (result.exit_code, started) == (2, [])
+    assert said in result.stderr
+
+
+def test_several_brokers_may_leave_their_port_out(started: list[WorkerSettings]) -> None:
+    worker("--brokers", "kafka-1, [::1]:9093,10.0.0.1:9092")
+    assert started[0].kafka.brokers == "kafka-1, [::1]:9093,10.0.0.1:9092"
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """What a worker sets in its process, as it was before."""
+    monkeypatch.setattr("streams.cli.interrupt_on_signals", lambda: None)
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield monkeypatch
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+
+
+def ended_by(
+    process: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str
+) -> tuple[object, list[dict[str, Any]]]:
+    """The exit status of a worker that logs JSON, and its lines."""
+    process.setattr(sys, "argv", ["dehusk", "worker", "--log-json", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code, [orjson.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--monitoring", "8080"], "'8080' is not HOST:PORT"),
+        (["--security-protocol", "SASL_SSL"], "SASL_SSL needs --sasl-mechanism"),
+        (["--config", str(Path(__file__))], "it is no TOML"),
+    ],
+)
+def test_what_is_wrong_with_options_is_json_in_a_log_of_json(
+    process: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    status, (line,) = ended_by(process, capsys, *options)
+    assert (status, line["level"], said in line["message"]) == (2, "critical", True)
+
+
+def test_what_ends_a_worker_is_json_in_a_log_of_json(
+    process: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def run_worker(_: WorkerSettings) -> None:
+        await asyncio.sleep(0)
+        raise UnavailableError("Kafka does not answer")
+
+    process.setattr("streams.worker.run.run_worker", run_worker)
+    status, (line,) = ended_by(process, capsys)
+    assert (status, line["level"], line["message"]) == (1, "critical", "Kafka does not answer")
+
+
+def test_a_bug_that_ends_a_worker_is_json_in_a_log_of_json(
+    process: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs("info", as_json=True)
+    sys.excepthook(KeyError, KeyError("bug"), None)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "KeyError: 'bug'" in orjson.loads(line)["exception"]

@@ -19,7 +19,7 @@ def test_milestones_are_lines_that_nothing_breaks() -> None:
     assert said(("milestone", "x" * 100)) == ["x" * 100]
 
 
-def test_of_a_part_only_its_readiness_stays() -> None:
+def test_of_a_service_only_its_readiness_stays() -> None:
     assert said(("service", "kafka", "starting"), ("service", "kafka", "ready")) == ["kafka is ready"]
 
 

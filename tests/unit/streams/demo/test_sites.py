@@ -6,7 +6,7 @@ from urllib.parse import urldefrag
 
 import pytest
 
-from schemas.errors import UnavailableError
+from schemas.errors import ConfigurationError, UnavailableError
 from streams.demo.sites import DOCUMENTATION, NAMES, SHIPPED, find_site
 
 APT = """#!/bin/sh
@@ -50,6 +50,12 @@ def test_the_first_package_that_apt_has_is_unpacked(programs: Path, tmp_path: Pa
     site = find_site("python", tmp_path / "cache")
     assert (site.directory / site.start).read_text() == "x\n"
     assert asked.read_text().splitlines() == ["download python3.11-doc", "download python3.13-doc"]
+
+
+def test_a_cache_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="cannot write /proc/nope: No such file or directory"):
+        find_site("python", Path("/proc/nope"))
+    assert "cannot write /proc/nope" in find_site("auto", Path("/proc/nope")).instead
 
 
 def test_what_was_fetched_once_is_not_fetched_again(programs: Path, tmp_path: Path) -> None:

@@ -20,6 +20,17 @@ def test_says_that_a_url_is_none_of_a_redis(url, cluster):
         RedisFrequencyStore(RedisSettings(url, cluster=cluster))
 
 
+@pytest.mark.parametrize(
+    "url", ["redis://user:secret/@host:6379", "user:secret@host", "rediss://:secret@[::1"]
+)
+@pytest.mark.parametrize("cluster", [False, True])
+def test_a_url_that_is_refused_is_shown_without_its_password(url, cluster):
+    with pytest.raises(ConfigurationError, match="no URL of a Redis") as raised:
+        RedisFrequencyStore(RedisSettings(url, cluster=cluster))
+    assert "secret" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
 @pytest.mark.parametrize("cluster", [False, True])
 async def test_a_redis_that_is_not_there_is_unavailable(cluster):
     store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}", cluster=cluster))

@@ -14,6 +14,11 @@ def test_free_ports_differ_and_can_be_listened_on() -> None:
             sockets.enter_context(socket.socket()).bind((LOOPBACK, port))
 
 
+def test_free_ports_are_none_of_those_that_were_named() -> None:
+    others = range(20_000, 31_990)
+    assert set(free_ports(5, besides=others)) <= set(range(31_990, 32_000))
+
+
 def test_free_ports_are_none_that_outgoing_connections_get() -> None:
     assert max(free_ports(50)) < 32_768
 

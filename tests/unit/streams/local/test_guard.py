@@ -25,6 +25,20 @@ subprocess.Popen([sys.executable, *sys.argv[1:3], str(os.getpid()), *sys.argv[3:
 time.sleep(600)
 """
 
+SIGNALED_EARLY = """
+import os, signal, subprocess, sys
+from streams.local import guard
+start = subprocess.Popen
+
+def start_and_signal(*arguments, **options):
+    program = start(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return program
+
+subprocess.Popen = start_and_signal
+sys.exit(guard.main(int(sys.argv[1]), ["sleep", "600"]))
+"""
+
 
 def guarded(*command: str, supervisor: int | None = None) -> subprocess.Popen[str]:
     arguments = [sys.executable, "-IS", guard.__file__, str(supervisor or os.getpid()), *command]
@@ -64,9 +78,17 @@ def test_a_program_that_a_signal_ended_has_the_shells_status() -> None:
         assert process.wait(SECONDS) == 128 + signal.SIGKILL
 
 
-def test_a_program_that_is_not_there_fails() -> None:
-    with guarded("/no/such/program") as process:
-        assert process.wait(SECONDS) != 0
+def test_a_signal_that_comes_while_the_program_starts_is_passed_on() -> None:
+    arguments = [sys.executable, "-c", SIGNALED_EARLY, str(os.getpid())]
+    ended = subprocess.run(arguments, timeout=SECONDS, check=False)
+    assert ended.returncode == 128 + signal.SIGTERM
+
+
+def test_a_program_that_is_not_there_is_named_in_a_line() -> None:
+    arguments = [sys.executable, "-IS", guard.__file__, str(os.getpid()), "/no/such/program"]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "/no/such/program cannot be started: No such file or directory\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])

@@ -1,9 +1,10 @@
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from schemas.errors import UnavailableError
+from schemas.errors import ConfigurationError, UnavailableError
 from streams.local import jars
 
 COMPLETE = [f"{name}-{jars.KAFKA_VERSION}.jar" for name in jars._OF_ONE_VERSION]
@@ -42,6 +43,22 @@ def test_offline_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(jars, "_resolve", refuse)
     with pytest.raises(UnavailableError, match=f"Go online once, or copy {tmp_path}/kafka-4.3.0 from"):
         jars.kafka_jars(tmp_path)
+
+
+def test_a_full_disk_is_not_taken_for_a_missing_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(_repository: Path) -> list[Path]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(jars, "_resolve", fill)
+    with pytest.raises(ConfigurationError, match=f"cannot write {tmp_path}: No space left on device"):
+        jars.kafka_jars(tmp_path)
+
+
+def test_a_cache_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="cannot write /proc/nope: No such file"):
+        jars.kafka_jars(Path("/proc/nope"))
 
 
 def test_an_older_client_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

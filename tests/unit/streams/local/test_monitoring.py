@@ -38,7 +38,7 @@ async def test_skips_are_read_by_reason() -> None:
         assert await asyncio.to_thread(Monitoring(url).skipped) == {"not-html": 2, "no-body": 1}
 
 
-async def test_a_worker_that_misses_a_part_is_not_ready() -> None:
+async def test_a_worker_that_misses_a_service_is_not_ready() -> None:
     async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report) as url:
         assert await asyncio.to_thread(Monitoring(url).is_ready)
     async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), lambda: report("redis")) as url:

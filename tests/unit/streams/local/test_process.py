@@ -1,59 +1,20 @@
 """Services on small programs of their own."""
 
+import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from schemas.errors import UnavailableError
+from schemas.errors import ConfigurationError, UnavailableError
 from streams.local import process
 from streams.local.process import Service
 
 READY = "from pathlib import Path; import sys, time; Path(sys.argv[1]).touch(); time.sleep(600)"
 DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}"
-
-
-@dataclass(frozen=True)
-class Script:
-    """A program in Python that is ready once it has made its file."""
-
-    source: str
-    file: Path
-    name: str = "script"
-    before: Sequence[str] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-    def preparation(self) -> Sequence[str]:
-        self.file.unlink(missing_ok=True)
-        return self.before
-
-    def command(self) -> Sequence[str]:
-        return [sys.executable, "-c", self.source, str(self.file)]
-
-    def environment(self) -> Mapping[str, str]:
-        return self.variables
-
-    def is_ready(self) -> bool:
-        return self.file.exists()
-
-
-@pytest.fixture
-def service_of(tmp_path: Path) -> Iterator[Callable[..., Service]]:
-    """Makes services, and kills them in the end."""
-    services: list[Service] = []
-
-    def make(source: str, **more: object) -> Service:
-        program = Script(source, tmp_path / "ready", **more)  # type: ignore[arg-type]
-        services.append(Service(program, tmp_path / "logs" / "script.log"))
-        return services[-1]
-
-    yield make
-    for service in services:
-        service.kill()
 
 
 def test_it_runs_once_it_is_ready(service_of: Callable[..., Service], tmp_path: Path) -> None:
@@ -76,12 +37,14 @@ def test_it_starts_again_after_an_end(
     assert service.running
 
 
-def test_starting_what_runs_does_nothing(service_of: Callable[..., Service]) -> None:
+def test_starting_what_runs_does_nothing(
+    service_of: Callable[..., Service], processes: Callable[[], set[psutil.Process]]
+) -> None:
     service = service_of(READY)
     service.start()
-    before = psutil.Process().children()
+    before = processes()
     service.start()
-    assert psutil.Process().children() == before
+    assert processes() == before
 
 
 def test_stopping_what_does_not_run_does_nothing(service_of: Callable[..., Service]) -> None:
@@ -93,37 +56,42 @@ def test_stopping_what_does_not_run_does_nothing(service_of: Callable[..., Servi
     assert not service.running
 
 
-def test_a_restart_is_a_new_process(service_of: Callable[..., Service]) -> None:
+def test_a_restart_is_a_new_process(
+    service_of: Callable[..., Service], processes: Callable[[], set[psutil.Process]]
+) -> None:
     service = service_of(READY)
     service.start()
-    before = psutil.Process().children(recursive=True)
+    before = processes()
     service.restart()
-    assert not set(before) & set(psutil.Process().children(recursive=True))
+    assert not before & processes()
 
 
 def test_what_does_not_stop_is_killed(
-    service_of: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+    service_of: Callable[..., Service],
+    monkeypatch: pytest.MonkeyPatch,
+    processes: Callable[[], set[psutil.Process]],
 ) -> None:
     monkeypatch.setattr(process, "_STOP_SECONDS", 0.5)
     service = service_of(DEAF)
     service.start()
     service.stop()
     assert not service.running
-    assert psutil.Process().children(recursive=True) == []
+    assert processes() == set()
 
 
-def test_a_paused_part_is_frozen_until_it_is_resumed(service_of: Callable[..., Service]) -> None:
+def test_a_paused_service_is_frozen_until_it_is_resumed(
+    service_of: Callable[..., Service], processes: Callable[[], set[psutil.Process]]
+) -> None:
     service = service_of(READY)
     service.start()
-    (guard,) = psutil.Process().children()
-    (program,) = guard.children()
+    (program,) = (each for each in processes() if not each.children())
     service.pause()
     wait_for(lambda: program.status() == psutil.STATUS_STOPPED)
     service.resume()
     wait_for(lambda: program.status() == psutil.STATUS_SLEEPING)
 
 
-def test_a_paused_part_can_be_stopped(service_of: Callable[..., Service]) -> None:
+def test_a_paused_service_can_be_stopped(service_of: Callable[..., Service]) -> None:
     service = service_of(READY)
     service.start()
     service.pause()
@@ -149,6 +117,24 @@ def test_one_that_ends_at_its_start_shows_its_last_words(
     ]
 
 
+def test_one_that_ends_on_a_full_disk_says_so_in_a_line(
+    service_of: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_LEAST_ROOM", math.inf)
+    service = service_of("raise OSError('a traceback')")
+    with pytest.raises(UnavailableError) as caught:
+        service.start()
+    assert str(caught.value) == (
+        f"script ended at its start; it ended with status 1; there is no room left in {tmp_path}/logs"
+    )
+
+
+def test_files_that_cannot_be_written_are_named(service_of: Callable[..., Service], tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    with pytest.raises(ConfigurationError, match=f"cannot write {tmp_path}/logs"):
+        service_of(READY).start()
+
+
 def test_one_that_never_gets_ready_is_told(
     service_of: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +151,21 @@ def test_a_preparation_that_fails_keeps_it_from_starting(service_of: Callable[..
     ):
         service.start()
     assert not service.running
+
+
+@pytest.mark.parametrize(
+    ("source", "state"),
+    [
+        ("raise SystemExit(3)", "it ended with status 3"),
+        ("import os; os.kill(os.getpid(), 11)", "it ended with status 139 (SIGSEGV)"),
+        ("raise SystemExit(255)", "it ended with status 255"),
+    ],
+)
+def test_its_state_says_how_it_ended(service_of: Callable[..., Service], source: str, state: str) -> None:
+    service = service_of(source)
+    with pytest.raises(UnavailableError):
+        service.start()
+    assert service.state == state
 
 
 def test_environment_is_the_users_and_the_programs(

@@ -1,6 +1,7 @@
 """The stack as a whole, on Redis alone, which starts in an instant."""
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -15,11 +16,11 @@ def redis_alone(directory: Path, **more: object) -> LocalStack:
     return LocalStack(directory, services=("redis",), **more)  # type: ignore[arg-type]
 
 
-def test_leaving_it_leaves_no_process(tmp_path: Path) -> None:
+def test_leaving_it_leaves_no_process(tmp_path: Path, processes: Callable[[], set[psutil.Process]]) -> None:
     with redis_alone(tmp_path) as running:
         assert running.services["redis"].running
-        assert psutil.Process().children()
-    assert psutil.Process().children() == []
+        assert processes()
+    assert processes() == set()
 
 
 def test_what_was_not_asked_for_has_no_address(tmp_path: Path) -> None:
@@ -37,24 +38,37 @@ def test_a_directory_holds_one_stack_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_a_part_that_cannot_start_stops_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_stack_in_a_directory_answers_at_the_same_addresses(tmp_path: Path) -> None:
+    with redis_alone(tmp_path) as running:
+        addresses = running.addresses
+        assert ask(running, b"PING\r\n") == b"+PONG\r\n"
+    with redis_alone(tmp_path) as running:
+        assert running.addresses == addresses
+        assert running.taken_ports == {}
+    with socket.create_server(("127.0.0.1", port_of(running))), redis_alone(tmp_path) as running:
+        assert running.addresses != addresses
+        assert list(running.taken_ports) == ["redis"]
+
+
+def test_a_service_that_cannot_start_stops_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: Callable[[], set[psutil.Process]]
+) -> None:
     (tmp_path / "redis-server").write_text("#!/bin/sh\necho no memory\nexit 1\n")
     (tmp_path / "redis-server").chmod(0o755)
     monkeypatch.setattr(stack, "find_redis", lambda: tmp_path / "redis-server")
     with pytest.raises(UnavailableError, match=r"redis ended at its start(.|\n)*no memory"):
         redis_alone(tmp_path).__enter__()
-    assert psutil.Process().children() == []
+    assert processes() == set()
 
 
-def test_a_part_that_ends_is_noticed(tmp_path: Path) -> None:
+def test_a_service_that_ends_has_failed(tmp_path: Path) -> None:
     with redis_alone(tmp_path) as running:
-        running.check()
+        assert running.failures() == {}
         running.services["redis"].kill()
-        with pytest.raises(UnavailableError, match="redis ended; it ended with status 137; the end of"):
-            running.check()
+        assert running.failures() == {running.services["redis"]: "it ended with status 137 (SIGKILL)"}
 
 
-def test_what_the_parts_do_is_reported(tmp_path: Path) -> None:
+def test_what_the_services_do_is_reported(tmp_path: Path) -> None:
     reports: list[tuple[str, str]] = []
     with redis_alone(tmp_path, report=lambda service, doing: reports.append((service, doing))):
         assert reports == [("redis", "starting"), ("redis", "ready")]
@@ -70,10 +84,27 @@ def test_redis_keeps_its_data_where_asked_to(tmp_path: Path, kept: bytes, *, per
 
 def ask(running: LocalStack, command: bytes) -> bytes:
     """Redis's answer to an inline command."""
-    port = int(running.addresses.redis.removesuffix("/0").rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port)) as connection:
+    with socket.create_connection(("127.0.0.1", port_of(running))) as connection:
         connection.sendall(command)
         return connection.recv(64)
+
+
+def port_of(running: LocalStack) -> int:
+    """Redis's port."""
+    return int(running.addresses.redis.removesuffix("/0").rpartition(":")[2])
+
+
+def test_a_directory_that_cannot_be_made_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="cannot write /proc/nope: No such file or directory"):
+        redis_alone(Path("/proc/nope")).__enter__()
+
+
+def test_without_a_home_directory_the_error_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_194_999)
+    with pytest.raises(ConfigurationError, match="set XDG_CACHE_HOME"):
+        stack.default_cache()
 
 
 def test_the_cache_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

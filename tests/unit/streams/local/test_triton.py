@@ -52,7 +52,8 @@ def test_backends_are_laid_out_anew(tmp_path: Path) -> None:
 
 def test_memory_of_dead_servers_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton, "_SHARED_MEMORY", tmp_path)
-    for name in (f"dehusk-triton-{os.getpid()}-a", "dehusk-triton-4194999-b", "another-program"):
+    own, of_another = f"dehusk-triton-{os.getpid()}-8000-", f"dehusk-triton-{os.getpid()}-9000-"
+    for name in (f"{own}a", f"{of_another}b", "dehusk-triton-4194999-8000-c", "another-program"):
         (tmp_path / name).touch()
-    triton._sweep_shared_memory()
-    assert {file.name for file in tmp_path.iterdir()} == {f"dehusk-triton-{os.getpid()}-a", "another-program"}
+    triton._sweep_shared_memory(own)
+    assert {file.name for file in tmp_path.iterdir()} == {f"{of_another}b", "another-program"}

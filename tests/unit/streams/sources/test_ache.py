@@ -118,8 +118,8 @@ def test_a_document_of_format_cdr31_is_read_too_and_left_to_cdr_to_recognise():
         (target(content="%%%"), BrokenReason.MALFORMED_MESSAGE),
         (target(content="ж"), BrokenReason.MALFORMED_MESSAGE),
         (target(content=b64encode(b"<p>" + bytes(100_000)).decode()), BrokenReason.PAGE_TOO_LARGE),
-        (b"[]", BrokenReason.MALFORMED_MESSAGE),
-        (b"", BrokenReason.MALFORMED_MESSAGE),
+        (b"[]", BrokenReason.WRONG_FORMAT),
+        (b"", BrokenReason.WRONG_FORMAT),
     ],
 )
 def test_what_is_no_page_has_its_reason(fields, reason):

@@ -14,7 +14,7 @@ from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombston
 from schemas.pages import Message, RawPage
 from streams.sources.registry import FORMATS, SourceSettings, open_source
 
-GZIPPED = gzip.compress(b'{"of": "nobody"}', mtime=0)
+GZIPPED = gzip.compress(b"\x00\xff\x00", mtime=0)
 PAGE = RawPage(
     "https://example.org/a?b=c",
     '<!doctype html><title>"url" "html" "content" "id"</title><p>Grüße {"response_url": 1}</p>'.encode(),
@@ -117,7 +117,7 @@ def test_a_message_of_two_formats_is_of_none(settings, messages):
 @pytest.mark.parametrize("name", ["auto", *FORMATS])
 def test_a_null_value_is_a_tombstone_in_every_format(name, settings):
     source = open_source(name, settings)
-    assert source.decode(Message(b"key", None)) == [Tombstone(b"key")]
+    assert source.decode(Message(b"https://a.b/", None)) == [Tombstone(b"https://a.b/")]
     assert source.decode(Message(None, None))[0].reason is BrokenReason.MALFORMED_MESSAGE
     assert source.decode(Message(b"key", b""))[0].reason is SkipReason.NO_BODY
 

@@ -85,10 +85,15 @@ def test_what_is_no_page_has_its_reason(more, reason):
     assert decode(item(**more)).reason is reason
 
 
-@pytest.mark.parametrize("value", [b'{"raw_content": "<p>", "url": ', b"[]", b"", b"7"])
-def test_what_is_no_object_is_broken(value):
-    (broken,) = SOURCE.decode(Message(None, value))
+def test_a_damaged_object_is_malformed():
+    (broken,) = SOURCE.decode(Message(None, b'{"raw_content": "<p>", "url": '))
     assert broken.reason is BrokenReason.MALFORMED_MESSAGE
+
+
+@pytest.mark.parametrize("value", [b"[]", b"", b"7"])
+def test_what_is_no_object_is_of_another_format(value):
+    (broken,) = SOURCE.decode(Message(None, value))
+    assert broken.reason is BrokenReason.WRONG_FORMAT
 
 
 @pytest.mark.parametrize(

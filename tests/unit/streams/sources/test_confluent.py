@@ -2,6 +2,7 @@ import io
 import json
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import fastavro
@@ -10,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import PageError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
+from schemas.outcomes import Broken, BrokenReason, SkipReason
 from schemas.pages import Message, RawPage
-from streams.sources.confluent import HEADER, Framed, unframe
+from streams.sources import registry as sources
+from streams.sources.confluent import HEADER, Framed, is_framed, unframe
 from streams.sources.json_fields import JsonFields
+from streams.sources.registry import SourceSettings, open_source
 from streams.sources.schema_registry import RegisteredSchema
 from streams.sources.source import Decoded, Record
 
@@ -163,6 +166,82 @@ def test_what_cannot_be_unframed_is_broken(message, registry, reason, detail):
     assert broken.reason is reason
     assert detail in broken.detail
     assert not source.recognises(message)
+
+
+URL = b"https://example.org/"
+HTML_HEADERS = (("content-type", b"text/html"),)
+LIKE_A_FRAME = [
+    pytest.param(b"\0\0\0\x18ftypmp42" + bytes(20), id="MP4"),
+    pytest.param(b"\0\0\1\0\1\0\x10\x10" + bytes(20), id="ICO"),
+    pytest.param(b"\0\1\0\0\0\x0c\0\x80" + bytes(20), id="TTF"),
+]
+
+
+class Unasked:
+    def schema(self, reference: str) -> RegisteredSchema:
+        raise AssertionError(reference)
+
+
+@pytest.mark.parametrize("value", LIKE_A_FRAME)
+@pytest.mark.parametrize(
+    ("name", "headers"),
+    [
+        ("html", ()),
+        ("html", HTML_HEADERS),
+        ("auto", HTML_HEADERS),
+        ("auto", (("content-type", b"video/mp4"),)),
+        ("auto", (("content-type", b"application/octet-stream"),)),
+    ],
+)
+def test_a_page_that_begins_like_a_frame_asks_no_registry(name, headers, value, monkeypatch):
+    monkeypatch.setattr(sources, "SchemaRegistry", lambda _: Unasked())
+    source = open_source(name, SourceSettings(schema_registry="http://127.0.0.1:1"))
+    (skipped,) = source.decode(Message(URL, value, headers))
+    assert skipped.reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize("headers", [(), HTML_HEADERS])
+def test_a_framed_page_is_read_where_every_value_is_said_to_be_framed(headers, monkeypatch):
+    monkeypatch.setattr(sources, "SchemaRegistry", lambda _: REGISTRY)
+    framed_settings = SourceSettings(schema_registry="http://127.0.0.1:1", framed=True)
+    message = replace(framed(11, avro(b"<p>text", {"type": "bytes"})), key=URL, headers=headers)
+    (page,) = open_source("html", framed_settings).decode(message)
+    assert (page.url, page.html) == (URL.decode(), b"<p>text")
+    (skipped,) = open_source("html", replace(framed_settings, framed=False)).decode(message)
+    assert skipped.reason is SkipReason.NOT_HTML
+
+
+@pytest.mark.parametrize(
+    "value", [b"<html><p>", b'{"url": "https://example.org/", "html": "<p>"}', b"\0\0\0\0\7"]
+)
+def test_a_value_without_a_frame_is_a_dead_letter_where_every_value_is_said_to_be_framed(value):
+    (broken,) = open_source("auto", SourceSettings(framed=True)).decode(Message(URL, value))
+    assert broken == Broken(
+        BrokenReason.WRONG_FORMAT, "it has no frame of a schema registry, despite --framed"
+    )
+
+
+def test_json_in_a_frame_is_read_whatever_the_headers_say():
+    value = b'\0\0\0\0\7{"url": "https://example.org/", "html": "<p>text"}'
+    for headers in ((), HTML_HEADERS, (("content-type", b"application/json"),)):
+        (page,) = open_source("auto", SourceSettings()).decode(Message(URL, value, headers))
+        assert page.html == b"<p>text"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (framed(7, avro(RECORD)), True),
+        (framed(5, b'{"url": 1}'), True),
+        (Message(None, b"x", ((HEADER, b"\0\0\0\0\x08"),)), True),
+        (framed(6, avro(RECORD)), False),
+        (framed(503, avro(RECORD)), False),
+        (Message(None, b"<p>"), False),
+        (Message(b"key", None), False),
+    ],
+)
+def test_a_frame_is_one_if_what_is_in_it_can_be_read(message, expected):
+    assert is_framed(message, REGISTRY) is expected
 
 
 def test_the_source_sees_the_bare_message():

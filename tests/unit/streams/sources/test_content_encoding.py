@@ -49,6 +49,29 @@ def test_a_message_of_any_format_may_be_compressed(name, coding, settings):
 
 
 @pytest.mark.parametrize("name", FORMATS)
+def test_gzip_is_known_without_a_header(name, settings):
+    record = open_source(name, settings).encode(PAGE)
+    message = Message(record.key, gzip.compress(record.value), record.headers)
+    for source in (name, "auto"):
+        outcome = only(message, settings, source)
+        assert (outcome.url, outcome.html, outcome.source) == (PAGE.url, PAGE.html, name)
+
+
+@pytest.mark.parametrize("value", [gzip.compress(b"\0\1\2"), gzip.compress(b"<p>")[:5], b"\x1f\x8b damaged"])
+def test_gzip_that_holds_no_page_stays_what_it_is(value, settings):
+    message = Message(b"https://example.org/", value)
+    assert only(message, settings).reason is BrokenReason.UNKNOWN_FORMAT
+    assert only(message, settings, "html").detail == "a gzip file"
+
+
+def test_a_whole_message_in_gzip_is_inflated_no_further_than_a_page_may_be(settings):
+    message = Message(b"https://example.org/", gzip.compress(b"<p>" + b"x" * MAX_BYTES))
+    assert only(message, settings).reason is BrokenReason.INFLATES_TOO_LARGE
+    damaged = gzip.compress(PAGE.html)[:-9]
+    assert only(replace(message, value=damaged), settings).reason is BrokenReason.MALFORMED_COMPRESSION
+
+
+@pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("coding", CODINGS)
 def test_a_header_that_was_kept_does_no_harm(name, coding, settings):
     record = open_source(name, settings).encode(PAGE)

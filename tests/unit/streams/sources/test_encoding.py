@@ -65,23 +65,6 @@ def test_labels_are_the_standards():
     assert decode_html(b"\xc4\xe3", " GB2312 ") == DecodedText("你".encode(), "gbk")
 
 
-@pytest.mark.parametrize(
-    ("body", "label", "text"),
-    [
-        (b"\x90\x30\x81\x30", "gbk", "\U00010000"),
-        (b"\x82\xa0\x87\x40", "shift_jis", "あ①"),
-        (b"\xa4\xa2\xad\xa1\xad\xea", "euc-jp", "あ①㈱"),
-        (b"\xa4<p>\xff", "euc-jp", "\ufffd<p>\ufffd"),
-        (b"\x81<p>", "shift_jis", "\ufffd<p>"),
-        (b'\x1b$B$"\x1b(Ba', "iso-2022-jp", "あa"),
-        (b"\xa4\xa4\x87\x40", "big5", "中䏰"),
-        (b"\x80<p>", "x-user-defined", "\uf780<p>"),
-    ],
-)
-def test_legacy_encodings_are_decoded_as_the_standard_decodes_them(body, label, text):
-    assert decode_html(body, label).html.decode() == text
-
-
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf16_is_known_by_its_markup(encoding):
     decoded = decode_html("\n <!DOCTYPE html><p>é".encode(encoding))
@@ -162,6 +145,47 @@ def test_utf8_stays_utf8_where_a_byte_is_broken_or_its_end_is_missing(declared, 
     for body in (page + broken, broken + page):
         decoded = decode_html(body, declared)
         assert decoded == DecodedText(body.decode(errors="replace").encode(), "utf-8")
+
+
+STRAY = b"\xe9\xff\xe8"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"<!-- %b -->" % STRAY,
+        b"<script>'<p>%b'</script>" % STRAY,
+        b"<STYLE>/* %b */</STYLE >" % STRAY,
+        b"<p title='> %b'>" % STRAY,
+        b"<a href=/%b>" % STRAY,
+        STRAY,
+        b"%b text %b" % (STRAY, STRAY),
+    ],
+)
+@pytest.mark.parametrize("valid", ["é", "it’s déjà vu"])
+def test_declared_utf8_stays_utf8_where_its_text_is_broken_in_two_places_at_most(broken, valid):
+    body = b"<meta charset=utf-8><p>%b %b" % (valid.encode(), broken)
+    assert decode_html(body) == DecodedText(body.decode(errors="replace").encode(), "utf-8")
+    assert decode_html(body, "utf-8").encoding == "utf-8"
+
+
+def test_valid_characters_of_scripts_are_not_the_texts():
+    body = "<script>'été, déjà vu'</script><!-- été, déjà vu --><p title='été, déjà vu'>".encode()
+    text = "où est le café, près d'ici"
+    decoded = decode_html(body + text.encode("windows-1252"), "utf-8")
+    assert decoded.encoding == "windows-1252"
+    assert decoded.html.endswith(text.encode())
+
+
+@pytest.mark.parametrize("opening", [b"<!--", b"<script", b"<a b='", b'<a b="', b"<!", b"<a b"])
+def test_markup_that_never_ends_is_read_in_linear_time(opening):
+    decoded = decode_html("é".encode() + opening * 200_000 + STRAY, "utf-8")
+    assert decoded.encoding == "utf-8"
+
+
+def test_a_legacy_page_is_looked_at_as_a_whole_where_all_of_it_is_markup():
+    page = "<meta charset=utf-8><p don't>où est le café, près de là, déjà vu à côté"
+    assert decode_html(page.encode("windows-1252")).html == page.encode()
 
 
 def test_a_legacy_encoding_is_trusted_with_what_is_utf8_by_chance():

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason
+from schemas.outcomes import Broken, BrokenReason, SkipReason
 from schemas.pages import Message, RawPage
 from streams.sources.json_fields import JsonFields, field_paths
 
@@ -41,22 +41,30 @@ def test_lone_surrogates_are_let_through():
 
 @pytest.mark.parametrize(
     "value",
-    [
-        b"{",
-        b"7",
-        b"[]",
-        b"null",
-        b'"text"',
-        b"\xff",
-        b"[" * 100_000,
-        b'{"a":' * 100_000,
-        b'{"html_base64": "<>"}',
-    ],
+    [b"{", b"[" * 100_000, b'{"a":' * 100_000, b'{"html_base64": "<>"}'],
 )
-def test_what_is_no_such_object_is_broken(value):
+def test_a_damaged_object_is_malformed(value):
     outcome = decode(value)
     assert isinstance(outcome, Broken)
     assert outcome.reason is BrokenReason.MALFORMED_MESSAGE
+
+
+@pytest.mark.parametrize("value", [b"7", b"[]", b"null", b'"text"', b"\xff", {"url": URL}, {}])
+def test_what_is_no_such_object_is_of_another_format(value):
+    outcome = decode(value)
+    assert isinstance(outcome, Broken)
+    assert outcome.reason is BrokenReason.WRONG_FORMAT
+
+
+@pytest.mark.parametrize("more", [{"html": None}, {"html_base64": None}])
+def test_a_page_that_is_null_has_no_body(more):
+    message = Message(None, orjson.dumps({"url": URL, **more}))
+    assert JsonFields(100_000).recognises(message)
+    assert decode({"url": URL, **more}).reason is SkipReason.NO_BODY
+
+
+def test_an_error_needs_no_body():
+    assert decode({"url": URL, "status": 404}).reason is SkipReason.ERROR_STATUS
 
 
 @pytest.mark.parametrize("url", [None, ""])

@@ -1,3 +1,4 @@
+import gzip
 from base64 import b64encode, encodebytes
 from datetime import datetime, timedelta, timezone
 
@@ -45,13 +46,19 @@ def test_an_array_may_hold_several_documents():
     first, second, third, fourth = decode([DOCUMENT, other, broken, 7])
     assert (first.url, second.url) == (URL, "https://example.org/other")
     assert third.reason is BrokenReason.MISSING_URL
-    assert fourth.reason is BrokenReason.MALFORMED_MESSAGE
+    assert fourth.reason is BrokenReason.WRONG_FORMAT
 
 
 def test_base64_holds_bytes_without_any_charset():
     body = b64encode(b"<meta charset=koi8-r><p>\xcf").decode()
     (page,) = decode([DOCUMENT | {"binaryContent": body}])
     assert page.html.decode() == "<meta charset=koi8-r><p>о"
+
+
+def test_base64_may_hold_a_page_in_gzip():
+    body = b64encode(gzip.compress(HTML.encode(), 9, mtime=0)).decode()
+    (page,) = decode([DOCUMENT | {"binaryContent": body}])
+    assert page.html == HTML.encode()
 
 
 def test_base64_may_be_wrapped():

@@ -25,7 +25,10 @@ def test_an_answer_is_a_page():
 
 @pytest.mark.parametrize(
     "kind",
-    ["text/html,text/html", "text/html charset=utf-8", " TEXT/HTML ;charset=utf-8", "application/xhtml+xml"],
+    [
+        *("text/html,text/html", "text/html charset=utf-8", " TEXT/HTML ;charset=utf-8"),
+        *("application/xhtml+xml", "html", "HTML; charset=utf-8", "xhtml"),
+    ],
 )
 def test_a_content_type_is_read_as_servers_write_it(kind):
     assert isinstance(outcome(content_type=kind, body="words"), RawPage)
@@ -114,7 +117,9 @@ def test_a_page_may_begin_with_a_long_comment():
     assert isinstance(outcome(body=b"<!--" + b" " * 5000 + b"--><p>text"), RawPage)
 
 
-@pytest.mark.parametrize("kind", [None, "", "application/octet-stream", "application/xml", ["text/html"]])
+@pytest.mark.parametrize(
+    "kind", [None, "", "text", "application/octet-stream", "application/xml", ["text/html"]]
+)
 def test_without_a_content_type_the_body_is_looked_at(kind):
     assert isinstance(outcome(content_type=kind), RawPage)
     assert outcome(content_type=kind, body=b"some words").reason is SkipReason.NOT_HTML
@@ -148,6 +153,32 @@ def test_the_limit_holds_before_and_after_inflating_and_says_how_to_raise_it():
 def test_text_is_unicode_already_whatever_the_page_declares():
     page = outcome(body="<meta charset=koi8-r><p>é \ud800", content_type="text/html; charset=koi8-r")
     assert page.html.decode() == "<meta charset=koi8-r><p>é \ufffd"
+
+
+@pytest.mark.parametrize("kind", [None, "application/octet-stream", "text/html"])
+@pytest.mark.parametrize("encoding", [None, "gzip", "identity"])
+def test_a_page_in_gzip_is_known_by_its_bytes(kind, encoding):
+    twice = gzip.compress(gzip.compress(HTML)) if encoding == "gzip" else gzip.compress(HTML)
+    assert outcome(body=twice, content_type=kind, content_encoding=encoding).html == HTML
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        gzip.compress(b"\0\1\2" * 9000),
+        gzip.compress(b"some words " * 9000),
+        gzip.compress(b"<urlset><url>" * 9000),
+        gzip.compress(HTML)[:8],
+    ],
+)
+def test_another_file_in_gzip_is_skipped_as_it_is(body):
+    assert outcome(body=body) == Skipped(SkipReason.NOT_HTML, "a gzip file", "https://example.org/")
+
+
+def test_a_page_in_gzip_is_inflated_no_further_than_a_page_may_be():
+    body = gzip.compress(HTML + b"x" * 10_000)
+    assert outcome(body=body).reason is BrokenReason.INFLATES_TOO_LARGE
+    assert outcome(body=gzip.compress(HTML)[:-9]).reason is BrokenReason.MALFORMED_COMPRESSION
 
 
 def test_the_charset_of_the_content_type_counts_before_the_crawlers():

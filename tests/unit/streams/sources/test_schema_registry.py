@@ -1,18 +1,29 @@
 import io
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import fastavro
 import pytest
 
 from schemas.errors import ConfigurationError, PageError, UnavailableError
 from schemas.outcomes import BrokenReason
+from streams.sources import schema_registry
 from streams.sources.schema_registry import SchemaRegistry
 
 PAGE = {"type": "record", "name": "Page", "fields": [{"name": "url", "type": "string"}]}
 CRAWL = {"type": "record", "name": "Crawl", "fields": [{"name": "page", "type": "Page"}]}
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time as the registry's client sees it, in seconds; it goes on where a test says so."""
+    time = [1000.0]
+    monkeypatch.setattr(schema_registry, "time", SimpleNamespace(monotonic=lambda: time[0]))
+    return time
 
 
 class Registry(ThreadingHTTPServer):
@@ -108,13 +119,60 @@ def test_a_schema_that_is_not_avro_belongs_to_the_message(server):
 
 
 @pytest.mark.parametrize("answer", [(500, b""), (503, b""), (401, b""), (429, b""), (200, b"<html>")])
-def test_a_registry_in_trouble_is_asked_again_later(server, answer):
+def test_a_registry_in_trouble_is_asked_again_later(server, answer, now):
     server.answers["/schemas/ids/1"] = answer
     registry = SchemaRegistry(f"http://{server.host}")
     with pytest.raises(UnavailableError, match=server.host):
         registry.schema("ids/1")
     server.holds("/schemas/ids/1", PAGE)
+    now[0] += 5
     assert registry.schema("ids/1").avro is not None
+
+
+def test_one_message_that_waited_for_the_registry_in_vain_is_enough(server, now):
+    server.holds("/schemas/ids/1", PAGE)
+    server.answers["/schemas/ids/2"] = 503, b""
+    registry = SchemaRegistry(f"http://{server.host}")
+    registry.schema("ids/1")
+    for reference in ("ids/2", "ids/2", "ids/3"):
+        with pytest.raises(UnavailableError, match="answers 503"):
+            registry.schema(reference)
+    assert registry.schema("ids/1").avro is not None
+    assert [path for path, _ in server.asked] == ["/schemas/ids/1", "/schemas/ids/2"]
+
+
+def test_an_unknown_schema_is_asked_for_again_after_a_while(server, now):
+    registry = SchemaRegistry(f"http://{server.host}")
+    for _ in range(3):
+        with pytest.raises(PageError, match="does not know schema ids/9"):
+            registry.schema("ids/9")
+    assert len(server.asked) == 1
+    server.holds("/schemas/ids/9", PAGE)
+    now[0] += 30
+    assert registry.schema("ids/9").avro is not None
+
+
+def test_no_more_unknown_schemas_are_remembered_than_fit(server, monkeypatch):
+    monkeypatch.setattr(schema_registry, "_UNKNOWN_AT_MOST", 2)
+    registry = SchemaRegistry(f"http://{server.host}")
+    for number in (1, 2, 3, 3, 2, 1):
+        with pytest.raises(PageError):
+            registry.schema(f"ids/{number}")
+    assert [path[-1] for path, _ in server.asked] == ["1", "2", "3", "1"]
+
+
+def test_an_answer_that_is_no_http_is_none(server):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_answer_nonsense, args=(listener,)).start()
+        with pytest.raises(UnavailableError, match="is unavailable"):
+            SchemaRegistry(f"http://127.0.0.1:{listener.getsockname()[1]}").schema("ids/1")
+
+
+def _answer_nonsense(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(4096)
+        connection.sendall(b"nonsense\r\n\r\n")
 
 
 def test_a_registry_that_is_away_is_unavailable():
@@ -128,7 +186,19 @@ def test_no_password_reaches_an_error_message():
     assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize("url", ["localhost:8081", "file:///etc/passwd", "http://", "ftp://host"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("localhost:8081", "file:///etc/passwd", "http://", "ftp://host", "http://host:port"),
+        *(
+            "user:secret@host:8081",
+            "http://user:secret/@host",
+            "http://user:secret@[::1",
+            "http://u:secret@\u2100",
+        ),
+    ],
+)
 def test_a_registry_needs_an_http_url(url):
-    with pytest.raises(ConfigurationError, match="not an http or https URL"):
+    with pytest.raises(ConfigurationError, match="not an http or https URL") as raised:
         SchemaRegistry(url)
+    assert "secret" not in str(raised.value)

@@ -87,9 +87,10 @@ def test_every_version_of_http_has_its_status_line(protocol, status):
     assert only(warc(protocol=protocol, status=status)).html == HTML.encode()
 
 
-def chunked(body, size=100):
+def chunked(body, size=100, trailer=b""):
     chunks = [body[at : at + size] for at in range(0, len(body), size)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    data = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+    return b"%s0\r\n%s\r\n" % (data, trailer)
 
 
 def bare_deflate(body):
@@ -107,8 +108,14 @@ CHUNKED = ("Transfer-Encoding", "chunked")
         (chunked(BODY), [("transfer-encoding", "Chunked")]),
         (BODY, [CHUNKED]),
         (chunked(gzip.compress(BODY)), [CHUNKED, ("Content-Encoding", "gzip")]),
+        (chunked(gzip.compress(BODY)), [CHUNKED]),
+        (chunked(BODY, trailer=b"Expires: 0\r\nX-Trailer: <p>none</p>\r\n"), [CHUNKED]),
+        (chunked(BODY).replace(b"\r\n0\r\n", b"\r\n000 ; last=yes\r\n"), [CHUNKED]),
+        (chunked(BODY).removesuffix(b"0\r\n\r\n"), [CHUNKED]),
+        (chunked(BODY).removesuffix(b"\r\n\r\n"), [CHUNKED]),
         (gzip.compress(BODY), [CHUNKED, ("Content-Encoding", "gzip")]),
         (gzip.compress(BODY), [("Content-Encoding", "gzip")]),
+        (gzip.compress(BODY), []),
         (zlib.compress(BODY), [("Content-Encoding", "deflate")]),
         (bare_deflate(BODY), [("Content-Encoding", "deflate")]),
         (brotli.compress(BODY), [("Content-Encoding", "br")]),
@@ -178,8 +185,8 @@ MALFORMED = BrokenReason.MALFORMED_MESSAGE
 @pytest.mark.parametrize(
     ("value", "reason", "detail"),
     [
-        (b"", MALFORMED, "no WARC record"),
-        (b"<p>", MALFORMED, "begins with b'<p>'"),
+        (b"", BrokenReason.WRONG_FORMAT, "no WARC record"),
+        (b"<p>", BrokenReason.WRONG_FORMAT, "begins with b'<p>'"),
         (bare(*RESPONSE), MALFORMED, "Content-Length is ''"),
         (bare(*RESPONSE, b"Content-Length: -5"), MALFORMED, "Content-Length is '-5'"),
         (bare(*RESPONSE, b"Content-Length: " + b"9" * 5000), MALFORMED, "Content-Length is '999"),

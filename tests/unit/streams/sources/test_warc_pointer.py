@@ -188,10 +188,15 @@ def test_an_offset_is_a_number(tmp_path, offset):
     assert decode(line(warc_offset=offset), tmp_path).reason is BrokenReason.MALFORMED_MESSAGE
 
 
-@pytest.mark.parametrize("value", [b'{"url": "http://example.org/", ', b"[]", b"", b"7"])
-def test_what_is_no_object_is_broken(value):
-    (broken,) = WarcPointer(1, None).decode(Message(None, value))
+def test_a_damaged_object_is_malformed():
+    (broken,) = WarcPointer(1, None).decode(Message(None, b'{"url": "http://example.org/", '))
     assert broken.reason is BrokenReason.MALFORMED_MESSAGE
+
+
+@pytest.mark.parametrize("value", [b"[]", b"", b"7"])
+def test_what_is_no_object_is_of_another_format(value):
+    (broken,) = WarcPointer(1, None).decode(Message(None, value))
+    assert broken.reason is BrokenReason.WRONG_FORMAT
 
 
 @pytest.mark.parametrize("value", [None, b"", b"<html>", b"{}", b'{"url": "", "status_code": 200}'])

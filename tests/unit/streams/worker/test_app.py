@@ -18,12 +18,12 @@ from streams.worker.settings import WorkerSettings
 PLAIN = KafkaSecurity()
 
 
-def app(security: KafkaSecurity = PLAIN, partitions: int = 8) -> FaustApp:
+def app(security: KafkaSecurity = PLAIN, partitions: int = 8, topics: str = "pages") -> FaustApp:
     async def put(arrival: Arrival) -> None:
         raise AssertionError("nothing is read here")
 
     kafka = KafkaSettings("one:9092, two:9092", security)
-    settings = WorkerSettings(kafka=kafka, topics=TopicSettings(input="pages", group="cleaners"))
+    settings = WorkerSettings(kafka=kafka, topics=TopicSettings(input=topics, group="cleaners"))
     return create_app(settings, partitions, put, on_revoked=lambda: None, on_assigned=lambda: None)
 
 
@@ -155,12 +155,26 @@ async def test_the_lag_is_unknown_until_kafka_has_dealt_the_partitions(
     assert [record.message for record in caplog.records].count("waits for its partitions") == 1
 
 
-async def test_a_worker_that_is_dealt_no_partitions_has_nothing_to_come(made: FaustApp) -> None:
+async def test_what_waits_for_the_agent_is_yet_to_come(made: FaustApp) -> None:
     await made.on_first_start()
     made.consumer.assignment = set
+    made.consumer.behind = lambda: 40
     made.on_rebalance_start()
     made.on_rebalance_return()
-    assert lag(made) == 0
+    assert lag(made) == 40
+    made.flow_control = FlowControlEvent(initially_suspended=False)
+    buffer = made.FlowControlQueue()
+    await buffer.put(event(0))
+    await buffer.put(event(MIB))
+    assert lag(made) == 42
+    buffer.get_nowait()
+    assert lag(made) == 41
+
+
+async def test_the_agent_reads_all_topics_of_the_input() -> None:
+    for text, topics in (("a, b", ["a", "b"]), ("^crawl-", ["^crawl-"])):
+        (reader,) = app(topics=text).agents.values()
+        assert list(reader.channel.topics) == topics
 
 
 def event(size: int) -> SimpleNamespace:

@@ -9,7 +9,7 @@ from schemas.errors import ConfigurationError, UnavailableError
 from streams.worker.availability import Dependency, watch
 
 
-def test_a_part_is_there_until_it_is_missed() -> None:
+def test_a_dependency_is_there_until_it_is_missed() -> None:
     dependency = Dependency("redis", "pages wait")
     assert not dependency.unavailable
     dependency.missed(OSError("refused"))
@@ -33,7 +33,7 @@ def test_going_and_coming_are_logged_once(caplog: pytest.LogCaptureFixture) -> N
 
 
 @pytest.mark.parametrize("error", [UnavailableError("refused"), ConfigurationError("wrong password")])
-async def test_a_part_is_asked_again_and_again_whether_pages_come_or_not(
+async def test_a_dependency_is_asked_again_and_again_whether_pages_come_or_not(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streams.worker.availability._ASK_SECONDS", 0.0)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import orjson
-import pytest
 from prometheus_client import CollectorRegistry
 
 from inference.rules import RulesLabeler
@@ -58,7 +57,6 @@ REFUSED = Broken(BrokenReason.REJECTED_BY_MODEL, "no answer")
 def cleaner(pool: Pool, *, redis: Dependency | None = None, labeling: Labeling | None = None) -> BatchCleaner:
     return BatchCleaner(
         pool,
-        Dependency("schema-registry", ""),
         Observer(MemoryFrequencyStore(), redis or Dependency("redis", "")),
         labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
         Assembler("document"),
@@ -97,15 +95,16 @@ async def test_what_was_missing_is_said(message: Message, page: PackedPage) -> N
     assert document["template"] is None
 
 
-@pytest.mark.parametrize("waits", [1, 5])
-async def test_a_message_waits_until_the_schema_registry_answers(
-    message: Message, page: PackedPage, waits: int
-) -> None:
-    pool = Pool(
-        (page,), Postponed("unavailable"), (page,), *[Postponed("unavailable")] * (waits - 1), (page,)
-    )
-    cleaned = await cleaner(pool).clean([message] * 3)
-    assert [each.documents for each in cleaned] == [1, 1, 1]
+async def test_a_postponed_message_does_not_hold_up_its_neighbors(message: Message, page: PackedPage) -> None:
+    postponed = Postponed("unavailable")
+    first, second, third = await cleaner(Pool((page,), postponed, (page,))).clean([message] * 3)
+    assert second is postponed
+    assert (first.documents, third.documents) == (1, 1)
+
+
+async def test_nothing_is_cleaned_of_a_batch_that_is_postponed(message: Message) -> None:
+    postponed = Postponed("unavailable")
+    assert await cleaner(Pool(postponed, postponed)).clean([message] * 2) == [postponed] * 2
 
 
 async def test_a_document_tells_of_its_message_and_of_the_site(message: Message, page: PackedPage) -> None:
@@ -132,11 +131,9 @@ async def test_a_message_that_has_to_be_cleaned_alone_is_none_of_a_batch(
     assert pool.alone == ["prepare", "extract", "extract"]
 
 
-async def test_a_message_that_is_cleaned_alone_waits_for_the_schema_registry(
-    message: Message, page: PackedPage
-) -> None:
-    pool = Pool(Postponed("unavailable"), (page,))
-    assert (await cleaner(pool).clean_alone(message)).documents == 1
+async def test_a_message_that_is_cleaned_alone_may_be_postponed(message: Message) -> None:
+    postponed = Postponed("unavailable")
+    assert await cleaner(Pool(postponed)).clean_alone(message) is postponed
 
 
 async def test_a_page_that_the_labeler_refuses_is_broken_alone(message: Message, page: PackedPage) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLeaderForPartitionError
@@ -10,11 +11,13 @@ from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLead
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
+from streams.producing import serialized
 from streams.settings import TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Document
 from streams.worker.availability import Dependency
 from streams.worker.delivery import Delivery
+from streams.worker.drops import DropLog
 
 TOPICS = TopicSettings()
 BROKEN = Broken(BrokenReason.MALFORMED_MESSAGE, "bad")
@@ -32,7 +35,7 @@ class Producer:
     async def send(
         self,
         topic: str,
-        value: bytes | None,
+        value: object,
         key: bytes | None,
         partition: None,
         headers: list[tuple[str, bytes]],
@@ -40,7 +43,7 @@ class Producer:
         assert value is not None or key is not None, "aiokafka's own rule"
         if self.fails_at_once:
             raise self.fails_at_once.pop(0)
-        return self._tell(topic, Record(key, value, tuple(headers)))
+        return self._tell(topic, Record(key, cast("bytes | None", serialized(value)), tuple(headers)))
 
     async def _tell(self, topic: str, record: Record) -> None:
         if self.fails_later:
@@ -56,7 +59,7 @@ def cleaned(message: Message, *records: Record) -> CleanedMessage:
 
 
 def delivery(producer: Producer, dependency: Dependency | None = None) -> Delivery:
-    return Delivery(producer, TOPICS, dependency or Dependency("kafka", ""))
+    return Delivery(producer, TOPICS, dependency or Dependency("kafka", ""), DropLog("k:1", "dead"))
 
 
 async def test_records_arrive_in_order(message: Message) -> None:
@@ -124,10 +127,10 @@ async def test_a_document_that_is_too_large_becomes_a_dead_letter(message: Messa
     ("message", "kept"),
     [
         (Message(b"k", bytes(2000), (("h", b"v"),)), (b"k", None, True)),
-        (Message(None, bytes(2000), (("h", b"v"),)), (None, b"", True)),
-        (Message(bytes(2000), b"v", (("h", b"v"),)), (None, b"", False)),
-        (Message(b"k", b"v", (("h", bytes(2000)),)), (None, b"", False)),
-        (Message(None, None), (None, b"", False)),
+        (Message(None, bytes(2000), (("h", b"v"),)), (None, None, True)),
+        (Message(bytes(2000), b"v", (("h", b"v"),)), (None, None, False)),
+        (Message(b"k", b"v", (("h", bytes(2000)),)), (None, None, False)),
+        (Message(None, None), (None, None, False)),
     ],
     ids=["value", "value without key", "key", "header", "nothing at all"],
 )

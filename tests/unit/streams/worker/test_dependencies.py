@@ -9,7 +9,7 @@ from streams.worker.settings import WorkerSettings
 @pytest.mark.parametrize(
     ("name", "waited_for"), [("kafka", True), ("redis", False), ("labeler", True), ("schema_registry", True)]
 )
-def test_pages_wait_for_every_part_but_redis(name: str, *, waited_for: bool) -> None:
+def test_pages_wait_for_every_dependency_but_redis(name: str, *, waited_for: bool) -> None:
     dependencies = name_dependencies(WorkerSettings())
     assert (dependencies.waited_for, dependencies.unavailable) == (False, [])
     dependency = getattr(dependencies, name)

@@ -35,7 +35,7 @@ def levels(said: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_the_first_skipped_message_of_a_reason_is_a_warning(said: pytest.LogCaptureFixture) -> None:
-    drops = DropLog("dead")
+    drops = DropLog("k:1", "dead")
     for reason in (SkipReason.ERROR_STATUS, SkipReason.ERROR_STATUS, SkipReason.NO_BODY):
         drops.note(skipped(reason, 7))
     assert levels(said) == ["WARNING", "DEBUG", "WARNING"]
@@ -46,17 +46,23 @@ def test_the_first_skipped_message_of_a_reason_is_a_warning(said: pytest.LogCapt
 
 
 def test_the_first_dead_letter_of_a_reason_is_a_warning(said: pytest.LogCaptureFixture) -> None:
-    drops = DropLog("dead")
+    drops = DropLog("k:1", "dead")
     for offset in range(3):
         drops.note(failed(BrokenReason.UNKNOWN_FORMAT, offset))
     assert levels(said) == ["WARNING", "DEBUG", "DEBUG"]
     assert "unknown-format: bad (raw/3/0); " in said.messages[0]
+    command = "`dehusk dead-letters list --topic dead --brokers k:1 --reason unknown-format`"
+    assert command in said.messages[0]
+
+
+def test_brokers_that_are_the_default_need_not_be_named(said: pytest.LogCaptureFixture) -> None:
+    DropLog("localhost:9092", "dead").note(failed(BrokenReason.UNKNOWN_FORMAT, 0))
     assert "`dehusk dead-letters list --topic dead --reason unknown-format`" in said.messages[0]
 
 
 @pytest.mark.parametrize("reason", [BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED])
 def test_each_bug_is_a_warning(said: pytest.LogCaptureFixture, reason: BrokenReason) -> None:
-    drops = DropLog("dead")
+    drops = DropLog("k:1", "dead")
     for offset in range(2):
         drops.note(failed(reason, offset))
     assert levels(said) == ["WARNING", "WARNING"]
@@ -64,11 +70,11 @@ def test_each_bug_is_a_warning(said: pytest.LogCaptureFixture, reason: BrokenRea
 
 
 def test_what_strangers_wrote_is_shown_in_part_and_without_escapes(said: pytest.LogCaptureFixture) -> None:
-    DropLog("dead").note(skipped(SkipReason.NOT_HTML, 0, "\x1b[2J\n" + "x" * 5000))
+    DropLog("k:1", "dead").note(skipped(SkipReason.NOT_HTML, 0, "\x1b[2J\n" + "x" * 5000))
     assert said.messages[0].startswith(r"skipped: not-html: \x1b[2J\nxxx")
     assert len(said.messages[0]) < 600
 
 
 def test_a_document_is_not_worth_a_word(said: pytest.LogCaptureFixture) -> None:
-    DropLog("dead").note(CleanedMessage(Message(b"k", b"v"), records=[Record(b"k", b"document")]))
+    DropLog("k:1", "dead").note(CleanedMessage(Message(b"k", b"v"), records=[Record(b"k", b"document")]))
     assert said.messages == []

@@ -1,7 +1,7 @@
 """The order and the bounds of the flow, and what happens when it is disturbed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,13 +11,16 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from schemas.pages import Message
+from streams.preparation.preparation import Postponed
 from streams.settings import FlowLimits
 from streams.worker.assembly import CleanedMessage
+from streams.worker.availability import Dependency
 from streams.worker.flow import Flow
 from streams.worker.intake import Arrival
 from streams.worker.metrics import Metrics
+from streams.worker.postponed import Result
 
-LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2)
+LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2, waiting_pages=3)
 
 
 class Steps:
@@ -30,33 +33,45 @@ class Steps:
         self.delivered: list[int] = []
         self.acknowledged: list[int] = []
         self.abandoned: list[int] = []
+        self.postponed: set[int] = set()
+        self.registry = Dependency("schema-registry", "")
         metrics = Metrics(CollectorRegistry(), ())
-        self.flow = Flow(LIMITS, self.clean, self.clean_alone, self.deliver, metrics)
+        self.flow = Flow(LIMITS, self, self.deliver, self.registry, metrics)
         self.running = asyncio.create_task(self.flow.run())
 
-    async def clean(self, messages: Sequence[Message]) -> list[CleanedMessage]:
+    async def clean(self, messages: Sequence[Message]) -> list[Result]:
+        if messages[0].offset in self.postponed:
+            return [Postponed("unavailable") for _ in messages]
+        if len(messages) > 1:  # what was postponed is tried again together
+            return [CleanedMessage(message) for message in messages]
         (message,) = messages
         self.begun.append(message.offset)
         await self.gates[message.offset].wait()
-        if message.value == b"bug":
-            raise ZeroDivisionError("a bug")
         if message.value == b"huge":
             return []
+        if message.value == b"bug":
+            raise ZeroDivisionError("a bug")
         return [CleanedMessage(message)]
 
-    async def clean_alone(self, message: Message) -> CleanedMessage:
+    async def clean_alone(self, message: Message) -> Result:
         self.alone.append(message.offset)
         return CleanedMessage(message)
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         self.delivered.extend(cleaned.message.offset for cleaned in batch)
 
-    async def put(self, number: int, value: bytes = b"") -> None:
+    async def put(
+        self, number: int, value: bytes = b"", *, key: bytes | None = None, partition: int = 0
+    ) -> None:
         async def acknowledge() -> None:
             self.acknowledged.append(number)
 
-        message = Message(None, value, offset=number)
+        message = Message(key, value, partition=partition, offset=number)
         await self.flow.intake.put(Arrival(message, acknowledge, lambda: self.abandoned.append(number)))
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        while not condition():  # noqa: ASYNC110 what it waits for sets no event
+            await asyncio.sleep(0.01)
 
     def finish(self, *numbers: int) -> None:
         for number in numbers:
@@ -93,11 +108,9 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     delivered: list[list[int]] = []
     acknowledged: list[int] = []
 
-    async def clean(messages: Sequence[Message]) -> list[CleanedMessage]:
-        return [CleanedMessage(message) for message in messages[:2]]
-
-    async def clean_alone(message: Message) -> CleanedMessage:
-        raise AssertionError(message)
+    class InPortions(Steps):
+        async def clean(self, messages: Sequence[Message]) -> list[Result]:
+            return [CleanedMessage(message) for message in messages[:2]]
 
     async def deliver(batch: Sequence[CleanedMessage]) -> None:
         assert acknowledged == [offset for portion in delivered for offset in portion]
@@ -106,7 +119,10 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     async def acknowledge(number: int) -> None:
         acknowledged.append(number)
 
-    flow = Flow(FlowLimits(batch_pages=5), clean, clean_alone, deliver, Metrics(CollectorRegistry(), ()))
+    metrics = Metrics(CollectorRegistry(), ())
+    cleaner = InPortions()
+    cleaner.running.cancel()
+    flow = Flow(FlowLimits(batch_pages=5), cleaner, deliver, Dependency("", ""), metrics)
     for number in range(5):
         message = Message(None, b"", offset=number)
         await flow.intake.put(Arrival(message, partial(acknowledge, number), lambda: None))
@@ -126,14 +142,14 @@ async def test_a_message_is_cleaned_alone_once_those_before_it_are_delivered(ste
     assert (steps.begun, steps.alone) == ([0, 1], [])
     steps.finish(0)
     await settle()
-    assert steps.alone == [1]
+    assert 1 in steps.alone
     assert steps.delivered == steps.acknowledged == [0, 1]
 
 
 async def test_no_further_batch_is_begun_while_many_bytes_are_in_flight(
     steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps.flow, "_limits", replace(LIMITS, batches=9, in_flight_bytes=10))
+    monkeypatch.setattr(steps.flow, "_limits", replace(LIMITS, in_flight_bytes=10))
     await steps.put(0, bytes(10))
     await steps.put(1, b"small")
     await settle()
@@ -166,6 +182,74 @@ async def test_a_bug_ends_the_flow_and_acknowledges_nothing_behind(steps: Steps)
         await steps.running
     assert caught.group_contains(ZeroDivisionError)
     assert steps.acknowledged == []
+
+
+async def test_what_is_behind_a_postponed_message_is_delivered_and_waits_to_be_acknowledged(
+    steps: Steps,
+) -> None:
+    steps.postponed = {0}
+    steps.finish(0, 1, 2)
+    for number in range(3):
+        await steps.put(number)
+    await settle()
+    assert (steps.delivered, steps.acknowledged) == ([1, 2], [])
+    assert len(steps.flow) == 3
+    assert steps.registry.unavailable
+    steps.postponed.clear()
+    await steps.until(lambda: steps.acknowledged == [0, 1, 2])
+    assert steps.delivered == [1, 2, 0]
+    assert len(steps.flow) == 0
+    assert not steps.registry.unavailable
+
+
+async def test_a_partition_without_a_postponed_message_is_acknowledged(steps: Steps) -> None:
+    steps.postponed = {0}
+    steps.finish(0, 1, 2)
+    await steps.put(0)
+    await steps.put(1, partition=1)
+    await steps.put(2)
+    await settle()
+    assert (steps.delivered, steps.acknowledged) == ([1, 2], [1])
+
+
+async def test_a_later_version_of_a_postponed_page_waits_behind_it(steps: Steps) -> None:
+    steps.postponed = {0}
+    steps.finish(0, 1, 2)
+    for number, key in enumerate([b"a", b"a", b"b"]):
+        await steps.put(number, key=key)
+    await settle()
+    assert steps.delivered == [2]
+    steps.postponed.clear()
+    await steps.until(lambda: steps.acknowledged == [0, 1, 2])
+    assert steps.delivered == [2, 0, 1]
+
+
+async def test_no_more_waits_for_a_postponed_message_than_may(steps: Steps) -> None:
+    steps.postponed = {0}
+    steps.finish(*range(10))
+    putting = [asyncio.create_task(steps.put(number)) for number in range(10)]
+    await settle()
+    assert steps.delivered == [1, 2, 3, 4]
+    assert len(steps.flow) == 6  # one more waits in the open batch
+    assert not putting[-1].done()
+    steps.postponed.clear()
+    await steps.until(lambda: steps.acknowledged == list(range(10)))
+
+
+async def test_postponed_messages_are_given_up_with_the_others(steps: Steps) -> None:
+    steps.postponed = {0}
+    steps.finish(0, 1)
+    await steps.put(0)
+    await steps.put(1)
+    await settle()
+    steps.flow.finish_within(0)
+    await settle()
+    assert (steps.abandoned, steps.acknowledged) == ([0, 1], [])
+    assert len(steps.flow) == 0
+    assert not steps.registry.unavailable
+    steps.postponed.clear()
+    await settle()
+    assert steps.delivered == [1]
 
 
 async def test_what_is_given_up_is_never_acknowledged(steps: Steps) -> None:

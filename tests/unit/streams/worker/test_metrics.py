@@ -37,7 +37,7 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
     assert registry.get_sample_value("dehusk_degraded_total", {"missing": "frequencies"}) == 2
 
 
-def test_parts_that_are_away_show() -> None:
+def test_dependencies_that_are_unavailable_show() -> None:
     registry, redis = CollectorRegistry(), Dependency("redis", "")
     Metrics(registry, [redis, Dependency("kafka", "")])
     redis.missed(OSError())

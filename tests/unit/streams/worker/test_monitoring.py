@@ -68,7 +68,7 @@ async def test_prometheus_finds_its_metrics(client: aiohttp.ClientSession) -> No
     assert "dehusk_pages_total 1.0" in text
 
 
-async def test_a_worker_whose_parts_are_away_is_alive_but_not_ready(
+async def test_a_worker_whose_dependencies_are_unavailable_is_alive_but_not_ready(
     client: aiohttp.ClientSession, dependencies: Dependencies
 ) -> None:
     assert await get(client, "/readyz") == (200, "ok\n")

@@ -1,6 +1,6 @@
 """What a worker says when something is missing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Prediction
 from streams.kafka import Topic
-from streams.settings import KafkaSettings, WhenTritonIsUnavailable
+from streams.settings import KafkaSettings, TopicSettings, WhenTritonIsUnavailable
 from streams.sources.registry import SourceSettings
 from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.settings import WorkerSettings
@@ -33,16 +33,25 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Topic]:
     """The topics of a cluster."""
     topics: dict[str, Topic] = {}
 
-    async def describe(kafka: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:
-        return {name: topic for name, topic in topics.items() if name in names}
+    async def describe(kafka: KafkaSettings, is_wanted: Callable[[str], bool]) -> dict[str, Topic]:
+        return {name: topic for name, topic in topics.items() if is_wanted(name)}
 
-    monkeypatch.setattr("streams.worker.preflight.describe_topics", describe)
+    monkeypatch.setattr("streams.kafka._describe", describe)
     return topics
 
 
 async def test_a_worker_learns_how_many_partitions_it_may_read(cluster: dict[str, Topic]) -> None:
     cluster.update({topic.name: topic for topic in (INPUT, OUTPUT, DEAD)})
     assert await check_topics(SETTINGS) == 12
+    cluster.update({"crawl-a": Topic("crawl-a", 3, 1), "crawl-b": Topic("crawl-b", 4, 1)})
+    for text in ("crawl-a,crawl-b", "^crawl-"):
+        assert await check_topics(WorkerSettings(topics=TopicSettings(text))) == 7
+
+
+async def test_a_worker_that_would_read_its_own_output_does_not_start(cluster: dict[str, Topic]) -> None:
+    cluster.update({topic.name: topic for topic in (INPUT, OUTPUT, DEAD)})
+    with pytest.raises(ConfigurationError, match=r"the input \^\.\* holds cleaned-documents"):
+        await check_topics(WorkerSettings(topics=TopicSettings("^.*")))
 
 
 async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(
@@ -52,7 +61,9 @@ async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(
         await check_topics(SETTINGS)
     message = str(caught.value)
     assert "\n" not in message
-    assert message.startswith("missing on localhost:9092: raw-pages; `dehusk up` makes raw-pages, ")
+    assert message.startswith(
+        "topic raw-pages does not exist on localhost:9092; `dehusk up` makes raw-pages, "
+    )
     assert (
         "Kafka's own tools make others: kafka-topics.sh --bootstrap-server localhost:9092 --create" in message
     )

@@ -57,7 +57,7 @@ def test_a_batch_that_is_stuck_is_noticed(clock: Clock) -> None:
     assert "a batch" in (work.pass_time(2) or "")
 
 
-def test_waiting_for_a_part_is_no_standstill_nor_is_its_return(clock: Clock) -> None:
+def test_waiting_for_a_dependency_is_no_standstill_nor_is_its_return(clock: Clock) -> None:
     work = Work(clock)
     work.waits, work.age = True, 4000.0
     assert work.pass_time(4000) is None

@@ -2,14 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
+from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.crossvalidation import cross_validated
 
 pytestmark = pytest.mark.training
 
 
 def test_every_page_is_scored_once_and_dropped_pages_only_by_the_published_gold(pages):
-    config = read_dehusk_config(DEFAULT_CONFIG)
+    config = read_config(DEFAULT_CONFIG)
     small = replace(
         config.trainer, epochs=3, folds=3, batch_pages=4, warmup_steps=2, least_sites=2, threads=1
     )

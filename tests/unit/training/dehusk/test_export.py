@@ -9,7 +9,7 @@ from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from inference.segmentation import segment
 from schemas.outcomes import Broken
-from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
+from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.export import build_dehusk
 from training.dehusk.model import train_dehusk
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.training
 
 @pytest.fixture(scope="module")
 def model(pages):
-    config = read_dehusk_config(DEFAULT_CONFIG)
+    config = read_config(DEFAULT_CONFIG)
     trainer = replace(config.trainer, epochs=1, folds=3, least_sites=1, threads=1)
     small = replace(config, trainer=trainer, trees=replace(config.trees, least_blocks=5))
     return train_dehusk([page.example for page in pages], small, progress=lambda _: None)

@@ -5,7 +5,7 @@ import pytest
 
 from inference.encoding import encode
 from inference.segmentation import segment
-from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
+from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.second_pass import AROUND, COLUMN_GROUPS, OUTSIDE, context_columns, fit_second_pass
 from training.dehusk.trainer import FirstAnswer
 
@@ -49,7 +49,7 @@ def test_a_block_sees_what_was_answered_to_those_like_it(structure):
 
 
 def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
-    config = read_dehusk_config(DEFAULT_CONFIG).trees
+    config = read_config(DEFAULT_CONFIG).trees
     examples = [page.example for page in pages]
     unsure = [answer(np.where(each.content, 0.55, 0.45)) for each in examples]
     second = fit_second_pass(examples[:18], unsure[:18], replace(config, least_blocks=5, threads=1), 1)
@@ -59,7 +59,7 @@ def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
 
 
 def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
-    config = replace(read_dehusk_config(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
+    config = replace(read_config(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
     examples = [page.example for page in pages[:8]]
     answers = [answer(np.full(len(each), 0.5)) for each in examples]
     second = fit_second_pass(examples, answers, config, 1, without="words")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from schemas.errors import ConfigurationError
-from training.dehusk.config import DEFAULT_CONFIG, read_dehusk_config
+from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.trainer import INPUT_GROUPS, fold_of, train_first_pass
 
 pytestmark = pytest.mark.training
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.training
 
 @pytest.fixture(scope="module")
 def config():
-    config = read_dehusk_config(DEFAULT_CONFIG)
+    config = read_config(DEFAULT_CONFIG)
     trainer = replace(
         config.trainer,
         epochs=4,

@@ -1,0 +1,33 @@
+"""Drawings in SVG, of which only what a `<foreignObject>` holds is text of the page."""
+
+from libc.stdint cimport uint16_t
+
+from inference.native cimport lexbor, markup
+from inference.native.lexbor cimport Attribute, Element, Node
+
+
+cdef inline bint is_drawn(Node *node) except -1:
+    """Whether a node is an element of a drawing, and none that holds HTML again."""
+    return (
+        node.namespace_ == markup.svg
+        and node.type == lexbor.ELEMENT
+        and markup.tag_of(node.name).says != markup.HOLDS_HTML
+    )
+
+
+cdef inline bint holds_none(Node *drawn) except -1:
+    """Whether an element of a drawing only describes it or does something to it."""
+    cdef markup.Tag *tag = markup.tag_of(drawn.name)
+    return tag.kind == markup.SKIPPED_KIND and tag.says != markup.DRAWING
+
+
+cdef inline uint16_t flags_around(Element *element) except? 0:
+    """The flags of the elements of the drawing that an element stands in."""
+    cdef Node *node = element.node.parent
+    cdef Attribute *role = NULL
+    cdef uint16_t flags = 0
+    cdef bint on_lines = False
+    while node != NULL and is_drawn(node):
+        flags |= markup.own_flags(<Element *> node, markup.tag_of(node.name), &role, &on_lines)
+        node = node.parent
+    return flags

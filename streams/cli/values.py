@@ -1,0 +1,61 @@
+"""What options take that click has no type for: addresses and URLs, checked before anything starts."""
+
+import re
+from urllib.parse import urlsplit
+
+import click
+
+_HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
+_ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
+_BROKER = re.compile(rf"{_HOST}(:\d{{1,5}})?")
+
+
+class Address(click.ParamType):
+    """`HOST:PORT`; an IPv6 address stands in brackets."""
+
+    name = "address"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The address as it is."""
+        matched = _ADDRESS.fullmatch(value)
+        if matched is None or int(matched[2]) > 65535:
+            self.fail(f"{value!r} is not HOST:PORT, e.g. 127.0.0.1:8080", param, ctx)
+        return value
+
+
+class Brokers(click.ParamType):
+    """`HOST:PORT,…`; a port may be missing."""
+
+    name = "brokers"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The brokers as they are."""
+        for broker in value.split(","):
+            if not _BROKER.fullmatch(broker.strip()):
+                self.fail(f"{broker!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
+        return value
+
+
+class Url(click.ParamType):
+    """A URL of one of some schemes."""
+
+    name = "url"
+
+    def __init__(self, *schemes: str) -> None:
+        self._schemes = schemes
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The URL as it is."""
+        if not self._fits(value):
+            schemes = " or ".join(f"{scheme}://" for scheme in self._schemes)
+            self.fail(f"it must be a URL that begins with {schemes}", param, ctx)
+        return value
+
+    def _fits(self, value: str) -> bool:
+        if not value.startswith(tuple(f"{scheme}://" for scheme in self._schemes)):
+            return False
+        try:
+            parts = urlsplit(value)
+            return bool(parts.hostname or parts.path) and parts.port != 0
+        except ValueError:
+            return False

@@ -1,0 +1,102 @@
+"""Kafka's errors as dehusk's.
+
+What does not answer is an `UnavailableError`; what the cluster refuses for good, and records that nobody can
+read, a `ConfigurationError`.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
+    CorruptRecordException,
+    InvalidConfigurationError,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    InvalidTopicError,
+    KafkaConnectionError,
+    KafkaError,
+    PolicyViolationError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    UnsupportedCodecError,
+)
+
+from schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from streams.settings import KafkaSettings
+
+_CLIENT_LOG = logging.getLogger("aiokafka")
+"""Where aiokafka.client logs, and no other module of aiokafka."""
+_ADVICE = "; is it running, and is --brokers right?"
+_REFUSED = (
+    ClusterAuthorizationFailedError,
+    InvalidConfigurationError,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    InvalidTopicError,
+    PolicyViolationError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+)
+_UNREADABLE = (CorruptRecordException, UnsupportedCodecError)
+
+
+@contextmanager
+def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
+    """Translates Kafka's exceptions into dehusk's."""
+    try:
+        yield
+    except _REFUSED as error:
+        raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
+    except _UNREADABLE as error:
+        raise ConfigurationError(f"a batch of records cannot be read: {error}") from error
+    except (KafkaError, OSError) as error:
+        raise UnavailableError(f"Kafka at {settings.brokers} does not answer{_cause(error)}") from error
+
+
+def _cause(error: Exception) -> str:
+    """What aiokafka says of an error, unless it is only that no broker could be reached."""
+    if isinstance(error, KafkaConnectionError) and "Unable to bootstrap" in str(error):
+        return _ADVICE
+    return f": {error}" if str(error) else f": {type(error).__name__}"
+
+
+@contextmanager
+def one_error(settings: KafkaSettings) -> Iterator[None]:
+    """Tells in one error why no broker could be reached."""
+    # aiokafka logs the cause for each broker, and raises an error that names none. What it logs is withheld
+    # while a client starts: dehusk's error has it if no broker is reached, and else it is logged after all.
+    withheld = _Withheld()
+    _CLIENT_LOG.addFilter(withheld)
+    try:
+        yield
+    except KafkaConnectionError as error:
+        records, withheld.records = withheld.records, []
+        raise _unreached(settings, records) from error
+    finally:
+        _CLIENT_LOG.removeFilter(withheld)
+        for record in withheld.records:
+            _CLIENT_LOG.handle(record)
+
+
+def _unreached(settings: KafkaSettings, records: Sequence[logging.LogRecord]) -> DehuskError:
+    causes = "; ".join(record.getMessage() for record in records)
+    if any(isinstance(value, _REFUSED) for record in records for value in record.args or ()):
+        return ConfigurationError(f"Kafka at {settings.brokers} refuses: {causes}")
+    return UnavailableError(f"Kafka at {settings.brokers} does not answer{_ADVICE} ({causes})")
+
+
+class _Withheld(logging.Filter):
+    """Keeps warnings and errors from being logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is of no more than information."""
+        if record.levelno < logging.WARNING:
+            return True
+        self.records.append(record)
+        return False

@@ -1,0 +1,81 @@
+"""Pages in lines of JSON: `{"id", "url", "html"}`."""
+
+import codecs
+import json
+from dataclasses import replace
+
+from schemas.errors import PageError
+from schemas.outcomes import Broken, BrokenReason, Skipped
+from schemas.pages import RawPage
+from streams.sources.encoding import encode_text
+from streams.sources.fields import Fields, expect_text, parse_object
+from streams.sources.page import html_page, page_url
+
+Outcome = RawPage | Skipped | Broken
+NOWHERE = "file:///"
+"""Stands for the URL of a page, which may be anything, while the page is read."""
+
+
+def read_page_line(line: bytes, max_bytes: int) -> Outcome:
+    """The page of a line `{"id", "url", "html"}`; its URL is what the line says, empty where it says none."""
+    try:
+        fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
+        name, url = _said(fields, "id", line), _said(fields, "url", line)
+    except PageError as error:
+        return Broken(error.reason, str(error))
+    outcome = _page(fields, name, url or "", max_bytes)
+    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=name, url=url)
+
+
+def read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
+    """The page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
+    outcome = read_page_line(line, max_bytes)
+    if not isinstance(outcome, RawPage):
+        return outcome
+    if not outcome.url:
+        detail = "it has no 'url', which tells a worker the document's key and site"
+        return Broken(BrokenReason.MISSING_URL, detail, id=outcome.id)
+    address = page_url(outcome.url)
+    if isinstance(address, str):
+        return outcome
+    reason = address.reason if isinstance(address, Broken) else BrokenReason.MISSING_URL
+    return Broken(reason, address.detail, outcome.url, outcome.id)
+
+
+def _page(fields: Fields, name: str | None, url: str, max_bytes: int) -> Outcome:
+    try:
+        body = expect_text(fields.get("html"), "html")
+    except PageError as error:
+        return Broken(error.reason, str(error))
+    outcome = html_page(
+        url=NOWHERE,
+        body=body,
+        content_type="text/html",
+        id=name,
+        source="json",
+        max_bytes=max_bytes,
+    )
+    if not isinstance(outcome, RawPage):
+        return outcome
+    address = page_url(url)
+    return replace(outcome, url=address if isinstance(address, str) else url.strip())
+
+
+def _said(fields: Fields, name: str, line: bytes) -> str | None:
+    """What a line says in a field, as UTF-8 can say it: text, or the JSON of anything else; else None."""
+    value = fields.get(name)
+    if value in (None, ""):
+        return None
+    if type(value) is int:
+        return str(value)
+    return encode_text(value if isinstance(value, str) else _json(name, line)).decode()
+
+
+def _json(name: str, line: bytes) -> str:
+    """A field's value in compact JSON; read anew by `json`, which alone keeps all digits of whole numbers."""
+    try:
+        value = json.loads(line.removeprefix(codecs.BOM_UTF8))[name]
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError as error:
+        detail = f"field {name!r}: its JSON nests too deep"
+        raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error

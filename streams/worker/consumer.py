@@ -1,0 +1,85 @@
+"""Faust's driver for Kafka, set up to read committed records of all topics in the worker's input."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer
+from faust.transport import conductor
+from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
+
+from streams.input_topics import is_pattern
+
+
+class _ConsumerThread(driver.AIOKafkaConsumerThread):
+    """The thread in which aiokafka's consumer runs."""
+
+    logger = driver.logger
+
+    def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
+        consumer = super()._create_worker_consumer(transport)
+        # Faust reads committed records alone only if it writes in transactions itself.
+        consumer._isolation_level = "read_committed"  # noqa: SLF001 there is no setter
+        return consumer
+
+    async def subscribe(self, topics: Iterable[str]) -> None:
+        """Read topics by their names, or by a pattern among these."""
+        pattern = next(filter(is_pattern, topics), None)
+        if pattern is None:
+            await super().subscribe(topics)
+            return
+        subscribe = self._ensure_consumer().subscribe
+        await self.call_thread(subscribe, pattern=pattern, listener=self._rebalance_listener)
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        # Once a topic begins or ceases to match, aiokafka has no assignment until the rebalance is over.
+        return bool(self.assignment()) and await super()._commit(offsets)
+
+    def behind(self) -> int:
+        """How many offsets of its partitions it has not gone through, up to the last stable ones."""
+        subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait
+        assignment = subscription and subscription.assignment
+        states = [assignment.state_value(partition) for partition in assignment.tps] if assignment else []
+        return sum(_behind(state) for state in states)
+
+
+def _behind(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
+    """The offsets of one partition that are yet to be read, as far as the last fetch told; 0 before it."""
+    if state.lso is None or not state.has_valid_position:
+        return 0
+    return max(0, int(state.lso - state.position))
+
+
+class Consumer(driver.Consumer):
+    """A member of the worker's group."""
+
+    logger = driver.logger
+    _thread: _ConsumerThread
+
+    def _new_consumer_thread(self) -> _ConsumerThread:
+        return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    def behind(self) -> int:
+        """How many offsets of its partitions it has not gone through, up to the last stable ones.
+
+        Transactions leave offsets without a message; these count until they are passed over.
+        """
+        return self._thread.behind()
+
+
+class _Conductor(conductor.Conductor):
+    """Gives the messages of all partitions to the one agent there is, whatever their topics are called."""
+
+    logger = conductor.logger
+
+    def _update_tp_index(self, assigned: set[TP]) -> None:
+        self._acking_topics.update(partition.topic for partition in assigned)
+        for partition in assigned:
+            self._tp_index[partition] = set(self._topics)
+
+
+class Transport(driver.Transport):
+    """What Faust makes its consumer with."""
+
+    Consumer = Consumer
+    Conductor = _Conductor

@@ -1,0 +1,116 @@
+"""dehusk attached to the topic that a crawler has filled."""
+
+import asyncio
+import shlex
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from streams.demo.outcome import read_cleaned, read_crawled, read_dead
+from streams.kafka import ensure_topics
+from streams.local.addresses import LOOPBACK, free_ports
+from streams.local.monitoring import Monitoring
+from streams.local.process import Part
+from streams.local.stack import LocalStack
+from streams.settings import KafkaSettings, TopicSettings
+from tests.crawlers.programs import DEHUSK, Service, run
+
+_CRAWL_SECONDS = 300.0
+_STALL_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What dehusk made of a topic."""
+
+    formats: set[str]
+    """As `dehusk probe` recognised them."""
+    documents: Mapping[str, int]
+    """The URL of every document, and the bytes of the HTML that it was made from."""
+    skipped: Mapping[str, int]
+    dead_letters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Attached:
+    """dehusk on a topic of one test alone."""
+
+    stack: LocalStack
+    topics: TopicSettings
+    folder: Path
+
+    @property
+    def brokers(self) -> str:
+        return self.stack.addresses.kafka
+
+    @property
+    def topic(self) -> str:
+        return self.topics.input
+
+    def wait_for(self, urls: Collection[str], crawler: Part) -> None:
+        """Waits until a crawler that does not end by itself has written the pages of these URLs."""
+        deadline = time.monotonic() + _CRAWL_SECONDS
+        while missing := set(urls) - self._probed_urls():
+            assert crawler.running, crawler.last_words()
+            assert time.monotonic() < deadline, f"{missing} are missing; {crawler.last_words()}"
+
+    def clean(self, *options: str) -> Outcome:
+        """What the worker that `dehusk probe` suggests makes of the topic."""
+        found = self._probe(*options)
+        asyncio.run(ensure_topics(KafkaSettings(self.brokers), self.topics))
+        skipped = self._work(shlex.split(found["worker"])[1:])
+        documents, dead_letters = asyncio.run(self._read())
+        return Outcome(set(found["formats"]), documents, skipped, dead_letters)
+
+    def _probe(self, *options: str) -> dict[str, Any]:
+        return orjson.loads(run([DEHUSK, "probe", self.topic, *self._topics(), *options, "--json"]))
+
+    def _probed_urls(self) -> set[str]:
+        findings = (finding for message in self._probe()["messages"] for finding in message["findings"])
+        return {finding["url"] for finding in findings if finding["verdict"] == "page"}
+
+    def _topics(self) -> list[str]:
+        names = ["--output", self.topics.output, "--dead-letters", self.topics.dead_letters]
+        return ["--brokers", self.brokers, *names]
+
+    def _work(self, suggested: Sequence[str]) -> dict[str, int]:
+        """Runs the worker until it is done with every message, and answers how many it skipped for what."""
+        (port,) = free_ports(1)
+        monitoring = Monitoring(f"http://{LOOPBACK}:{port}/")
+        own = ["--redis", self.stack.addresses.redis, "--labeler", "onnx", "--group", self.topics.group]
+        shown = ["--with-blocks", "--monitoring", f"{LOOPBACK}:{port}"]
+        program = Service("worker", [DEHUSK, *suggested, *own, *shown], monitoring.is_ready)
+        worker = Part(program, self.folder / "worker.log")
+        worker.start()
+        try:
+            _wait_until_done(self._messages(), monitoring)
+            return monitoring.skipped()
+        finally:
+            worker.stop()
+
+    def _messages(self) -> int:
+        return asyncio.run(read_crawled(KafkaSettings(self.brokers), self.topic)).messages
+
+    async def _read(self) -> tuple[dict[str, int], dict[str, int]]:
+        kafka, file = KafkaSettings(self.brokers), self.folder / "documents.jsonl"
+        await read_cleaned(kafka, self.topics.output, file)
+        documents = {
+            document["url"]: document["raw_length"]
+            for document in map(orjson.loads, file.read_bytes().splitlines())
+        }
+        dead = await read_dead(kafka, self.topics.dead_letters, self.folder / "dead-letters.jsonl")
+        return documents, dict(dead.reasons)
+
+
+def _wait_until_done(messages: int, monitoring: Monitoring) -> None:
+    done, since = 0, time.monotonic()
+    while done < messages:
+        assert time.monotonic() - since < _STALL_SECONDS, f"{done} of {messages} messages are done with"
+        before, done = done, monitoring.report().totals.messages
+        if done > before:
+            since = time.monotonic()
+        time.sleep(0.2)

@@ -1,0 +1,79 @@
+"""The programs that the tests run: crawlers, what builds them, and dehusk."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECTS = Path(__file__).parent / "projects"
+"""What a crawler is told, a folder each."""
+CACHE = ROOT / ".cache" / "crawlers"
+"""What is fetched once."""
+DEHUSK = str(Path(sys.executable).with_name("dehusk"))
+
+
+@dataclass(frozen=True)
+class Service:
+    """A program that runs until it is stopped, for `streams.local.process.Part`."""
+
+    name: str
+    words: Sequence[str]
+    ready: Callable[[], bool] = lambda: True
+
+    def preparation(self) -> Sequence[str]:
+        return ()
+
+    def command(self) -> Sequence[str]:
+        return self.words
+
+    def environment(self) -> Mapping[str, str]:
+        return {}
+
+    def is_ready(self) -> bool:
+        return self.ready()
+
+
+def run(command: Sequence[str | Path], folder: Path | None = None) -> str:
+    """What a program that ended well printed; where it did not, the failure tells what it said."""
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    assert ended.returncode == 0, f"{ended.args}\n{ended.stdout[-8000:]}\n{ended.stderr[-8000:]}"
+    return ended.stdout
+
+
+def needs(program: str, packages: str) -> None:
+    """Skips the test where a program is missing."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is missing; install it with: sudo apt-get install {packages}")
+
+
+def needs_python(version: str) -> Path:
+    """A Python of this minor version, as the system or pyenv has it; skips the test where there is none."""
+    found = shutil.which(f"python{version}")
+    pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for python in (*pyenv, *([Path(found)] if found else [])):
+        return python
+    pytest.skip(f"Python {version} is missing; install it with: pyenv install {version}")
+
+
+def maven(project: Path, *words: str) -> None:
+    """Runs Maven in a project; what it fetches is kept."""
+    needs("mvn", "maven default-jdk-headless")
+    run(["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={CACHE / 'maven'}", *words], project)
+
+
+def classpath(project: Path) -> str:
+    """The classpath of a Maven project: its own classes, compiled, and the jars it depends on."""
+    maven(project, "compile", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath")
+    return f"{project / 'target' / 'classes'}:{(project / 'target' / 'classpath').read_text()}"
+
+
+def npm(project: Path) -> None:
+    """Installs the packages of a project from npm; what it fetches is kept."""
+    needs("npm", "nodejs npm")
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", f"--cache={CACHE / 'npm'}"]
+    run(["npm", "install", *options], project)

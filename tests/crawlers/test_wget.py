@@ -1,0 +1,17 @@
+"""The WARC file of a crawl with wget, with and without Kafka."""
+
+import orjson
+
+from tests.crawlers.attached import Outcome
+from tests.crawlers.programs import DEHUSK, needs, run
+
+
+def test_every_page_becomes_a_document(site, attached, tmp_path):
+    needs("wget", "wget")
+    run(["wget", "--quiet", "--recursive", "--warc-file=site", site.start], tmp_path)
+    archive = tmp_path / "site.warc.gz"
+    run([DEHUSK, "feed", "--brokers", attached.brokers, "--topic", attached.topic, archive])
+    assert attached.clean() == Outcome({"html"}, site.pages, {}, {})
+    lines = run([DEHUSK, "clean", archive]).splitlines()
+    cleaned = map(orjson.loads, lines)
+    assert {page["url"] for page in cleaned if not page["error"]} == set(site.pages)

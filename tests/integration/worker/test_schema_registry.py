@@ -1,0 +1,98 @@
+"""A schema registry that is unavailable, or that the pages' own bytes seem to ask for."""
+
+import asyncio
+import io
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import fastavro
+import pytest
+
+from streams.local.addresses import LOOPBACK, free_ports
+from streams.sources.source import Record
+
+PAGE = {
+    "type": "record",
+    "name": "Page",
+    "fields": [{"name": "url", "type": "string"}, {"name": "html", "type": "string"}],
+}
+HTML = "<html><title>T</title><body><p>" + "A paragraph that is long enough to be taken for content. " * 5
+
+
+class Answer(BaseHTTPRequestHandler):
+    """Answers every question with the one schema."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"schema": json.dumps(PAGE)}).encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def registry(port: int) -> Iterator[None]:
+    with ThreadingHTTPServer((LOOPBACK, port), Answer) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+        yield
+        server.shutdown()
+
+
+def framed(url: str) -> Record:
+    out = io.BytesIO(b"\0\0\0\0\7")
+    out.seek(5)
+    fastavro.schemaless_writer(out, fastavro.parse_schema(PAGE), {"url": url, "html": HTML})
+    return Record(url.encode(), out.getvalue())
+
+
+async def test_pages_that_need_no_schema_do_not_wait_for_the_registry(bench, site) -> None:
+    pages, (port,) = site(400), free_ports(1)
+    waiting = [framed(f"https://waits.example/{number}") for number in range(4)]
+    worker = bench.worker("--schema-registry", f"http://{LOOPBACK}:{port}")
+    await bench.produce([waiting[0], *pages[:200], *waiting[1:], *pages[200:]])
+    await bench.until(worker.has_partitions)
+    await bench.until(lambda: worker.report()["totals"]["documents"] == len(pages))
+    assert {message.key for message in await bench.documents()} == {page.key for page in pages}
+    assert worker.report()["unavailable"] == ["schema-registry"]
+    assert await bench.left() > 0
+    with registry(port):
+        await bench.until_done()
+    keys = [message.key for message in await bench.documents()]
+    assert sorted(keys) == sorted(record.key for record in [*pages, *waiting])
+    assert worker.stop() == 0
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+async def test_a_worker_that_ends_while_messages_wait_loses_none(bench, site, end: str) -> None:
+    pages, (port,) = site(40), free_ports(1)
+    waiting = framed("https://waits.example/")
+    address = ("--schema-registry", f"http://{LOOPBACK}:{port}", "--grace-seconds", "4")
+    worker = bench.worker(*address)
+    await bench.produce([*pages[:20], waiting, *pages[20:]])
+    await bench.until(worker.has_partitions)
+    await bench.until(lambda: worker.report()["totals"]["documents"] == len(pages))
+    assert not await asyncio.to_thread(getattr(worker, end))
+    with registry(port):
+        bench.worker(*address)
+        await bench.until_done()
+    keys = {message.key for message in await bench.documents()}
+    assert keys == {record.key for record in [*pages, waiting]}
+
+
+async def test_a_video_that_is_called_a_page_asks_for_no_schema(bench, site) -> None:
+    html = (("content-type", b"text/html"),)
+    videos = [
+        Record(b"https://video.example/%d" % number, b"\0\0\0\x18ftypmp42" + bytes(50), html)
+        for number in range(2)
+    ]
+    pages, (port,) = site(40), free_ports(1)
+    worker = bench.worker("--source", "html", "--schema-registry", f"http://{LOOPBACK}:{port}")
+    await bench.produce([videos[0], *pages, videos[1]])
+    await bench.until_done()
+    assert {message.key for message in await bench.documents()} == {page.key for page in pages}
+    assert worker.metric("dehusk_skipped_total", "reason") == {"not-html": 2}
+    assert worker.is_ready()

@@ -1,0 +1,57 @@
+"""Services on small programs of their own, and what processes a test has started."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streams.local.process import Service
+
+
+@dataclass(frozen=True)
+class Script:
+    """A program in Python that is ready once it has made its file."""
+
+    source: str
+    file: Path
+    name: str = "script"
+    before: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def preparation(self) -> Sequence[str]:
+        self.file.unlink(missing_ok=True)
+        return self.before
+
+    def command(self) -> Sequence[str]:
+        return [sys.executable, "-c", self.source, str(self.file)]
+
+    def environment(self) -> Mapping[str, str]:
+        return self.variables
+
+    def is_ready(self) -> bool:
+        return self.file.exists()
+
+
+@pytest.fixture
+def service_of(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+    """Makes services, and kills them in the end."""
+    services: list[Service] = []
+
+    def make(source: str, **more: object) -> Service:
+        program = Script(source, tmp_path / "ready", **more)  # type: ignore[arg-type]
+        services.append(Service(program, tmp_path / "logs" / "script.log"))
+        return services[-1]
+
+    yield make
+    for service in services:
+        service.kill()
+
+
+@pytest.fixture
+def processes() -> Callable[[], set[psutil.Process]]:
+    """Answers which processes there are that the test has started; other tests may have left some."""
+    before = set(psutil.Process().children(recursive=True))
+    return lambda: set(psutil.Process().children(recursive=True)) - before

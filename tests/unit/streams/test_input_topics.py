@@ -1,0 +1,37 @@
+"""Which topics an input names."""
+
+import pytest
+
+from schemas.errors import ConfigurationError
+from streams.input_topics import input_topics
+from streams.settings import TopicSettings
+
+EXISTING = ["crawl-b", "crawl-a", "crawl", "my-crawl-a", "crawl-a.old"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("crawl-a", ["crawl-a"]),
+        ("crawl-b, crawl-a", ["crawl-a", "crawl-b"]),
+        ("^crawl-", ["crawl-a", "crawl-a.old", "crawl-b"]),
+        ("^crawl-.$", ["crawl-a", "crawl-b"]),
+        ("^crawl-[a,]{1,3}$", ["crawl-a"]),
+        (r"^(?!crawl-|cleaned-documents$|dead-letters$)", ["crawl", "my-crawl-a"]),
+        ("crawl.*", []),
+    ],
+)
+def test_names_are_taken_as_they_are_and_patterns_from_the_start(text, read):
+    assert input_topics(TopicSettings(text)).among(EXISTING) == read
+
+
+@pytest.mark.parametrize("text", ["", "a,", "a,,b", "a,^b", "^crawl-["])
+def test_what_is_neither_names_nor_a_pattern_is_refused(text):
+    with pytest.raises(ConfigurationError, match="the input"):
+        input_topics(TopicSettings(text))
+
+
+@pytest.mark.parametrize("text", ["out", "in,out", "^o", "dead", "^de.d"])
+def test_a_worker_does_not_read_what_it_writes(text):
+    with pytest.raises(ConfigurationError, match="which the worker writes to"):
+        input_topics(TopicSettings(text, "out", "dead"))

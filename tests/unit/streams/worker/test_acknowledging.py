@@ -1,0 +1,69 @@
+"""The order of acknowledgments, and how much may wait for one."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from schemas.pages import Message
+from streams.settings import FlowLimits
+from streams.worker.acknowledging import Acknowledgments, Place
+from streams.worker.intake import Arrival
+
+LIMITS = FlowLimits(batches=1, batch_pages=1, batch_bytes=10, waiting_pages=1, waiting_bytes=10)
+
+
+class Entered:
+    """Arrivals in their places, and what was acknowledged of them."""
+
+    def __init__(self) -> None:
+        self.acknowledgments = Acknowledgments(LIMITS)
+        self.acknowledged: list[int] = []
+        self.abandoned: list[int] = []
+
+    def enter(self, number: int, partition: int = 0, size: int = 1) -> Place:
+        async def acknowledge() -> None:
+            self.acknowledged.append(number)
+
+        message = Message(None, bytes(size), partition=partition, offset=number)
+        abandon: Callable[[], object] = lambda: self.abandoned.append(number)  # noqa: E731
+        return self.acknowledgments.enter(Arrival(message, acknowledge, abandon))
+
+
+@pytest.fixture
+def entered() -> Entered:
+    return Entered()
+
+
+async def test_what_is_done_waits_for_what_is_before_it(entered: Entered) -> None:
+    places = [entered.enter(number) for number in range(3)]
+    await entered.acknowledgments.done(places[1:])
+    assert (entered.acknowledged, len(entered.acknowledgments)) == ([], 3)
+    await entered.acknowledgments.done(places[:1])
+    assert (entered.acknowledged, len(entered.acknowledgments)) == ([0, 1, 2], 0)
+
+
+async def test_partitions_do_not_wait_for_each_other(entered: Entered) -> None:
+    entered.enter(0)
+    await entered.acknowledgments.done([entered.enter(1, partition=1)])
+    assert entered.acknowledged == [1]
+
+
+async def test_what_is_given_up_is_not_acknowledged(entered: Entered) -> None:
+    first, second = entered.enter(0), entered.enter(1)
+    await entered.acknowledgments.done([first])
+    entered.acknowledgments.abandon()
+    entered.acknowledgments.clear()
+    await entered.acknowledgments.done([second])
+    assert (entered.acknowledged, entered.abandoned) == ([0], [1])
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (20,)])
+async def test_room_is_made_by_what_is_acknowledged(entered: Entered, sizes: tuple[int, ...]) -> None:
+    await entered.acknowledgments.room()
+    places = [entered.enter(number, size=size) for number, size in enumerate(sizes)]
+    waiting = asyncio.create_task(entered.acknowledgments.room())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await entered.acknowledgments.done(places)
+    await waiting

@@ -1,0 +1,55 @@
+"""What the consumer is set up to read, and how far behind it is."""
+
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+
+import pytest
+from faust.types import TP
+
+from streams.settings import TopicSettings
+from streams.worker.app import FaustApp, create_app
+from streams.worker.consumer import _behind
+from streams.worker.intake import Arrival
+from streams.worker.settings import WorkerSettings
+
+
+@pytest.fixture
+async def made() -> AsyncIterator[FaustApp]:
+    """An app that reads all topics whose names begin with `crawl-`, with a consumer that is not started."""
+
+    async def put(arrival: Arrival) -> None:
+        raise AssertionError("nothing is read here")
+
+    settings = WorkerSettings(topics=TopicSettings("^crawl-"))
+    app = create_app(settings, 8, put, on_revoked=lambda: None, on_assigned=lambda: None)
+    thread = app.consumer._thread
+    thread._consumer = thread._create_consumer(thread.thread_loop)
+    yield app
+    await thread._consumer.stop()
+    thread.thread_loop.close()
+
+
+async def test_only_committed_records_are_read(made: FaustApp) -> None:
+    assert made.consumer._thread._consumer._isolation_level == "read_committed"
+
+
+async def test_partitions_of_any_topic_reach_the_agent(made: FaustApp) -> None:
+    channel = made.topic("^crawl-")
+    made.topics.add(channel)
+    crawled = TP("crawl-a", 3)
+    await made.topics.on_partitions_assigned({crawled})
+    assert made.topics._tp_index[crawled] == {channel}
+    assert made.topics.acks_enabled_for("crawl-a")
+
+
+async def test_without_partitions_nothing_is_committed(made: FaustApp) -> None:
+    assert not await made.consumer._thread._commit({TP("crawl-a", 3): 17})
+    assert made.consumer.behind() == 0
+
+
+@pytest.mark.parametrize(
+    ("position", "stable", "offsets"), [(7, 10, 3), (10, 10, 0), (11, 10, 0), (7, None, 0), (None, 10, 0)]
+)
+def test_offsets_count_up_to_the_last_stable_one(position, stable, offsets) -> None:
+    state = SimpleNamespace(position=position, lso=stable, has_valid_position=position is not None)
+    assert _behind(state) == offsets

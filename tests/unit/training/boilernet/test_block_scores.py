@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from training.boilernet.block_scores import BlockScore, block_table, mean_f1, score_blocks
+from training.boilernet.pages import labeled_page
+
+
+def page(*labels):
+    return labeled_page("1", [{"path": ["p"], "text": "the mill", "label": label} for label in labels])
+
+
+def test_blocks_of_all_pages_count_together_for_each_class():
+    answers = iter([[0.9, 0.5, 0.1], [0.2, 0.49]])
+    pages = [page(1, 0, 0), page(), page(1, 0)]
+    boilerplate, content = score_blocks(pages, lambda _: np.array(next(answers), np.float32))
+    assert (boilerplate.blocks, boilerplate.precision, boilerplate.recall) == (3, 2 / 3, 2 / 3)
+    assert (content.blocks, content.precision, content.recall) == (2, 1 / 2, 1 / 2)
+    assert mean_f1((boilerplate, content)) == pytest.approx((2 / 3 + 1 / 2) / 2)
+
+
+def test_a_class_that_is_never_found_or_never_there_scores_nothing():
+    boilerplate, content = score_blocks([page(0, 0)], lambda _: np.array([0.9, 0.1], np.float32))
+    assert (boilerplate.precision, boilerplate.recall) == (1.0, 0.5)
+    assert boilerplate.f1 == pytest.approx(2 / 3)
+    assert (content.precision, content.recall, content.f1) == (0.0, 0.0, 0.0)
+
+
+def test_the_table_has_a_line_per_class():
+    scores = [BlockScore("boilerplate (0)", 30, 0.8, 0.9), BlockScore("content (1)", 10, 0.5, 0.5)]
+    assert block_table(scores).splitlines()[2:] == [
+        "| boilerplate (0) | 30 | 0.800 | 0.900 | 0.847 |",
+        "| content (1) | 10 | 0.500 | 0.500 | 0.500 |",
+    ]

@@ -1,0 +1,34 @@
+import pytest
+
+from schemas.errors import ConfigurationError
+from training.boilernet.config import DEFAULT_CONFIG, read_config
+
+
+def test_the_default_is_the_published_network():
+    network = read_config(DEFAULT_CONFIG).network
+    assert (network.tags, network.words, network.dense, network.hidden, network.layers) == (
+        50,
+        1000,
+        256,
+        256,
+        2,
+    )
+    assert network.dropout == 0.5
+
+
+@pytest.mark.parametrize("name", ["boilernet-cleaneval.toml", "boilernet-googletrends.toml"])
+def test_the_published_results_are_of_the_published_network_trained_as_published(name):
+    config, default = read_config(DEFAULT_CONFIG.with_name(name)), read_config(DEFAULT_CONFIG)
+    assert config.data is None
+    assert config.network == default.network
+    assert (config.trainer.epochs, config.trainer.batch_pages, config.trainer.best_epoch) == (50, 16, True)
+
+
+@pytest.mark.parametrize(
+    "change", [("seed = 1\n", ""), ("seed = 1\n", "seed = 1\nsead = 2\n"), ("[data]", "[data")]
+)
+def test_a_setting_too_few_or_too_many_is_named(tmp_path, change):
+    file = tmp_path / "run.toml"
+    file.write_text(DEFAULT_CONFIG.read_text().replace(*change))
+    with pytest.raises(ConfigurationError, match="is no training configuration"):
+        read_config(file)

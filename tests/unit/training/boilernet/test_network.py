@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+import torch
+
+from training.boilernet.config import NetworkConfig
+from training.boilernet.network import Blocks, BoilerNet
+
+pytestmark = pytest.mark.training
+
+SMALL = NetworkConfig(tags=3, words=6, dense=8, hidden=5, layers=2, dropout=0.5)
+
+
+@pytest.fixture
+def network():
+    torch.manual_seed(3)
+    return BoilerNet(10, SMALL).eval()
+
+
+def blocks(count, seed=0):
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 6, count)
+    return Blocks(torch.from_numpy(random.integers(0, 10, lengths.sum())), torch.from_numpy(lengths))
+
+
+def test_each_block_gets_a_logit_that_does_not_depend_on_batch_mates(network):
+    pages = [blocks(count, seed) for seed, count in enumerate((3, 9, 1, 9))]
+    together = network(pages).split([len(page) for page in pages])
+    for page, logits in zip(pages, together, strict=True):
+        assert torch.allclose(network([page]), logits, atol=1e-6)
+
+
+def test_the_layers_are_the_frameworks_bidirectional_lstm(network):
+    reference = torch.nn.LSTM(SMALL.dense, SMALL.hidden, SMALL.layers, bidirectional=True)
+    state = {}
+    for number, layer in enumerate(network.layers):
+        for suffix, direction in (("", layer.forwards), ("_reverse", layer.backwards)):
+            for name, values in direction.state_dict().items():
+                state[name.replace("l0", f"l{number}") + suffix] = values
+    reference.load_state_dict(state)
+    page = blocks(12)
+    offsets = torch.cumsum(page.lengths, 0) - page.lengths
+    vectors = torch.relu(network.embeddings(page.rows, offsets) + network.bias)
+    expected = network.output(reference(vectors)[0]).squeeze(1)
+    assert torch.allclose(network([page]), expected, atol=1e-6)
+
+
+def test_every_block_of_a_page_can_change_every_logit(network):
+    page = blocks(6)
+    changed = Blocks(page.rows.clone(), page.lengths)
+    changed.rows[-1] = (changed.rows[-1] + 1) % 10
+    assert (network([page]) != network([changed])).all()
+
+
+def test_dropout_is_for_training_alone(network):
+    page = blocks(30)
+    assert torch.equal(network([page]), network([page]))
+    network.train()
+    assert not torch.equal(network([page]), network([page]))

@@ -1,0 +1,1 @@
+"""BoilerNet (Leonhardt et al., WWW 2020), as published."""

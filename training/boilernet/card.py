@@ -1,0 +1,55 @@
+"""The model card: what a version was made of, what it scores and what it costs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from schemas.pages import ModelVersion
+from training.boilernet.checkpoint import Run
+from training.boilernet.pages import LabeledPage, held_out_pages, reliable, training_pages
+
+_TEMPLATE = Path(__file__).with_name("card.template.md")
+_BLOCKS_TEMPLATE = Path(__file__).with_name("card.blocks.md")
+
+
+def card(
+    model: ModelVersion,
+    run: Run,
+    pages: Sequence[LabeledPage],
+    sources: Iterable[str],
+    scores: str,
+) -> str:
+    """The card in Markdown, of pages with gold texts or of labeled blocks."""
+    data, trained = run.config.data, training_pages(pages, run.config.data)
+    held_out = held_out_pages(pages, data)
+    facts = asdict(run.config.network) | asdict(run.config.trainer)
+    facts |= {
+        "model": model.name,
+        "version": model.version,
+        "sources": ", ".join(sources),
+        "pages": len(pages),
+        "training_pages": len(trained),
+        "training_blocks": sum(len(page.segmented) for page in trained),
+        "held_out_pages": len(held_out),
+        "held_out_blocks": sum(len(page.segmented) for page in held_out),
+        "weights": sum(each.numel() for each in run.network.parameters()),
+        "epochs": run.epochs,
+        "minutes": run.seconds / 60,
+        "lengths": "similar" if run.config.trainer.by_length else "any",
+        "schedule": "falls to zero" if run.config.trainer.decay else "stays",
+        "kept": _kept(run),
+        "scores": scores,
+    }
+    if data is None:
+        return _BLOCKS_TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+    facts |= asdict(data) | {
+        "held_out": 1000 * data.held_out,
+        "unreliable_pages": sum(not reliable(page, data) for page in pages),
+    }
+    return _TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+
+
+def _kept(run: Run) -> str:
+    if run.best is None:
+        return "The weights are those of the last epoch: none was chosen by its score."
+    return f"The weights are those of epoch {run.best.epochs}, the best on the held-out pages."

@@ -1,0 +1,83 @@
+"""What a training run of BoilerNet is made of, read from a small TOML file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from training.configuration import Tables, read_tables
+
+DEFAULT_CONFIG = Path(__file__).with_name("boilernet.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig:
+    """How pages with gold texts are labeled, which of them are learned from, and which are held out."""
+
+    held_out: float
+    """Share of the sites that are never trained on."""
+    content_share: float
+    """A block is content when at least this share of its words is aligned (Web2Text §4.1)."""
+    least_oracle: float
+    """Pages on which even the aligned blocks reproduce the gold text worse than this are not trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """The network's inputs and sizes."""
+
+    tags: int
+    words: int
+    dense: int
+    hidden: int
+    layers: int
+    dropout: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainerConfig:
+    """How the network is trained."""
+
+    seed: int
+    epochs: int
+    batch_pages: int
+    by_length: bool
+    """Whether the pages of a batch are of similar length, or any."""
+    crop_blocks: int
+    """Longer pages are cut to a random window of this many blocks in each epoch."""
+    learning_rate: float
+    warmup_steps: int
+    decay: bool
+    """Whether the learning rate falls to zero, or stays."""
+    gradient_norm: float
+    best_epoch: bool
+    """Whether the epoch that labels the held-out pages best is kept, or the last."""
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoilerNetConfig:
+    """One training run."""
+
+    data: DataConfig | None
+    """None where blocks come with their labels."""
+    network: NetworkConfig
+    trainer: TrainerConfig
+
+    @classmethod
+    def from_tables(cls, tables: Tables) -> Self:
+        """The configuration of these tables; every setting must be there, and no other."""
+        data = tables.get("data")
+        return cls(
+            data=None if data is None else DataConfig(**data),
+            network=NetworkConfig(**tables["network"]),
+            trainer=TrainerConfig(**tables["trainer"]),
+        )
+
+
+def read_config(file: Path) -> BoilerNetConfig:
+    """The configuration in a TOML file.
+
+    Raises:
+        ConfigurationError: the file has a setting too few or too many.
+    """
+    return read_tables(file, BoilerNetConfig.from_tables)

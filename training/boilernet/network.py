@@ -1,0 +1,65 @@
+"""BoilerNet (Leonhardt et al., WWW 2020, §3): token counts per block, a dense layer, bidirectional LSTMs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from training.boilernet.config import NetworkConfig
+from training.boilernet.export import Weights
+from training.lstm import BidirectionalLayer, layer_weights, mirror_and_places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Consecutive blocks of one page as the network reads them."""
+
+    rows: Tensor
+    """Shape [ids], int64: the embedding row of each token."""
+    lengths: Tensor
+    """Shape [blocks], int64: how many of `rows` belong to each block."""
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class BoilerNet(nn.Module):
+    """A sequence labeler over the blocks of a page."""
+
+    def __init__(self, vocabulary: int, config: NetworkConfig) -> None:
+        super().__init__()
+        self.embeddings = nn.EmbeddingBag(vocabulary, config.dense, mode="sum")
+        nn.init.xavier_uniform_(self.embeddings.weight)
+        self.bias = nn.Parameter(torch.zeros(config.dense))
+        widths = [config.dense, *[2 * config.hidden] * (config.layers - 1)]
+        self.layers = nn.ModuleList(BidirectionalLayer(width, config.hidden) for width in widths)
+        self.dropout = nn.Dropout(config.dropout)
+        self.output = nn.Linear(2 * config.hidden, 1)
+
+    def forward(self, pages: Sequence[Blocks]) -> Tensor:
+        """The logit of each block, page after page."""
+        states = nn.utils.rnn.pad_sequence(self._vectors(pages).split([len(page) for page in pages]))
+        mirror, places = mirror_and_places(torch.tensor([len(page) for page in pages]))
+        for layer in self.layers:
+            states = layer(states, mirror)
+        return self.output(self.dropout(states.flatten(0, 1)[places])).squeeze(1)
+
+    def _vectors(self, pages: Sequence[Blocks]) -> Tensor:
+        """The dense layer over the token counts of each block; the released code has its ReLU."""
+        lengths = torch.cat([page.lengths for page in pages]).to(self.bias.device)
+        offsets = torch.cumsum(lengths, 0) - lengths
+        summed = self.embeddings(torch.cat([page.rows for page in pages]).to(self.bias.device), offsets)
+        return torch.relu(summed + self.bias)
+
+
+def weights_of(network: BoilerNet) -> Weights:
+    """The network's weights in ONNX's layout."""
+    arrays = {name: value.detach().cpu().numpy() for name, value in network.state_dict().items()}
+    return Weights(
+        embeddings=arrays["embeddings.weight"],
+        embedding_bias=arrays["bias"],
+        layers=tuple(layer_weights(layer) for layer in network.layers),
+        output=arrays["output.weight"].T,
+        output_bias=arrays["output.bias"],
+    )

@@ -1,0 +1,112 @@
+"""Training: epochs over cropped pages, a checkpoint after each, resumed where it stopped."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import torch
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor, nn
+
+from training.batches import epoch_batches
+from training.boilernet.block_scores import mean_f1, score_blocks
+from training.boilernet.checkpoint import Best, Run, load, new_run, save
+from training.boilernet.config import BoilerNetConfig
+from training.boilernet.examples import Example, class_weights, example, parts
+from training.boilernet.model import network_predict
+from training.boilernet.pages import LabeledPage, held_out_pages, training_pages
+from training.boilernet.vocabulary import most_frequent
+from training.learning import learn, seeded
+
+
+def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, file: Path) -> Run:
+    """The run after all its epochs; goes on from the checkpoint in `file` where there is one.
+
+    Raises:
+        ConfigurationError: the checkpoint is of another configuration, or nothing is held out to choose by.
+    """
+    torch.set_num_threads(config.trainer.threads)
+    kept = training_pages(pages, config.data)
+    run = load(file, config) if file.exists() else _started(kept, config)
+    examples = [example(page, run.vocabulary) for page in kept]
+    weights, held_out = class_weights(examples), held_out_pages(pages, config.data)
+    with _progress() as progress:
+        for epoch in range(run.epochs, config.trainer.epochs):
+            began = time.monotonic()
+            _epoch(run, epoch, examples, weights, progress)
+            run = replace(run, epochs=epoch + 1, seconds=run.seconds + time.monotonic() - began)
+            if config.trainer.best_epoch:
+                score = mean_f1(score_blocks(held_out, network_predict(run)))
+                progress.console.print(f"epoch {run.epochs}: F1 {score:.3f} over held-out blocks")
+                run = _compared(run, score)
+            save(run, file)
+    return run
+
+
+def _compared(run: Run, score: float) -> Run:
+    """The run with its last epoch as the best, if none before it has such a score."""
+    if run.best is not None and score <= run.best.score:
+        return run
+    weights = {name: value.clone() for name, value in run.network.state_dict().items()}
+    return replace(run, best=Best(run.epochs, score, weights))
+
+
+def _started(pages: Sequence[LabeledPage], config: BoilerNetConfig) -> Run:
+    network = config.network
+    vocabulary = most_frequent((page.segmented for page in pages), network.tags, network.words)
+    return new_run(config, vocabulary)
+
+
+def _epoch(
+    run: Run, epoch: int, examples: Sequence[Example], weights: tuple[float, float], progress: Progress
+) -> None:
+    """One pass over the pages; its randomness is the seed's and the epoch's alone."""
+    settings = run.config.trainer
+    random = seeded(settings.seed, epoch)
+    batches = epoch_batches(examples, settings, random, by_length=settings.by_length)
+    task = progress.add_task(f"epoch {epoch + 1}/{settings.epochs}", total=len(batches), loss=0.0)
+    losses = learn(
+        run.network,
+        run.optimizer,
+        batches,
+        settings,
+        epoch,
+        least_rate=0.0 if settings.decay else 1.0,
+        backward=partial(_backward, run, weights),
+    )
+    for loss in losses:
+        progress.update(task, advance=1, loss=loss)
+    progress.remove_task(task)
+    progress.console.print(f"epoch {epoch + 1}/{settings.epochs}: loss {loss:.3f}")
+
+
+def _backward(run: Run, weights: tuple[float, float], batch: Sequence[Example]) -> float:
+    """The loss of a batch, whose gradients are added up part by part."""
+    blocks = sum(map(len, batch))
+    total = 0.0
+    for part in parts(batch):
+        content = torch.cat([each.content for each in part])
+        logits = run.network([each.blocks for each in part])
+        loss = _loss(logits, content.to(logits.device), weights) / blocks
+        loss.backward()
+        total += float(loss.detach())
+    return total
+
+
+def _loss(logits: Tensor, content: Tensor, weights: tuple[float, float]) -> Tensor:
+    """Weighted binary cross entropy, summed over the blocks."""
+    boilerplate_weight, content_weight = weights
+    weight = torch.where(content > 0, content_weight, boilerplate_weight)
+    return nn.functional.binary_cross_entropy_with_logits(logits, content, weight=weight, reduction="sum")
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}"),
+        TimeRemainingColumn(),
+    )
