@@ -14,6 +14,7 @@ from mode.utils.queues import ThrowableQueue
 from streams.kafka import ssl_context
 from streams.settings import MIB, KafkaSettings
 from streams.worker.agent import Put, agent
+from streams.worker.consumer import Transport
 from streams.worker.settings import WorkerSettings
 
 _BUFFER_BYTES = 16 * MIB
@@ -25,6 +26,8 @@ _RECORD_BYTES = 1024
 _NEVER = 1e6
 """Seconds."""
 _COMMIT_SECONDS = 1.0
+_METADATA_SECONDS = 10.0
+"""How old Kafka's word on topics and partitions may be: so soon are new partitions read."""
 REBALANCE_SECONDS = 60.0
 """How long Kafka waits for a worker to give up its partitions before it rebalances without it."""
 
@@ -38,6 +41,7 @@ class FaustApp(faust.App):
     logger = logging.getLogger("faust")
     on_revoked: Notify
     on_assigned: Notify
+    on_removed: Callable[[int], None]
     _without_partitions_since: float | None = None
 
     @property
@@ -54,6 +58,9 @@ class FaustApp(faust.App):
     def __post_init__(self) -> None:
         """Note that the services are still to be started."""
         self._has_started = asyncio.Event()
+
+    def _new_transport(self) -> Transport:
+        return Transport(self.conf.broker_consumer, self, on_removed=self.on_removed)
 
     async def start(self) -> None:
         """Start all services."""
@@ -132,12 +139,19 @@ def _size(event: EventT[bytes]) -> int:
 
 
 def create_app(
-    settings: WorkerSettings, partitions: int, put: Put, *, on_revoked: Notify, on_assigned: Notify
+    settings: WorkerSettings,
+    partitions: int,
+    put: Put,
+    *,
+    on_revoked: Notify,
+    on_assigned: Notify,
+    on_removed: Callable[[int], None],
 ) -> FaustApp:
     """The app of a worker, which gives every message of an input topic of so many partitions to `put`.
 
     A rebalance begins with `on_revoked`, in a thread of Faust's own, and
-    ends with `on_assigned`.
+    ends with `on_assigned`; `on_removed` is told how many messages Kafka
+    removed before they were read.
     """
     kafka, topics = settings.kafka, settings.topics
     app = FaustApp(
@@ -163,12 +177,13 @@ def create_app(
         # what is in flight when partitions are taken away or the worker stops is finished and committed
         stream_wait_empty=True,
         broker_commit_interval=_COMMIT_SECONDS,
-        consumer_auto_offset_reset="earliest",
+        consumer_auto_offset_reset="none",  # the consumer says what is gone, and reads on from the beginning
+        consumer_metadata_max_age_ms=int(_METADATA_SECONDS * 1000),
         stream_buffer_maxsize=_BUFFER_BYTES,
         broker_max_poll_records=100,
         consumer_max_fetch_size=min(2 * MIB, max(MIB // 4, _FETCH_BYTES // partitions)),
     )
-    app.on_revoked, app.on_assigned = on_revoked, on_assigned
+    app.on_revoked, app.on_assigned, app.on_removed = on_revoked, on_assigned, on_removed
     topic = app.topic(topics.input, key_type=bytes, value_type=bytes)
     app.agent(topic, concurrency=1, name="clean")(agent(app, put))
     return app

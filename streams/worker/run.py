@@ -70,7 +70,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         flow, brokers, checks = await resources.enter_async_context(
             _flow(settings, dependencies, pool, metrics)
         )
-        app = _app(settings, partitions, flow)
+        app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
         progress = Progress(metrics, dependencies, lambda: len(flow), lambda: lag(app))
@@ -142,7 +142,7 @@ def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:
     )
 
 
-def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:
+def _app(settings: WorkerSettings, partitions: int, flow: Flow, metrics: Metrics) -> FaustApp:
     """The app, which gives the flow a deadline when Kafka wants partitions back."""
     loop = asyncio.get_running_loop()
 
@@ -155,6 +155,7 @@ def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:
         flow.intake.put,
         on_revoked=on_revoked,
         on_assigned=flow.take_your_time,
+        on_removed=metrics.removed.inc,
     )
 
 

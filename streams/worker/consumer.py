@@ -1,0 +1,133 @@
+"""Faust's consumer, and what it does where Faust's own would stop, or lose track of what is read.
+
+Kafka may take away what was to be read next: its retention removes messages, or somebody deletes the topic
+and makes it again. aiokafka would go on elsewhere without a word; here its position is looked after.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
+from faust.transport.consumer import ensure_TP
+from faust.transport.drivers import aiokafka
+from faust.types import TP
+
+_ASK_SECONDS = 1.0
+_log = logging.getLogger(__name__)
+
+
+class _ConsumerThread(aiokafka.AIOKafkaConsumerThread):
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Whether the offsets were committed; those of partitions or topics that have gone never are."""
+        committing = asyncio.create_task(self._commit_assigned(offsets))
+        while not (await asyncio.wait([committing], timeout=_ASK_SECONDS))[0]:
+            if not self._exist(offsets):  # aiokafka would try for ever, and a rebalance would wait for it
+                committing.cancel()
+                return False
+        return committing.result()
+
+    async def _commit_assigned(self, offsets: Mapping[TP, int]) -> bool:
+        assigned = self.assignment()
+        kept = {partition: offset for partition, offset in offsets.items() if partition in assigned}
+        return await super()._commit(kept) if kept else False  # aiokafka takes nothing for an error
+
+    def _exist(self, partitions: Iterable[TP]) -> bool:
+        consumer = self._ensure_consumer()
+        return all(consumer.partitions_for_topic(topic) for topic in {each.topic for each in partitions})
+
+
+class Consumer(aiokafka.Consumer):
+    """A consumer that says what Kafka removed before it was read, and reads a topic that was made again."""
+
+    transport: "Transport"
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
+        super().__init__(*args, **options)
+        self._removed: dict[TP, tuple[int, int]] = {}
+        """The offsets from which on, and up to which, messages were removed, until this is committed."""
+
+    def _new_consumer_thread(self) -> _ConsumerThread:
+        return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    async def _getmany(
+        self,
+        active_partitions: set[TP] | None,
+        timeout: float,  # noqa: ASYNC109 Faust's
+    ) -> Mapping[TP, list[Any]]:
+        """Records by partition; none where a partition is first to be read from another position."""
+        try:
+            return await super()._getmany(active_partitions, timeout)
+        except (NoOffsetForPartitionError, OffsetOutOfRangeError) as error:
+            with suppress(KafkaError):  # it comes again as long as the partition has no position
+                await self._find_position(error)
+        return {}
+
+    async def _find_position(self, error: NoOffsetForPartitionError | OffsetOutOfRangeError) -> None:
+        if isinstance(error, NoOffsetForPartitionError):
+            await self._thread.seek_to_beginning(*error.args)
+            return
+        for partition, position in error.args[0].items():
+            if position == await self._thread.position(partition):  # else it came late
+                await self._find_beginning(ensure_TP(partition), position)
+
+    async def _find_beginning(self, partition: TP, position: int) -> None:
+        """Read a partition from its first message on, since it has none at the position."""
+        beginning = (await self.earliest_offsets(partition))[partition]
+        where = f"partition {partition.partition} of topic {partition.topic}"
+        if beginning > position:
+            _log.warning(
+                "%s: Kafka removed %d messages, from offset %d on, before they were read",
+                where,
+                beginning - position,
+                position,
+            )
+            self.transport.on_removed(beginning - position)
+            self._removed[partition] = (position, beginning)
+        else:
+            _log.warning(
+                "%s ends before offset %d, which was to be read next: it was made again, or lost messages; "
+                "it is read from its beginning",
+                where,
+                position,
+            )
+            self._forget(partition)
+            await self._commit({partition: beginning})
+        await self._seek(partition, beginning)  # Faust's `seek` would take the gap for read
+
+    async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, FBT001, FBT002 Faust's
+        """Commit what is acknowledged, and behind it what was removed."""
+        did_commit: bool = await super().force_commit(topics, start_new_transaction)
+        for partition, (position, beginning) in list(self._removed.items()):
+            committed = self._committed_offset[partition] or 0
+            if committed >= position:
+                del self._removed[partition]
+                await self._commit_offsets({partition: max(beginning, committed)})
+        return did_commit
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Begin anew: what is known of the partitions from earlier may be of a topic that has gone since."""
+        for partition in assigned:
+            self._forget(partition)
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    def _forget(self, partition: TP) -> None:
+        """Forget what was read of a partition; what is still in flight of it must not be committed."""
+        for message in [each for each in self.unacked if each.tp == partition]:
+            message.acked = True
+            self.unacked.discard(message)
+        for known in (self._gap, self._acked, self._acked_index, self._read_offset, self._committed_offset):
+            known.pop(partition, None)
+        self._removed.pop(partition, None)
+
+
+class Transport(aiokafka.Transport):
+    """Faust's transport with this consumer; `on_removed` is told how many messages were removed unread."""
+
+    Consumer = Consumer
+
+    def __init__(self, *args: Any, on_removed: Callable[[int], None]) -> None:  # noqa: ANN401 Faust's
+        super().__init__(*args)
+        self.on_removed = on_removed
