@@ -4,6 +4,7 @@ from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken
 from schemas.pages import ModelVersion
+from streams.dead_letters import MOST_BARE_BYTES
 from streams.kafka import SUGGESTED_PARTITIONS, Topic, describe_topics, how_to_create, missing_topics
 from streams.settings import WhenTritonIsUnavailable
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
@@ -26,7 +27,8 @@ async def check_topics(settings: WorkerSettings) -> int:
 
     Raises:
         UnavailableError: no broker answers.
-        ConfigurationError: a topic is missing; the message has the command that creates it.
+        ConfigurationError: a topic is missing; the message has the command that creates it. Or the
+            dead-letter topic is too small for a letter.
     """
     topics = settings.topics
     existing = await describe_topics(settings.kafka, [topics.input, topics.output, topics.dead_letters])
@@ -38,7 +40,17 @@ async def check_topics(settings: WorkerSettings) -> int:
         names = ", ".join(topic.name for topic in missing)
         creating = how_to_create(settings.kafka, missing)
         raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; {creating}")
+    _check_size(existing[topics.dead_letters])
     return existing[topics.input].partitions
+
+
+def _check_size(dead_letters: Topic) -> None:
+    limit = dead_letters.max_message_bytes
+    if limit is not None and limit < MOST_BARE_BYTES:
+        raise ConfigurationError(
+            f"topic {dead_letters.name} takes records of {limit:,} bytes, and a dead letter may have "
+            f"{MOST_BARE_BYTES:,} without its message: raise its max.message.bytes"
+        )
 
 
 async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVersion | None:

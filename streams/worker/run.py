@@ -21,7 +21,7 @@ from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged,
 from streams.worker.assembly import Assembler
 from streams.worker.availability import Check, Dependency, watch
 from streams.worker.batch import BatchCleaner
-from streams.worker.brokers import Brokers
+from streams.worker.brokers import Brokers, check_kafka
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from streams.worker.exit import fail
@@ -118,10 +118,14 @@ async def _flow(
             Assembler(settings.format, settings.with_blocks or FORMATS[settings.format].needs_blocks),
             metrics,
         )
-        delivery = Delivery(producer, settings.topics, dependencies.kafka)
-        brokers = Brokers(producer.client, settings.topics.output, lambda: delivery.fails)
+        topics = settings.topics
+        delivery = Delivery(producer, topics)
+        brokers = Brokers(producer.client, topics.input, topics.output, topics.dead_letters)
+        check_brokers = partial(
+            check_kafka, brokers, partial(check_topics, settings), lambda: delivery.failure
+        )
         checks = (
-            (dependencies.kafka, brokers.check),
+            (dependencies.kafka, check_brokers),
             (dependencies.redis, store.check),
             (dependencies.labeler, partial(labeler.label, [PROBE])),
         )
