@@ -8,8 +8,8 @@ from streams.dead_letters import MOST_BARE_BYTES
 from streams.kafka import SUGGESTED_PARTITIONS, Topic, describe_topics, how_to_create, missing_topics
 from streams.settings import WhenTritonIsUnavailable
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from streams.worker.labeling import PROBE
 from streams.worker.settings import WorkerSettings
+from streams.worker.witnesses import PROBE
 
 
 def check_source(settings: WorkerSettings) -> None:

@@ -26,7 +26,6 @@ from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
-from streams.worker.labeling import PROBE
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
 from streams.worker.observation import Observer
@@ -36,6 +35,7 @@ from streams.worker.settings import WorkerSettings
 from streams.worker.shutdown import Shutdown, stop_with_kafka
 from streams.worker.takeover import TakeoverLog
 from streams.worker.watchdog import Watchdog
+from streams.worker.witnesses import WitnessedLabeler
 
 _log = logging.getLogger(__name__)
 _PROGRESS_SECONDS = 10.0
@@ -103,7 +103,7 @@ async def _flow(
         opened = open_labeler(settings)
         resources.push_async_callback(opened.close)
         model = await check_labeler(settings, opened)
-        labeler = TakeoverLog(opened, model)
+        labeler = WitnessedLabeler(TakeoverLog(opened, model))
         _announce(settings, model)
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
@@ -127,7 +127,7 @@ async def _flow(
         checks = (
             (dependencies.kafka, check_brokers),
             (dependencies.redis, store.check),
-            (dependencies.labeler, partial(labeler.label, [PROBE])),
+            (dependencies.labeler, labeler.check),
         )
         yield Flow(settings.flow, cleaner.clean, delivery.deliver, metrics), brokers, checks
 
