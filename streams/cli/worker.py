@@ -110,6 +110,14 @@ _WORKER = WorkerSettings()
     help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
     "pages are cleaned without and marked as degraded.",
 )
+@click.option(
+    "--redis-seconds",
+    type=click.FloatRange(min=0.1),
+    default=RedisSettings().timeout,
+    show_default=True,
+    show_envvar=True,
+    help="How long Redis may take for a batch of pages until it counts as unavailable.",
+)
 @click.option("--redis-cluster", is_flag=True, show_envvar=True, help="The URL is one of a Redis Cluster.")
 @click.option(
     "--format",
@@ -179,6 +187,7 @@ def command(
     triton_seconds: float,
     when_triton_is_unavailable: str,
     redis: str,
+    redis_seconds: float,
     redis_cluster: bool,
     document_format: str,
     with_blocks: bool,
@@ -206,7 +215,7 @@ def command(
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,
-        redis=RedisSettings(redis, cluster=redis_cluster),
+        redis=RedisSettings(redis, redis_cluster, redis_seconds),
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
