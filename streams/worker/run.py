@@ -60,6 +60,15 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
     """
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
+    try:
+        await _work(settings, shutdown, open_own)
+    except asyncio.CancelledError:
+        if not shutdown.is_requested:
+            raise
+        _log.info("stopped before it had started")
+
+
+async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable[[], Source] | None) -> None:
     async with AsyncExitStack() as resources:
         check_source(settings)
         partitions = await check_topics(settings)
