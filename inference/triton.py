@@ -40,7 +40,7 @@ _CHANNEL = [
 
 
 class TritonLabeler:
-    """Prediction pages with the model of a Triton server; connects at the first call."""
+    """Labels pages with the model of a Triton server; connects at the first call."""
 
     def __init__(self, address: str, model: str, version: str = "", timeout: float = 20.0) -> None:
         self._address = address

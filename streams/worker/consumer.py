@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
 from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka
@@ -60,42 +61,57 @@ class Consumer(aiokafka.Consumer):
         """Records by partition; none where a partition is first to be read from another position."""
         try:
             return await super()._getmany(active_partitions, timeout)
-        except (NoOffsetForPartitionError, OffsetOutOfRangeError) as error:
-            with suppress(KafkaError):  # it comes again as long as the partition has no position
-                await self._find_position(error)
+        except NoOffsetForPartitionError:
+            with suppress(KafkaError):  # it comes again as long as a partition has no position
+                await self._begin()
+        except OffsetOutOfRangeError as error:
+            with suppress(KafkaError):
+                await self._go_on({ensure_TP(partition): at for partition, at in error.args[0].items()})
         return {}
 
-    async def _find_position(self, error: NoOffsetForPartitionError | OffsetOutOfRangeError) -> None:
-        if isinstance(error, NoOffsetForPartitionError):
-            await self._thread.seek_to_beginning(*error.args)
-            return
-        for partition, position in error.args[0].items():
-            if position == await self._thread.position(partition):  # else it came late
-                await self._find_beginning(ensure_TP(partition), position)
+    async def _begin(self) -> None:
+        """Read the partitions that the group has read nothing of from their beginning."""
+        unread = [each for each in self.assignment() if self._read_offset[each] is None]
+        await self._thread.seek_to_beginning(*(TopicPartition(*each) for each in unread))
 
-    async def _find_beginning(self, partition: TP, position: int) -> None:
-        """Read a partition from its first message on, since it has none at the position."""
-        beginning = (await self.earliest_offsets(partition))[partition]
-        where = f"partition {partition.partition} of topic {partition.topic}"
-        if beginning > position:
-            _log.warning(
-                "%s: Kafka removed %d messages, from offset %d on, before they were read",
-                where,
-                beginning - position,
-                position,
-            )
-            self.transport.on_removed(beginning - position)
-            self._removed[partition] = (position, beginning)
-        else:
-            _log.warning(
-                "%s ends before offset %d, which was to be read next: it was made again, or lost messages; "
-                "it is read from its beginning",
-                where,
-                position,
-            )
-            self._forget(partition)
-            await self._commit({partition: beginning})
+    async def _go_on(self, lost: Mapping[TP, int]) -> None:
+        """Read all partitions from their beginning that have lost their positions, as these have.
+
+        They are looked at together, for Kafka answers each such question only behind a fetch.
+        """
+        read = {each for each in self.assignment() if self._read_offset[each] is not None}
+        partitions = read.union(lost)
+        beginnings, ends = await self.earliest_offsets(*partitions), await self.highwaters(*partitions)
+        for partition in partitions:
+            position = await self._thread.position(partition) or 0
+            if position < beginnings[partition]:
+                await self._skip(partition, position, beginnings[partition])
+            elif position > ends[partition] or lost.get(partition) == position:
+                await self._begin_again(partition, position, beginnings[partition])
+
+    async def _skip(self, partition: TP, position: int, beginning: int) -> None:
+        """Go on behind what was removed."""
+        _log.warning(
+            "%s: Kafka removed %d messages, from offset %d on, before they were read",
+            _named(partition),
+            beginning - position,
+            position,
+        )
+        self.transport.on_removed(beginning - position)
+        self._removed[partition] = (position, beginning)
         await self._seek(partition, beginning)  # Faust's `seek` would take the gap for read
+
+    async def _begin_again(self, partition: TP, position: int, beginning: int) -> None:
+        """Read a partition that was made again, without what is known of the one before."""
+        _log.warning(
+            "%s has nothing at offset %d, which was to be read next, for the topic was made again or lost "
+            "messages: it is read from its beginning",
+            _named(partition),
+            position,
+        )
+        self._forget(partition)
+        await self._commit({partition: beginning})
+        await self._seek(partition, beginning)
 
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, FBT001, FBT002 Faust's
         """Commit what is acknowledged, and behind it what was removed."""
@@ -121,6 +137,10 @@ class Consumer(aiokafka.Consumer):
         for known in (self._gap, self._acked, self._acked_index, self._read_offset, self._committed_offset):
             known.pop(partition, None)
         self._removed.pop(partition, None)
+
+
+def _named(partition: TP) -> str:
+    return f"partition {partition.partition} of topic {partition.topic}"
 
 
 class Transport(aiokafka.Transport):

@@ -27,7 +27,7 @@ class Labeled:
 
 
 class Labeling(Protocol):
-    """Prediction batches; what to do while the labeler is unavailable is what sets its kinds apart."""
+    """Labels batches; what to do while the labeler is unavailable is what sets its kinds apart."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
         """The labels of each page, however long it takes."""

@@ -13,7 +13,7 @@ from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, Prediction
 
 _WITNESSES = 4
-"""Pages kept of each size: if half of all requests fail, few failures have all of them labeled behind."""
+"""Pages kept of each size, all of which are asked for: where half of the requests fail, one of them does."""
 _LINE = b"<p>a line of text</p>"
 
 PROBE = encode(segment(_LINE))

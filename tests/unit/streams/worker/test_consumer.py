@@ -26,6 +26,7 @@ class Kafka:
         self.assigned = {TopicPartition("raw", 0)}
         self.topics = {"raw"}
         self.beginnings = {TopicPartition("raw", 0): 0}
+        self.ends = {TopicPartition("raw", 0): 1000}
         self.positions = {TopicPartition("raw", 0): 100}
         self.committed: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
 
@@ -40,6 +41,9 @@ class Kafka:
 
     async def beginning_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
         return {each: self.beginnings[each] for each in partitions}
+
+    async def end_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return {each: self.ends[each] for each in partitions}
 
     async def position(self, partition: TopicPartition) -> int:
         return self.positions[partition]
@@ -147,6 +151,20 @@ async def test_messages_that_were_removed_unread_are_counted_and_committed(
     consumer._committed_offset[FIRST] = 100
     await consumer.commit()
     assert kafka.committed == [{partition: OffsetAndMetadata(140, "")}]
+
+
+async def test_all_partitions_are_looked_after_at_once(
+    fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
+) -> None:
+    first, second = TopicPartition("raw", 0), TopicPartition("raw", 1)
+    kafka.assigned = {first, second}
+    kafka.beginnings |= {first: 140, second: 60}
+    kafka.ends[second] = 1000
+    kafka.positions[second] = 55
+    consumer._read_offset[SECOND] = 54
+    await fetch(OffsetOutOfRangeError({first: 100}))
+    assert sorted(removed) == [5, 40]
+    assert kafka.positions == {first: 140, second: 60}
 
 
 async def test_what_was_read_of_a_topic_that_was_made_again_is_not_committed_any_more(
