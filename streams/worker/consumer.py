@@ -24,11 +24,13 @@ class _ConsumerThread(aiokafka.AIOKafkaConsumerThread):
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Whether the offsets were committed; those of partitions or topics that have gone never are."""
         committing = asyncio.create_task(self._commit_assigned(offsets))
-        while not (await asyncio.wait([committing], timeout=_ASK_SECONDS))[0]:
-            if not self._exist(offsets):  # aiokafka would try for ever, and a rebalance would wait for it
-                committing.cancel()
-                return False
-        return committing.result()
+        try:
+            while not (await asyncio.wait([committing], timeout=_ASK_SECONDS))[0]:
+                if not self._exist(offsets):  # aiokafka would try for ever, and a rebalance would wait for it
+                    return False
+            return committing.result()
+        finally:
+            committing.cancel()
 
     async def _commit_assigned(self, offsets: Mapping[TP, int]) -> bool:
         assigned = self.assignment()

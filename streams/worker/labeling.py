@@ -50,7 +50,8 @@ class WaitingLabeling:
                 self._dependency.missed(error)
                 await back_off(trial)
             else:
-                self._dependency.answered()
+                if any(isinstance(answer, Prediction) for answer in answers):
+                    self._dependency.answered()
                 return Labeled([await self._settled(*each) for each in zip(pages, answers, strict=True)])
         return Labeled([await self._label_alone(page) for page in pages])
 

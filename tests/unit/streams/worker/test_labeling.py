@@ -141,14 +141,21 @@ async def test_no_page_is_to_blame_for_requests_that_time_out_at_random(share: f
 
 
 @pytest.mark.usefixtures("patient")
-async def test_no_page_is_to_blame_for_a_model_that_rejects_every_page() -> None:
+async def test_no_page_is_to_blame_for_a_model_that_rejects_every_page(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
     rejects = [True]
     dependency = Dependency("triton", "")
     labeler = WitnessedLabeler(RejectingLabeler(lambda _: rejects))
     labeling = asyncio.create_task(WaitingLabeling(labeler, dependency).label([page(60)] * 5))
     await asyncio.sleep(0.05)
+    again = asyncio.create_task(WaitingLabeling(labeler, dependency).label([page(60)]))
+    await asyncio.sleep(0.05)
     assert not labeling.done()
     assert dependency.unavailable
+    assert len(caplog.messages) == 1
+    again.cancel()
     with pytest.raises(ConfigurationError, match="rejects every page: an answer that is no probability"):
         await labeler.check()
     rejects.clear()
