@@ -14,7 +14,7 @@ from mode.utils.queues import ThrowableQueue
 from streams.kafka import ssl_context
 from streams.settings import MIB, KafkaSettings
 from streams.worker.agent import Put, agent
-from streams.worker.consumer import Transport
+from streams.worker.positions import Transport
 from streams.worker.settings import WorkerSettings
 
 _BUFFER_BYTES = 16 * MIB

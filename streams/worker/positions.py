@@ -20,7 +20,9 @@ _ASK_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
 
-class _ConsumerThread(aiokafka.AIOKafkaConsumerThread):
+class ConsumerThread(aiokafka.AIOKafkaConsumerThread):
+    """A consumer's thread, whose commits neither fail nor wait where a partition has gone meanwhile."""
+
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Whether the offsets were committed; those of partitions or topics that have gone never are."""
         committing = asyncio.create_task(self._commit_assigned(offsets))
@@ -52,8 +54,8 @@ class Consumer(aiokafka.Consumer):
         self._removed: dict[TP, tuple[int, int]] = {}
         """The offsets from which on, and up to which, messages were removed, until this is committed."""
 
-    def _new_consumer_thread(self) -> _ConsumerThread:
-        return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+    def _new_consumer_thread(self) -> ConsumerThread:
+        return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
     async def _getmany(
         self,
