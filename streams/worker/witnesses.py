@@ -14,9 +14,10 @@ from schemas.pages import EncodedPage, Prediction
 
 _WITNESSES = 4
 """Pages kept of each size, all of which are asked for: where half of the requests fail, one of them does."""
-_LINE = b"<p>a line of text</p>"
+_Size = tuple[int, int]
+"""The blocks of a page that are labeled at once, and the words in a block, each as a power of two."""
 
-PROBE = encode(segment(_LINE))
+PROBE = encode(segment(b"<p>a line of text</p>"))
 """The smallest page: what it gets says whether the labeler is there."""
 
 
@@ -25,8 +26,7 @@ class WitnessedLabeler:
 
     def __init__(self, labeler: Labeler) -> None:
         self._labeler = labeler
-        self._witnesses: dict[int, deque[EncodedPage]] = {}
-        """By their blocks, up to the next power of two."""
+        self._witnesses: dict[_Size, deque[EncodedPage]] = {}
         self._suspect = PROBE
         """The page of whose size others failed when they were last asked."""
 
@@ -60,12 +60,13 @@ class WitnessedLabeler:
         await self._labeler.close()
 
 
-def _size(page: EncodedPage) -> int:
-    """The blocks of a page that are labeled at once, as a power of two."""
-    return min(len(page), WINDOW_BLOCKS).bit_length()
+def _size(page: EncodedPage) -> _Size:
+    blocks = len(page)
+    return min(blocks, WINDOW_BLOCKS).bit_length(), (len(page.ids) // max(blocks, 1)).bit_length()
 
 
 @lru_cache
-def _stand_in(size: int) -> EncodedPage:
+def _stand_in(size: _Size) -> EncodedPage:
     """A page of that size, for the time when no page of the stream was labeled yet."""
-    return encode(segment(_LINE * (1 << size >> 1)))
+    blocks, words = (1 << each >> 1 for each in size)
+    return encode(segment(b"<p>%s</p>" % (b"word " * words) * blocks))

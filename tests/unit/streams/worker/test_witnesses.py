@@ -22,8 +22,8 @@ class Recording(RulesLabeler):
         return await super().label(pages)
 
 
-def page(blocks: int) -> EncodedPage:
-    return encode(segment(b"<p>word</p>" * blocks))
+def page(blocks: int, words: int = 1) -> EncodedPage:
+    return encode(segment(b"<p>%s</p>" % (b"text " * words) * blocks))
 
 
 def test_the_probe_is_a_page_of_one_block() -> None:
@@ -33,17 +33,20 @@ def test_the_probe_is_a_page_of_one_block() -> None:
 async def test_pages_of_a_size_are_asked_for_that_were_labeled_before() -> None:
     labeler = Recording()
     witnessed = WitnessedLabeler(labeler)
-    small, large = [page(5) for _ in range(9)], page(100)
-    await witnessed.label([*small, large])
+    small, large, long = [page(5) for _ in range(9)], page(100), page(5, words=200)
+    await witnessed.label([*small, large, long])
     await witnessed.check(page(7))
     assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, *small[-4:])]
     await witnessed.check(page(65))
     assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, large)]
+    await witnessed.check(page(6, words=250))
+    assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, long)]
 
 
 async def test_a_stand_in_of_the_size_is_asked_for_where_none_was_labeled_before() -> None:
     labeler = Recording()
-    for blocks in (1, 100, 3 * WINDOW_BLOCKS):
-        await WitnessedLabeler(labeler).check(page(blocks))
+    for blocks, words in ((1, 1), (100, 7), (2, 3000), (3 * WINDOW_BLOCKS, 2)):
+        await WitnessedLabeler(labeler).check(page(blocks, words))
         stand_in = labeler.asked[-1]
         assert len(stand_in).bit_length() == min(blocks, WINDOW_BLOCKS).bit_length()
+        assert words / 2 <= len(stand_in.ids) / len(stand_in) <= words + 10, "with those of the path"
