@@ -52,7 +52,7 @@ class Consumer(aiokafka.Consumer):
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
         super().__init__(*args, **options)
         self._removed: dict[TP, tuple[int, int]] = {}
-        """The offsets from which on, and up to which, messages were removed, until this is committed."""
+        """The offset behind what was read, and that behind what was removed, until this is committed."""
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
@@ -102,8 +102,10 @@ class Consumer(aiokafka.Consumer):
             position,
         )
         self.transport.on_removed(beginning - position)
-        self._removed[partition] = (position, beginning)
-        await self._seek(partition, beginning)  # Faust's `seek` would take the gap for read
+        read = self._read_offset[partition]
+        self._removed[partition] = (position if read is None else min(position, read + 1), beginning)
+        self._read_offset[partition] = beginning - 1  # else Faust would list all offsets in between
+        await self._seek(partition, beginning)
 
     async def _begin_again(self, partition: TP, position: int, beginning: int) -> None:
         """Read a partition that was made again, without what is known of the one before."""
@@ -120,9 +122,9 @@ class Consumer(aiokafka.Consumer):
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, FBT001, FBT002 Faust's
         """Commit what is acknowledged, and behind it what was removed."""
         did_commit: bool = await super().force_commit(topics, start_new_transaction)
-        for partition, (position, beginning) in list(self._removed.items()):
+        for partition, (read, beginning) in list(self._removed.items()):
             committed = self._committed_offset[partition] or 0
-            if committed >= position:
+            if committed >= read:
                 del self._removed[partition]
                 await self._commit_offsets({partition: max(beginning, committed)})
         return did_commit

@@ -153,6 +153,24 @@ async def test_messages_that_were_removed_unread_are_counted_and_committed(
     assert kafka.committed == [{partition: OffsetAndMetadata(140, "")}]
 
 
+async def test_what_is_read_behind_removed_messages_is_committed_without_a_list_of_these(
+    fetch, consumer: Consumer, kafka: Kafka
+) -> None:
+    partition = TopicPartition("raw", 0)
+    kafka.beginnings[partition] = kafka.ends[partition] = 10**9
+    consumer._committed_offset[FIRST], consumer._read_offset[FIRST] = 98, 98
+    await fetch(OffsetOutOfRangeError({partition: 100}))  # a transaction ended at 99
+    behind = message(10**9)
+    consumer.ack(behind)
+    await consumer.commit()
+    assert not kafka.committed, "there is one in flight before them"
+    consumer.ack(message(98))
+    for _ in range(2):
+        await consumer.commit()
+    assert [offset.offset for each in kafka.committed for offset in each.values()] == [99, 10**9, 10**9 + 1]
+    assert not consumer._gap[FIRST]
+
+
 async def test_all_partitions_are_looked_after_at_once(
     fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
 ) -> None:
