@@ -22,7 +22,9 @@ def claim_folder() -> None:
         with suppress(OSError):  # it is in use, another user's, or removed by another
             os.close(_locked(lock))
             shutil.rmtree(lock.parent)
-    _locked(Path(get_temp_dir(), _LOCK))
+    own = Path(get_temp_dir(), "claiming")
+    _locked(own)
+    own.rename(own.with_name(_LOCK))  # so nobody finds it without its lock
 
 
 def _locked(file: Path) -> int:
