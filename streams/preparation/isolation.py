@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
+from streams.preparation.leftovers import claim_folder
 from streams.preparation.pool import PreparationPool
 from streams.preparation.preparation import preparer
 from streams.settings import PageLimits
@@ -20,6 +21,7 @@ async def open_pool(
     Raises:
         ConfigurationError: the source or the processes cannot be opened.
     """
+    claim_folder()
     pool = PreparationPool(partial(preparer, open_source), processes, limits)
     guard = asyncio.create_task(pool.kill_the_stuck())
     try:
