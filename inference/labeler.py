@@ -8,7 +8,7 @@ from schemas.pages import EncodedPage, Prediction
 
 
 class Labeler(Protocol):
-    """Prediction the blocks of pages; there is one on Triton, one on ONNX Runtime and one of rules."""
+    """Labels the blocks of pages; there is one on Triton, one on ONNX Runtime and one of rules."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; a page without blocks gets empty labels.

@@ -25,7 +25,7 @@ _ERRORS_ONLY = 3
 
 
 class OnnxLabeler:
-    """Prediction pages with a model that runs in this process.
+    """Labels pages with a model that runs in this process.
 
     Raises:
         ConfigurationError: the repository holds no such model, or its tensors are not the ones encoded.

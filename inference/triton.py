@@ -40,7 +40,7 @@ _CHANNEL = [
 
 
 class TritonLabeler:
-    """Prediction pages with the model of a Triton server; connects at the first call."""
+    """Labels pages with the model of a Triton server; connects at the first call."""
 
     def __init__(self, address: str, model: str, version: str = "", timeout: float = 20.0) -> None:
         self._address = address
@@ -56,10 +56,14 @@ class TritonLabeler:
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; nothing is left in flight when one page's request fails."""
-        if self._signature is None:
-            self._signature = await self._check()
-        answers = await asyncio.gather(*map(self._label, pages), return_exceptions=True)
-        return [_raised(answer) for answer in answers]
+        try:
+            if self._signature is None:
+                self._signature = await self._check()
+            answers = await asyncio.gather(*map(self._label, pages), return_exceptions=True)
+            return [_raised(answer) for answer in answers]
+        except (UnavailableError, ConfigurationError):
+            await self._check_version()
+            raise
 
     async def close(self) -> None:
         """Close the connection."""
@@ -130,6 +134,27 @@ class TritonLabeler:
         self._served = self._version or max(metadata.versions, key=int)
         self._checked.add(self._served)
         return signature
+
+    async def _check_version(self) -> None:
+        """See whether Triton serves other versions instead of the one that is asked for.
+
+        Raises:
+            ConfigurationError: it does.
+        """
+        served = await self._served_versions() if self._version else []
+        if served and self._version not in served:
+            raise ConfigurationError(
+                f"Triton at {self._address} serves version {', '.join(served)} of model {self._model!r}, "
+                f"and not version {self._version} (--model-version)"
+            )
+
+    async def _served_versions(self) -> list[str]:
+        """The versions of the model that are ready; none where Triton does not say so."""
+        try:
+            index = await self._call(self._client.get_model_repository_index(client_timeout=self._timeout))
+        except UnavailableError:
+            return []
+        return [each.version for each in index.models if (each.name, each.state) == (self._model, "READY")]
 
     async def _call(self, call: Awaitable[Answer]) -> Answer:
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from schemas.documents import Origin
 from schemas.outcomes import Broken
 from schemas.pages import Message
+from streams.settings import KIB
 from streams.sources.naming import url_in
 from streams.sources.source import Record
 
@@ -26,6 +27,8 @@ _CONNECT_NAMES = ("topic", "partition", "offset", "stage", "exception.class.name
 Headers = tuple[tuple[str, bytes | None], ...]
 _MAX_TEXT = 2000
 """Characters of a header's text: what failed may have been told at any length, by the page itself."""
+MOST_BARE_BYTES = 20 * KIB
+"""More than the record of a dead letter takes without key, value and headers of its message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ async def _watched(kafka: KafkaSettings, topic: str) -> AsyncIterator[None]:
     client = AIOKafkaClient(**client_options(kafka))
     with kafka_errors(kafka):
         await client.bootstrap()
-    brokers = Brokers(client, topic, sending_fails=lambda: False)
+    brokers = Brokers(client, topic)
     watching = asyncio.create_task(watch(Dependency("Kafka", "waiting for it"), brokers.check))
     try:
         yield

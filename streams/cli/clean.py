@@ -54,18 +54,14 @@ Examples:
 @click.option(
     "--labeler",
     type=click.Choice(get_args(LabelerName)),
-    show_envvar=True,
     help="Who tells content from boilerplate: the model in this process (onnx, the default), on a Triton "
     "server (the default with --triton), or Boilerpipe's rules without a model.",
 )
-@click.option(
-    "--triton", type=Address(), metavar="HOST:PORT", show_envvar=True, help="gRPC address of a Triton server."
-)
+@click.option("--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server.")
 @click.option(
     "--model-repository",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    show_envvar=True,
     help="The models that run in this process, as DIR/NAME/NUMBER/model.onnx; by default those that come "
     "with dehusk.",
 )

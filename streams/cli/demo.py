@@ -14,9 +14,7 @@ from rich.console import Console
 
 from schemas.errors import ConfigurationError
 from streams.demo.display import Display
-from streams.demo.run import DemoSettings, run_demo
 from streams.demo.sites import NAMES, find_site
-from streams.demo.summary import show
 from streams.installation import how_to_install
 from streams.local.folder import writing
 from streams.local.stack import default_cache
@@ -62,6 +60,9 @@ def command(
     crawls it with Scrapy and runs `dehusk worker` on the crawler's topic. It ends with what became of
     every page. Nothing keeps running.
     """
+    from streams.demo.run import DemoSettings, run_demo
+    from streams.demo.summary import show
+
     if find_spec("scrapy") is None:
         raise ConfigurationError(f"Scrapy, which crawls, is not installed: {how_to_install('demo')}")
     console = Console(stderr=as_json, highlight=False)

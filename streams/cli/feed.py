@@ -57,7 +57,6 @@ Examples:
     type=click.Choice(FORMATS),
     default="html",
     show_default=True,
-    show_envvar=True,
     help="Write the messages as this crawler would.",
 )
 @click.option(

@@ -25,7 +25,6 @@ _KAFKA = (
         metavar="HOST:PORT,…",
         default=KafkaSettings().brokers,
         show_default=True,
-        show_envvar=True,
         help="Kafka's bootstrap servers; one that answers is enough to find the others.",
     ),
     click.option(
@@ -33,38 +32,32 @@ _KAFKA = (
         type=click.Choice(get_args(Protocol)),
         default=KafkaSecurity().protocol,
         show_default=True,
-        show_envvar=True,
         help="How the brokers' listener is secured: SSL is TLS, SASL_… asks for a user and a password.",
     ),
     click.option(
         "--sasl-mechanism",
         type=click.Choice(get_args(Mechanism)),
-        show_envvar=True,
         help="How the password is proved; needed with SASL_PLAINTEXT and SASL_SSL.",
     ),
-    click.option("--sasl-username", metavar="NAME", show_envvar=True, help="The Kafka user."),
+    click.option("--sasl-username", metavar="NAME", help="The Kafka user."),
     click.option(
         "--sasl-password",
         metavar="PASSWORD",
-        show_envvar=True,
         help="The user's password. Prefer the environment variable: `ps` shows options to everyone.",
     ),
     click.option(
         "--tls-ca-file",
         type=_FILE,
-        show_envvar=True,
         help="PEM file of the authorities that signed the brokers' certificates; the system's by default.",
     ),
     click.option(
         "--tls-certificate-file",
         type=_FILE,
-        show_envvar=True,
         help="PEM file of the client's certificate, where the brokers ask for one.",
     ),
     click.option(
         "--tls-key-file",
         type=_FILE,
-        show_envvar=True,
         help="PEM file of the key of --tls-certificate-file.",
     ),
 )
@@ -77,7 +70,6 @@ def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -
         metavar=metavar,
         default=default,
         show_default=True,
-        show_envvar=True,
         help=help,
     )
 
@@ -89,7 +81,6 @@ def max_page_option(otherwise: str) -> Option:
         type=click.IntRange(min=1),
         default=PageLimits().max_bytes // MIB,
         show_default=True,
-        show_envvar=True,
         help=f"Largest page, after decompression; a larger one {otherwise}.",
     )
 
@@ -101,7 +92,6 @@ def compression_option(command: Command) -> Command:
         type=click.Choice(get_args(Compression)),
         default="none",
         show_default=True,
-        show_envvar=True,
         help="Kafka's codec for what is written; what is read may be compressed by any of them.",
     )
     return option(command)
@@ -114,7 +104,6 @@ def page_seconds_option(otherwise: str) -> Option:
         type=click.FloatRange(min=0.1),
         default=PageLimits().seconds,
         show_default=True,
-        show_envvar=True,
         help="CPU time that each step of one page may take; a slower one "
         f"{otherwise}. One that takes none is waited for six times as long.",
     )
@@ -127,7 +116,6 @@ def max_blocks_option(otherwise: str) -> Option:
         type=click.IntRange(min=1),
         default=PageLimits().max_blocks,
         show_default=True,
-        show_envvar=True,
         help=f"Most blocks of text in a page, and a tenth of its tags; a page of more {otherwise}.",
     )
 
@@ -137,7 +125,6 @@ hidden_text_option: Option = click.option(
     type=click.Choice(["model", "drop"]),
     default="model",
     show_default=True,
-    show_envvar=True,
     help="What becomes of text that the page hides, by `hidden`, an inline style or a closed dialog: `model` "
     "leaves it to the model, for panels and answers hide so; `drop` keeps it out of the document's text.",
 )
@@ -151,7 +138,6 @@ def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Op
         type=click.IntRange(min=1),
         default=default,
         show_default=shown,
-        show_envvar=True,
         help=help,
     )
 
@@ -162,14 +148,12 @@ _MODEL = (
         metavar="NAME",
         default=TritonSettings().model,
         show_default=True,
-        show_envvar=True,
         help="The model in the repository.",
     ),
     click.option(
         "--model-version",
         metavar="NUMBER",
         default=TritonSettings().version,
-        show_envvar=True,
         help="Stay with this version; by default the newest, or the one that Triton serves, which may be "
         "swapped meanwhile.",
     ),
@@ -180,34 +164,29 @@ _SOURCE = (
         type=click.Choice(SOURCES),
         default="auto",
         show_default=True,
-        show_envvar=True,
         help="The crawler format of the messages; `auto` recognises it for each message.",
     ),
     click.option(
         "--field",
         metavar="NAME=PATH",
         multiple=True,
-        show_envvar=True,
         help="With --source json: where a message holds what, e.g. --field url=page.link --field html=body. "
         f"Names: {', '.join(NAMES)}; each stands at the top under its own name by default.",
     ),
     click.option(
         "--warc-directory",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        show_envvar=True,
         help="With --source warc-pointer: where the crawler writes its WARC files.",
     ),
     click.option(
         "--schema-registry",
         type=Url("http", "https"),
         metavar="URL",
-        show_envvar=True,
         help="The registry of the schemas of Avro messages, e.g. http://localhost:8081.",
     ),
     click.option(
         "--framed",
         is_flag=True,
-        show_envvar=True,
         help="Every value is framed by a schema registry. Needed with --source html alone: else a page whose "
         "bytes begin like a frame could be taken for one.",
     ),

@@ -74,7 +74,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     metavar="NAME",
     default=_TOPICS.group,
     show_default=True,
-    show_envvar=True,
     help="The consumer group; a new name reads the topic from its beginning.",
 )
 @source_options
@@ -83,7 +82,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     type=click.Choice(get_args(LabelerName)),
     default="triton",
     show_default=True,
-    show_envvar=True,
     help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
     "process, or Boilerpipe's rules without a model.",
 )
@@ -93,7 +91,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     metavar="HOST:PORT",
     default=_TRITON.address,
     show_default=True,
-    show_envvar=True,
     help="Triton's gRPC address.",
 )
 @model_options
@@ -102,7 +99,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     type=click.FloatRange(min=0.1),
     default=_TRITON.timeout,
     show_default=True,
-    show_envvar=True,
     help="How long Triton may take for one page until it counts as unavailable.",
 )
 @click.option(
@@ -110,7 +106,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     type=click.Choice([choice.value for choice in WhenTritonIsUnavailable]),
     default=WhenTritonIsUnavailable.WAIT.value,
     show_default=True,
-    show_envvar=True,
     help="`wait` reads no further until Triton is back; `rules` goes on with Boilerpipe's rules and marks "
     "the documents as degraded.",
 )
@@ -120,23 +115,28 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     metavar="URL",
     default=RedisSettings().url,
     show_default=True,
-    show_envvar=True,
     help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
     "pages are cleaned without and marked as degraded.",
 )
-@click.option("--redis-cluster", is_flag=True, show_envvar=True, help="The URL is one of a Redis Cluster.")
+@click.option(
+    "--redis-seconds",
+    type=click.FloatRange(min=0.1),
+    default=RedisSettings().timeout,
+    show_default=True,
+    help="How long Redis may take for a batch of pages until it counts as unavailable.",
+)
+@click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster.")
 @click.option(
     "--format",
     "document_format",
     type=click.Choice(list(FORMATS)),
     default=_WORKER.format,
     show_default=True,
-    show_envvar=True,
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
 @compression_option
 @hidden_text_option
-@click.option("--with-blocks", is_flag=True, show_envvar=True, help="List every block with its probability.")
+@click.option("--with-blocks", is_flag=True, help="List every block with its probability.")
 @processes_option(
     default_processes,
     shown="one per processor, at most 4",
@@ -150,7 +150,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     type=click.FloatRange(min=1.0),
     default=_WORKER.session_seconds,
     show_default=True,
-    show_envvar=True,
     help="How long Kafka waits for a worker that died before it gives its pages to others; within the "
     "brokers' group.min.session.timeout.ms and group.max.session.timeout.ms.",
 )
@@ -159,7 +158,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     type=click.FloatRange(min=1.0),
     default=FlowLimits().grace_seconds,
     show_default=True,
-    show_envvar=True,
     help="How long the worker may take to stop; what it has not finished by then, another one does.",
 )
 @click.option(
@@ -168,7 +166,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     metavar="HOST:PORT",
     default=f"{_WORKER.monitoring.host}:{_WORKER.monitoring.port}",
     show_default=True,
-    show_envvar=True,
     help="Where a report, /metrics for Prometheus, /healthz and /readyz are served; port 0 is any free one, "
     "which the log names.",
 )
@@ -177,7 +174,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
     show_default=True,
-    show_envvar=True,
     help="The least severe events that are logged, on standard error.",
 )
 @click.option(
@@ -185,7 +181,6 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     is_flag=True,
     is_eager=True,
     callback=_log_json,
-    show_envvar=True,
     help="Log JSON lines, for log collectors, of errors that end the worker, too.",
 )
 def command(
@@ -204,6 +199,7 @@ def command(
     triton_seconds: float,
     when_triton_is_unavailable: str,
     redis: str,
+    redis_seconds: float,
     redis_cluster: bool,
     document_format: str,
     compression: Compression,
@@ -237,7 +233,7 @@ def command(
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,
-        redis=RedisSettings(redis, cluster=redis_cluster),
+        redis=RedisSettings(redis, redis_cluster, redis_seconds),
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),

@@ -129,7 +129,8 @@ class RedisFrequencyStore:
         except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
             raise ConfigurationError(f"Redis refuses to count block frequencies: {error}") from error
         except TimeoutError as error:
-            raise UnavailableError(f"Redis did not answer within {self._settings.timeout:g} s") from error
+            seconds = f"{self._settings.timeout:g} s (--redis-seconds)"
+            raise UnavailableError(f"Redis did not answer within {seconds}") from error
         except (RedisError, RedisClusterException, OSError) as error:
             raise UnavailableError(f"Redis does not answer: {error}") from error
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from streams.preparation.extraction import Writing
+from streams.preparation.leftovers import claim_folder
 from streams.preparation.pool import PreparationPool
 from streams.preparation.steps import open_steps
 from streams.settings import PageLimits
@@ -23,6 +24,7 @@ async def open_pool(
     Raises:
         ConfigurationError: the source or the processes cannot be opened.
     """
+    claim_folder()
     pool = PreparationPool(partial(open_steps, open_source, limits.max_blocks, writing), processes, limits)
     guard = asyncio.create_task(pool.kill_the_stuck())
     try:

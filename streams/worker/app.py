@@ -8,7 +8,7 @@ from collections.abc import Callable
 import faust
 from faust.auth import Credentials
 from faust.exceptions import ConsumerNotStarted
-from faust.types import EventT, TransportT
+from faust.types import EventT
 from mode.utils.queues import ThrowableQueue
 
 from streams.input_topics import input_topics
@@ -27,8 +27,8 @@ _RECORD_BYTES = 1024
 _NEVER = 1e6
 """Seconds."""
 _COMMIT_SECONDS = 1.0
-_METADATA_MS = 30_000
-"""How soon a new topic that matches the input, or a new partition, is noticed."""
+_METADATA_SECONDS = 10.0
+"""How old Kafka's metadata may be: so soon are new partitions, and new topics that match the input, read."""
 REBALANCE_SECONDS = 60.0
 """How long Kafka waits for a worker to give up its partitions before it rebalances without it."""
 
@@ -42,11 +42,9 @@ class FaustApp(faust.App):
     logger = logging.getLogger("faust")
     on_revoked: Notify
     on_assigned: Notify
+    on_removed: Callable[[int], None]
     _without_partitions_since: float | None = None
     consumer: Consumer
-
-    def _new_transport(self) -> TransportT:
-        return Transport(self.conf.broker_consumer, self)
 
     @property
     def waits_for_partitions(self) -> bool:
@@ -63,6 +61,9 @@ class FaustApp(faust.App):
         """Note that the services are still to be started, and that nothing waits for the agent."""
         self._has_started = asyncio.Event()
         self._buffers: list[_BytesQueue] = []
+
+    def _new_transport(self) -> Transport:
+        return Transport(self.conf.broker_consumer, self, on_removed=self.on_removed)
 
     async def start(self) -> None:
         """Start all services."""
@@ -155,12 +156,19 @@ def _size(event: EventT[bytes]) -> int:
 
 
 def create_app(
-    settings: WorkerSettings, partitions: int, put: Put, *, on_revoked: Notify, on_assigned: Notify
+    settings: WorkerSettings,
+    partitions: int,
+    put: Put,
+    *,
+    on_revoked: Notify,
+    on_assigned: Notify,
+    on_removed: Callable[[int], None],
 ) -> FaustApp:
     """The app of a worker, which gives every message of an input topic of so many partitions to `put`.
 
     A rebalance begins with `on_revoked`, in a thread of Faust's own, and
-    ends with `on_assigned`.
+    ends with `on_assigned`; `on_removed` is told how many messages Kafka
+    removed before they were read.
     """
     kafka, topics = settings.kafka, settings.topics
     app = FaustApp(
@@ -186,13 +194,13 @@ def create_app(
         # what is in flight when partitions are taken away or the worker stops is finished and committed
         stream_wait_empty=True,
         broker_commit_interval=_COMMIT_SECONDS,
-        consumer_auto_offset_reset="earliest",
+        consumer_auto_offset_reset="none",  # the consumer says what is gone, and reads on from the beginning
+        consumer_metadata_max_age_ms=int(_METADATA_SECONDS * 1000),
         stream_buffer_maxsize=_BUFFER_BYTES,
         broker_max_poll_records=100,
-        consumer_metadata_max_age_ms=_METADATA_MS,
         consumer_max_fetch_size=min(2 * MIB, max(MIB // 4, _FETCH_BYTES // partitions)),
     )
-    app.on_revoked, app.on_assigned = on_revoked, on_assigned
+    app.on_revoked, app.on_assigned, app.on_removed = on_revoked, on_assigned, on_removed
     inputs = input_topics(topics)
     names = inputs.names or (topics.input,)  # a pattern goes by its own text
     topic = app.topic(*names, key_type=bytes, value_type=bytes)

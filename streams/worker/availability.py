@@ -25,12 +25,17 @@ class Dependency:
     """What happens while the dependency is unavailable, as the log says it."""
     unavailable_since: float | None = field(default=None, init=False)
     """The monotonic time when it was first missed; None while it answers."""
+    reason: str = field(default="", init=False)
+    """Why it was last missed, in a line."""
 
     def missed(self, error: Exception) -> None:
-        """Note that it did not answer."""
+        """Note that it did not answer; the log says so once, and again what somebody has to do about it."""
+        before, self.reason = self.reason, " ".join(str(error).split())
+        is_new_refusal = isinstance(error, ConfigurationError) and self.reason != before
+        if self.unavailable_since is None or is_new_refusal:
+            _log.warning("%s is unavailable, %s: %s", self.name, self.consequence, self.reason)
         if self.unavailable_since is None:
             self.unavailable_since = time.monotonic()
-            _log.warning("%s is unavailable, %s: %s", self.name, self.consequence, error)
 
     def answered(self) -> None:
         """Note that it answered."""

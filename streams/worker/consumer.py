@@ -1,6 +1,6 @@
 """Faust's driver for Kafka, set up to read committed records of all topics in the worker's input."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
@@ -9,9 +9,10 @@ from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
 from streams.input_topics import is_pattern
+from streams.worker import positions
 
 
-class _ConsumerThread(driver.AIOKafkaConsumerThread):
+class _ConsumerThread(positions.ConsumerThread):
     """The thread in which aiokafka's consumer runs."""
 
     logger = driver.logger
@@ -31,10 +32,6 @@ class _ConsumerThread(driver.AIOKafkaConsumerThread):
         subscribe = self._ensure_consumer().subscribe
         await self.call_thread(subscribe, pattern=pattern, listener=self._rebalance_listener)
 
-    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        # Once a topic begins or ceases to match, aiokafka has no assignment until the rebalance is over.
-        return bool(self.assignment()) and await super()._commit(offsets)
-
     def behind(self) -> int:
         """How many offsets of its partitions it has not gone through, up to the last stable ones."""
         subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait
@@ -50,7 +47,7 @@ def _behind(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
     return max(0, int(state.lso - state.position))
 
 
-class Consumer(driver.Consumer):
+class Consumer(positions.Consumer):
     """A member of the worker's group."""
 
     logger = driver.logger
@@ -78,7 +75,7 @@ class _Conductor(conductor.Conductor):
             self._tp_index[partition] = set(self._topics)
 
 
-class Transport(driver.Transport):
+class Transport(positions.Transport):
     """What Faust makes its consumer with."""
 
     Consumer = Consumer

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
-from schemas.errors import ConfigurationError
+from schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.dead_letters import PREFIX, dead_letter
@@ -13,7 +13,6 @@ from streams.producing import TOO_LARGE, Outgoing, enqueue
 from streams.settings import TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Failure
-from streams.worker.availability import Dependency
 from streams.worker.backoff import back_off
 from streams.worker.drops import DropLog
 
@@ -21,23 +20,23 @@ from streams.worker.drops import DropLog
 class Delivery:
     """Sends documents and dead letters, and tries for ever what may still succeed."""
 
-    def __init__(
-        self, producer: AIOKafkaProducer, topics: TopicSettings, kafka: Dependency, drops: DropLog
-    ) -> None:
+    def __init__(self, producer: AIOKafkaProducer, topics: TopicSettings, drops: DropLog) -> None:
         self._producer = producer
         self._topics = topics
-        self._kafka = kafka
         self._drops = drops
-        self.fails = False
-        """Whether the brokers did not take what is being delivered, so that it is tried again."""
+        self.failure: DehuskError | None = None
+        """Why the brokers did not take what is being delivered, so that it is tried again; else None."""
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         """Return once the brokers hold everything; what they refuse for its size becomes a dead letter."""
-        await self._deliver_records(batch)
-        for cleaned in batch:
-            if cleaned.failure is not None:
-                await self._deliver_dead_letter(cleaned.message, cleaned.failure)
-            self._drops.note(cleaned)
+        try:
+            await self._deliver_records(batch)
+            for cleaned in batch:
+                if cleaned.failure is not None:
+                    await self._deliver_dead_letter(cleaned.message, cleaned.failure)
+                self._drops.note(cleaned)
+        finally:
+            self.failure = None
 
     async def _deliver_records(self, batch: Sequence[CleanedMessage]) -> None:
         senders = [(cleaned, record) for cleaned in batch for record in cleaned.records]
@@ -49,25 +48,33 @@ class Delivery:
 
     async def _deliver_dead_letter(self, message: Message, failure: Failure) -> None:
         letter = dead_letter(message, failure.broken, failure.stage)
-        for smaller in (letter, _without_value(letter), _bare(letter)):
-            (taken,) = await self._send(self._topics.dead_letters, [smaller])
+        trial = 0
+        while not await self._is_taken(letter, _without_value(letter), _bare(letter)):
+            self.failure = ConfigurationError(
+                f"topic {self._topics.dead_letters} takes not even a dead letter without its message: "
+                "raise its max.message.bytes"
+            )
+            await back_off(trial)
+            trial += 1
+
+    async def _is_taken(self, *letters: Record) -> bool:
+        """Whether the dead-letter topic took one of the records, which are tried in order."""
+        for letter in letters:
+            (taken,) = await self._send(self._topics.dead_letters, [letter])
             if taken:
-                return
-        raise ConfigurationError(f"topic {self._topics.dead_letters!r} takes no records: max.message.bytes")
+                return True
+        return False
 
     async def _send(self, topic: str, records: Sequence[Record]) -> list[bool]:
         """Whether the brokers took each record or refused it for its size; anything else is tried again."""
         taken: list[bool] = []
         trial = 0
-        try:
-            while True:
-                taken += await self._try(topic, records[len(taken) :])
-                if len(taken) == len(records):
-                    return taken
-                await back_off(trial)
-                trial += 1
-        finally:
-            self.fails = False
+        while True:
+            taken += await self._try(topic, records[len(taken) :])
+            if len(taken) == len(records):
+                return taken
+            await back_off(trial)
+            trial += 1
 
     async def _try(self, topic: str, records: Sequence[Record]) -> list[bool]:
         """The answers up to the first failure: what follows is sent again behind it, or it would be older."""
@@ -86,10 +93,9 @@ class Delivery:
         except TOO_LARGE:
             return False
         except KafkaError as error:
-            self.fails = True
-            self._kafka.missed(error)
+            self.failure = UnavailableError(f"no broker takes what is sent: {error}")
             return None
-        self._kafka.answered()
+        self.failure = None
         return True
 
 

@@ -11,6 +11,7 @@ from streams.settings import WhenTritonIsUnavailable
 from streams.worker.availability import Dependency
 from streams.worker.labeling import DegradingLabeling, Labeling, WaitingLabeling
 from streams.worker.settings import WorkerSettings
+from streams.worker.witnesses import WitnessedLabeler
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def open_labeler(settings: WorkerSettings, repository: Path = DEFAULT_REPOSITORY
     return RulesLabeler()
 
 
-def open_labeling(settings: WorkerSettings, labeler: Labeler, dependency: Dependency) -> Labeling:
+def open_labeling(settings: WorkerSettings, labeler: WitnessedLabeler, dependency: Dependency) -> Labeling:
     """What labels batches with the labeler, and what it does while that is unavailable."""
     if settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES:
         return DegradingLabeling(labeler, RulesLabeler(), dependency)

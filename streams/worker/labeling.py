@@ -4,21 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from inference.encoding import encode
 from inference.labeler import Labeler
-from inference.segmentation import segment
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Prediction
 from streams.worker.availability import UNAVAILABLE, Dependency
 from streams.worker.backoff import back_off
+from streams.worker.witnesses import WitnessedLabeler
 
 _BATCH_TRIALS = 3
 """Failures of a batch until its pages are tried one by one."""
-_PAGE_TRIALS = 3
-"""Failures of a page alone, on a labeler that answers, until the page is blamed."""
-
-PROBE = encode(segment(b"<p>a line of text"))
-"""The smallest page: what it gets says whether the labeler is there."""
+_PAGE_TRIALS = 4
+"""Failures of a page in a row until it is blamed, pages of its size being labeled after each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,7 @@ class Labeled:
 
 
 class Labeling(Protocol):
-    """Prediction batches; what to do while the labeler is unavailable is what sets its kinds apart."""
+    """Labels batches; what to do while the labeler is unavailable is what sets its kinds apart."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
         """The labels of each page, however long it takes."""
@@ -39,9 +35,9 @@ class Labeling(Protocol):
 
 
 class WaitingLabeling:
-    """Waits until the labeler answers; a page that alone makes it fail is blamed in the end."""
+    """Waits until the labeler answers; a page that fails while others of its size do not is to blame."""
 
-    def __init__(self, labeler: Labeler, dependency: Dependency) -> None:
+    def __init__(self, labeler: WitnessedLabeler, dependency: Dependency) -> None:
         self._labeler = labeler
         self._dependency = dependency
 
@@ -49,45 +45,54 @@ class WaitingLabeling:
         """The labels of each page, however long it takes."""
         for trial in range(_BATCH_TRIALS):
             try:
-                return Labeled(await self._ask(pages))
-            except UNAVAILABLE:
+                answers = await self._labeler.label(pages)
+            except UNAVAILABLE as error:
+                self._dependency.missed(error)
                 await back_off(trial)
+            else:
+                if any(isinstance(answer, Prediction) for answer in answers):
+                    self._dependency.answered()
+                return Labeled([await self._settled(*each) for each in zip(pages, answers, strict=True)])
         return Labeled([await self._label_alone(page) for page in pages])
 
+    async def _settled(self, page: EncodedPage, answer: Prediction | Broken) -> Prediction | Broken:
+        return await self._label_alone(page) if isinstance(answer, Broken) else answer
+
     async def _label_alone(self, page: EncodedPage) -> Prediction | Broken:
-        trial = blamed = 0
+        trial = failures = 0
         while True:
-            try:
-                return (await self._ask([page]))[0]
-            except UNAVAILABLE as error:
-                await back_off(trial)
-                trial += 1
-                blamed += await self._answers()
-                if blamed == _PAGE_TRIALS:
-                    return Broken(BrokenReason.REJECTED_BY_MODEL, f"fails for this page alone: {error}")
+            answer = await self._try(page)
+            if isinstance(answer, Prediction):
+                self._dependency.answered()
+                return answer
+            failures = failures + 1 if await self._labels_others(page) else 0
+            if failures == _PAGE_TRIALS:
+                return answer
+            await back_off(trial)
+            trial += 1
 
-    async def _answers(self) -> bool:
-        """Whether the labeler answers for another page."""
+    async def _try(self, page: EncodedPage) -> Prediction | Broken:
+        """The page's labels, or what it is to be blamed for if nothing but the page is to blame."""
         try:
-            await self._ask([PROBE])
-        except UNAVAILABLE:
-            return False
-        return True
+            return (await self._labeler.label([page]))[0]
+        except UNAVAILABLE as error:
+            return Broken(BrokenReason.REJECTED_BY_MODEL, f"fails for this page alone: {error}")
 
-    async def _ask(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+    async def _labels_others(self, page: EncodedPage) -> bool:
+        """Whether the labeler labels other pages of that size."""
         try:
-            answers = await self._labeler.label(pages)
+            await self._labeler.check(page)
         except UNAVAILABLE as error:
             self._dependency.missed(error)
-            raise
+            return False
         self._dependency.answered()
-        return answers
+        return True
 
 
 class DegradingLabeling:
-    """Prediction by rules while the labeler is unavailable."""
+    """Labels of the rules while the labeler is unavailable."""
 
-    def __init__(self, labeler: Labeler, rules: Labeler, dependency: Dependency) -> None:
+    def __init__(self, labeler: WitnessedLabeler, rules: Labeler, dependency: Dependency) -> None:
         self._labeler = labeler
         self._rules = rules
         self._dependency = dependency
@@ -96,7 +101,15 @@ class DegradingLabeling:
         """The labels of each page, of the labeler or, without waiting for it twice, of the rules."""
         if not self._dependency.unavailable:
             try:
-                return Labeled(await self._labeler.label(pages))
+                return Labeled(await self._answers(pages))
             except UNAVAILABLE as error:
                 self._dependency.missed(error)
         return Labeled(await self._rules.label(pages), degraded=True)
+
+    async def _answers(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        """The labeler's answers; it is unavailable where it rejects others of a page's size, too."""
+        answers = await self._labeler.label(pages)
+        for page, answer in zip(pages, answers, strict=True):
+            if isinstance(answer, Broken):
+                await self._labeler.check(page)
+        return answers

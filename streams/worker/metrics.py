@@ -56,6 +56,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self.removed = Counter(
+            "dehusk_messages_removed", "Messages that Kafka removed before they were read.", registry=registry
+        )
         self.in_flight = Gauge(
             "dehusk_messages_in_flight", "Messages being worked on, or waiting.", registry=registry
         )

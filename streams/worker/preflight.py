@@ -4,11 +4,12 @@ from inference.labeler import Labeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken
 from schemas.pages import ModelVersion
-from streams.kafka import describe_worker_topics, how_to_create, missing_topics
+from streams.dead_letters import MOST_BARE_BYTES
+from streams.kafka import Topic, describe_worker_topics, how_to_create, missing_topics
 from streams.settings import WhenTritonIsUnavailable
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from streams.worker.labeling import PROBE
 from streams.worker.settings import WorkerSettings
+from streams.worker.witnesses import PROBE
 
 
 def check_source(settings: WorkerSettings) -> None:
@@ -26,7 +27,8 @@ async def check_topics(settings: WorkerSettings) -> int:
 
     Raises:
         UnavailableError: no broker answers.
-        ConfigurationError: a topic is missing; the message has the command that creates it.
+        ConfigurationError: a topic is missing; the message has the command that creates it. Or the
+            dead-letter topic is too small for a letter.
     """
     found = await describe_worker_topics(settings.kafka, settings.topics)
     missing = missing_topics(settings.topics, found)
@@ -34,7 +36,17 @@ async def check_topics(settings: WorkerSettings) -> int:
         names = ", ".join(topic.name for topic in missing)
         creating = how_to_create(settings.kafka, missing)
         raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; {creating}")
+    _check_size(found.written[settings.topics.dead_letters])
     return sum(topic.partitions for topic in found.inputs)
+
+
+def _check_size(dead_letters: Topic) -> None:
+    limit = dead_letters.max_message_bytes
+    if limit is not None and limit < MOST_BARE_BYTES:
+        raise ConfigurationError(
+            f"topic {dead_letters.name} takes records of {limit:,} bytes, and a dead letter may have "
+            f"{MOST_BARE_BYTES:,} without its message: raise its max.message.bytes"
+        )
 
 
 async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVersion | None:

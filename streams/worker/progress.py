@@ -23,14 +23,14 @@ class Report:
     in_flight: int
     lag: int | None
     """Messages of its partitions yet to be read; None while it waits for its partitions."""
-    unavailable: list[str]
-    """The dependencies that do not answer."""
+    unavailable: dict[str, str]
+    """The dependencies that do not answer, each with the reason."""
 
     @property
     def hindrances(self) -> list[str]:
         """What keeps the worker from its work, in words."""
         waits = ["waits for its partitions"] if self.lag is None else []
-        return waits + ([f"unavailable: {', '.join(self.unavailable)}"] if self.unavailable else [])
+        return waits + [f"{name} is unavailable: {reason}" for name, reason in self.unavailable.items()]
 
     def __str__(self) -> str:
         totals = self.totals
@@ -71,7 +71,7 @@ class Progress:
 
     def report(self) -> Report:
         """The state now, with the rates of the last interval."""
-        unavailable = [dependency.name for dependency in self._dependencies.unavailable]
+        unavailable = {dependency.name: dependency.reason for dependency in self._dependencies.unavailable}
         return Report(self._metrics.totals, *self._rates, self._in_flight(), self._lag(), unavailable)
 
     def _measure(self) -> None:

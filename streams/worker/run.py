@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from schemas.pages import ModelVersion
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
+from streams.input_topics import input_topics
 from streams.preparation.extraction import Writing
 from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
@@ -22,13 +23,12 @@ from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged,
 from streams.worker.assembly import Assembler
 from streams.worker.availability import Check, Dependency, watch
 from streams.worker.batch import BatchCleaner
-from streams.worker.brokers import Brokers
+from streams.worker.brokers import Brokers, check_kafka
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from streams.worker.drops import DropLog
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
-from streams.worker.labeling import PROBE
 from streams.worker.memory import give_back_what_is_huge
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
@@ -39,6 +39,7 @@ from streams.worker.settings import WorkerSettings
 from streams.worker.shutdown import Shutdown, stop_with_kafka
 from streams.worker.takeover import TakeoverLog
 from streams.worker.watchdog import Watchdog
+from streams.worker.witnesses import WitnessedLabeler
 
 _log = logging.getLogger(__name__)
 _PROGRESS_SECONDS = 10.0
@@ -64,6 +65,15 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
     give_back_what_is_huge()
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
+    try:
+        await _work(settings, shutdown, open_own)
+    except asyncio.CancelledError:
+        if not shutdown.is_requested:
+            raise
+        _log.info("stopped before it had started")
+
+
+async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable[[], Source] | None) -> None:
     async with AsyncExitStack() as resources:
         check_source(settings)
         partitions = await check_topics(settings)
@@ -76,7 +86,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         flow, brokers, checks = await resources.enter_async_context(
             _flow(settings, dependencies, pool, metrics)
         )
-        app = _app(settings, partitions, flow)
+        app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
         progress = Progress(metrics, dependencies, lambda: len(flow), lambda: lag(app))
@@ -109,7 +119,7 @@ async def _flow(
         opened = open_labeler(settings)
         resources.push_async_callback(opened.close)
         model = await check_labeler(settings, opened)
-        labeler = TakeoverLog(opened, model)
+        labeler = WitnessedLabeler(TakeoverLog(opened, model))
         _announce(settings, model)
         store = RedisFrequencyStore(settings.redis)
         resources.push_async_callback(store.close)
@@ -123,13 +133,16 @@ async def _flow(
             Assembler(settings.format),
             metrics,
         )
-        drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
-        delivery = Delivery(producer, settings.topics, dependencies.kafka, drops)
-        brokers = Brokers(producer.client, settings.topics.output, lambda: delivery.fails)
+        topics = settings.topics
+        delivery = Delivery(producer, topics, DropLog(settings.kafka.brokers, topics.dead_letters))
+        brokers = Brokers(producer.client, *input_topics(topics).names, topics.output, topics.dead_letters)
+        check_brokers = partial(
+            check_kafka, brokers, partial(check_topics, settings), lambda: delivery.failure
+        )
         checks = (
-            (dependencies.kafka, brokers.check),
+            (dependencies.kafka, check_brokers),
             (dependencies.redis, store.check),
-            (dependencies.labeler, partial(labeler.label, [PROBE])),
+            (dependencies.labeler, labeler.check),
         )
         flow = Flow(
             settings.flow,
@@ -165,7 +178,7 @@ def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:
     )
 
 
-def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:
+def _app(settings: WorkerSettings, partitions: int, flow: Flow, metrics: Metrics) -> FaustApp:
     """The app, which gives the flow a deadline when Kafka wants partitions back."""
     loop = asyncio.get_running_loop()
 
@@ -178,6 +191,7 @@ def _app(settings: WorkerSettings, partitions: int, flow: Flow) -> FaustApp:
         flow.intake.put,
         on_revoked=on_revoked,
         on_assigned=flow.take_your_time,
+        on_removed=metrics.removed.inc,
     )
 
 

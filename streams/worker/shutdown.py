@@ -18,22 +18,35 @@ class Shutdown:
     def __init__(self, grace_seconds: float) -> None:
         self._grace_seconds = grace_seconds
         self._requested = asyncio.Event()
+        self._starting: asyncio.Task[object] | None = None
 
     def listen(self) -> None:
-        """Take SIGTERM and SIGINT as the wish to stop, the second one as the wish to stop at once."""
+        """Take SIGTERM and SIGINT as the wish to stop, the second one as the wish to stop at once.
+
+        Until it is waited for, this task is taken for one that starts the worker, and the wish cancels it.
+        """
+        self._starting = asyncio.current_task()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._request, number)
 
     async def requested(self) -> None:
         """Return when the worker is to stop."""
+        self._starting = None
         await self._requested.wait()
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether the worker is to stop."""
+        return self._requested.is_set()
 
     def _request(self, number: signal.Signals) -> None:
         if self._requested.is_set():
             end_process(STOPPED)
         _log.info("%s: finishing what is in flight, within %g s", number.name, self._grace_seconds)
         self._requested.set()
+        if self._starting is not None:
+            self._starting.cancel()
         timer = threading.Timer(self._grace_seconds, self._give_up)
         timer.daemon = True
         timer.start()

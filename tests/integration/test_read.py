@@ -131,7 +131,7 @@ async def test_follows_through_an_absence_of_kafka_and_says_when_it_began_and_en
         process.send_signal(signal.SIGINT)
         _, more = process.communicate(timeout=60)
     assert gone == "dehusk: Kafka is unavailable, waiting for it: no broker answers\n"
-    assert back.startswith("dehusk: Kafka is back after ")
+    assert back.startswith("dehusk: Kafka is available again after ")
     assert (process.returncode, more) == (0, "")
 
 

@@ -218,3 +218,17 @@ async def test_a_triton_that_does_not_answer_in_time_is_unavailable(own):
         stack.services["triton"].resume()
     await hasty.close()
     await labeler.close()
+
+
+async def test_a_pinned_version_that_another_one_has_replaced_is_named(own):
+    stack, model = own
+    newest = max(int(version.name) for version in model.iterdir() if version.is_dir())
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name, str(newest))
+    await labeler.label(PAGES[:1])
+    shutil.copytree(model / str(newest), model / str(newest + 1))
+    await load(stack, model)
+    replaced = f"serves version {newest + 1} of model 'boilernet', and not version {newest}"
+    for pinned in (labeler, TritonLabeler(stack.addresses.triton_grpc, model.name, str(newest))):
+        with pytest.raises(ConfigurationError, match=replaced):
+            await pinned.label(PAGES[:1])
+        await pinned.close()

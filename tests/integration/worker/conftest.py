@@ -84,6 +84,14 @@ class Worker:
             samples = [sample for family in families for sample in family.samples]
         return {sample.labels[label]: int(sample.value) for sample in samples if sample.name == name}
 
+    def counter(self, name: str) -> int:
+        """The value of a metric without labels."""
+        with urlopen(self.monitoring + "metrics", timeout=5) as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+            return next(
+                int(sample.value) for family in families for sample in family.samples if sample.name == name
+            )
+
     def is_ready(self) -> bool:
         """Whether it has partitions and misses no service."""
         try:

@@ -18,7 +18,7 @@ async def test_a_backlog_without_triton_does_not_grow_the_worker(bench, site, st
     await asyncio.to_thread(triton.kill)
     try:
         await bench.produce(backlog[100:1300])
-        await bench.until(lambda: worker.report()["unavailable"] == ["triton"])
+        await bench.until(lambda: list(worker.report()["unavailable"]) == ["triton"])
         await _until_settled(worker)
         half = worker.memory()
         await bench.produce(backlog[1300:])

@@ -8,6 +8,7 @@ from schemas.documents import Origin
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.dead_letters import (
+    MOST_BARE_BYTES,
     PREFIX,
     dead_letter,
     read_dead_letter,
@@ -158,3 +159,9 @@ def test_any_message_comes_back_as_it_was(key, value, headers, detail):
     letter = read_dead_letter(as_message(record))
     assert letter.original == Record(key, value, message.headers)
     assert letter.reason == "internal-error"
+
+
+def test_a_letter_without_its_message_is_bounded_whatever_it_tells():
+    told = "𝄞" * 10_000
+    letter = dead_letter(Message(None, b"", (), "t" * 249), Broken(BROKEN.reason, told, told), "prepare")
+    assert sum(len(name) + len(value or b"") + 10 for name, value in letter.headers) < MOST_BARE_BYTES

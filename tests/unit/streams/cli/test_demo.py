@@ -38,7 +38,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[DemoSettings]:
             "shipped", "rules", *sums, example_url="", example=example, directory=settings.directory
         )
 
-    monkeypatch.setattr(demo, "run_demo", run)
+    monkeypatch.setattr("streams.demo.run.run_demo", run)
     return told
 
 
@@ -107,7 +107,7 @@ def end_with(monkeypatch: pytest.MonkeyPatch, end: BaseException, *files: str) -
             (settings.directory / name).touch()
         raise end
 
-    monkeypatch.setattr(demo, "run_demo", run)
+    monkeypatch.setattr("streams.demo.run.run_demo", run)
 
 
 def test_the_temporary_folder_that_the_summary_names_stays(runs: list[DemoSettings], temporary: Path) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from schemas.errors import UnavailableError
 from streams.cli import cli, main
-from streams.settings import MIB, TopicSettings, TritonSettings, WhenTritonIsUnavailable
+from streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
 from streams.worker.logs import configure_logs
 from streams.worker.settings import MonitoringSettings, WorkerSettings
 
@@ -67,6 +67,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
             "5",
         ),
         *("--when-triton-is-unavailable", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
+        *("--redis-seconds", "0.5"),
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
         *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
@@ -77,7 +78,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.compression == "lz4"
     assert (settings.labeler, settings.triton) == ("onnx", TritonSettings("t:1", "m", "3", 5.0))
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
-    assert (settings.redis.url, settings.redis.cluster) == ("redis://r:1/2", True)
+    assert settings.redis == RedisSettings("redis://r:1/2", cluster=True, timeout=0.5)
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
     assert settings.drop_hidden
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)

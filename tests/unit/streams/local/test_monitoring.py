@@ -19,7 +19,12 @@ TOTALS = Totals(
 
 def report(*unavailable: str) -> Report:
     return Report(
-        TOTALS, pages_per_second=1.5, bytes_per_second=2.5, in_flight=2, lag=4, unavailable=list(unavailable)
+        TOTALS,
+        pages_per_second=1.5,
+        bytes_per_second=2.5,
+        in_flight=2,
+        lag=4,
+        unavailable=dict.fromkeys(unavailable, "it is gone"),
     )
 
 

@@ -24,7 +24,14 @@ def app(security: KafkaSecurity = PLAIN, partitions: int = 8, topics: str = "pag
 
     kafka = KafkaSettings("one:9092, two:9092", security)
     settings = WorkerSettings(kafka=kafka, topics=TopicSettings(input=topics, group="cleaners"))
-    return create_app(settings, partitions, put, on_revoked=lambda: None, on_assigned=lambda: None)
+    return create_app(
+        settings,
+        partitions,
+        put,
+        on_revoked=lambda: None,
+        on_assigned=lambda: None,
+        on_removed=lambda count: None,
+    )
 
 
 async def test_the_group_and_the_brokers_are_those_of_the_settings() -> None:

@@ -32,6 +32,19 @@ def test_going_and_coming_are_logged_once(caplog: pytest.LogCaptureFixture) -> N
     ]
 
 
+def test_what_somebody_has_to_do_is_logged_when_it_changes(caplog: pytest.LogCaptureFixture) -> None:
+    dependency = Dependency("kafka", "documents wait")
+    for error in (UnavailableError("silent"), UnavailableError("still silent")):
+        dependency.missed(error)
+    for _ in range(3):
+        dependency.missed(ConfigurationError("create\nthe topic"))
+    assert dependency.reason == "create the topic"
+    assert caplog.messages == [
+        "kafka is unavailable, documents wait: silent",
+        "kafka is unavailable, documents wait: create the topic",
+    ]
+
+
 @pytest.mark.parametrize("error", [UnavailableError("refused"), ConfigurationError("wrong password")])
 async def test_a_dependency_is_asked_again_and_again_whether_pages_come_or_not(
     error: Exception, monkeypatch: pytest.MonkeyPatch

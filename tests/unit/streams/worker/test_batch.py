@@ -9,14 +9,14 @@ from prometheus_client import CollectorRegistry
 
 from inference.rules import RulesLabeler
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import EncodedPage, Message, Prediction
+from schemas.pages import EncodedPage, Message
 from streams.frequencies.memory import MemoryFrequencyStore
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from streams.preparation.preparation import Outcomes, PackedPage, Postponed
 from streams.worker.assembly import Assembler, Failure
 from streams.worker.availability import Dependency
 from streams.worker.batch import BatchCleaner
-from streams.worker.labeling import DegradingLabeling, Labeling, WaitingLabeling
+from streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
 
@@ -44,11 +44,11 @@ class Pool:
         return Writing().extract(page)
 
 
-class RefusingLabeler(RulesLabeler):
-    """A labeler that has no answer for the first page of a batch."""
+class RefusingLabeling:
+    """Labeling that has no answer for the first page of a batch."""
 
-    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
-        return [REFUSED, *await super().label(pages[1:])]
+    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+        return Labeled([REFUSED, *await RulesLabeler().label(pages[1:])])
 
 
 REFUSED = Broken(BrokenReason.REJECTED_BY_MODEL, "no answer")
@@ -137,8 +137,7 @@ async def test_a_message_that_is_cleaned_alone_may_be_postponed(message: Message
 
 
 async def test_a_page_that_the_labeler_refuses_is_broken_alone(message: Message, page: PackedPage) -> None:
-    labeling = WaitingLabeling(RefusingLabeler(), Dependency("triton", ""))
-    cleaned = await cleaner(Pool((page,), (page,)), labeling=labeling).clean([message] * 2)
+    cleaned = await cleaner(Pool((page,), (page,)), labeling=RefusingLabeling()).clean([message] * 2)
     assert [each.failure for each in cleaned] == [Failure("label", REFUSED), None]
     assert [each.documents for each in cleaned] == [0, 1]
 

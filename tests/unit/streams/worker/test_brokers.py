@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from schemas.errors import UnavailableError
-from streams.worker.brokers import Brokers
+from schemas.errors import ConfigurationError, UnavailableError
+from streams.worker.brokers import Brokers, check_kafka
 
 
 class Client:
@@ -15,6 +15,11 @@ class Client:
         self.topics: set[str] = set()
         self.answer: bool | None = True
         """None for silence."""
+        self.cluster = self
+        self.missing: set[str] = set()
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        return None if topic in self.missing else {0, 1}
 
     def add_topic(self, topic: str) -> None:
         self.topics.add(topic)
@@ -32,7 +37,7 @@ async def test_brokers_that_do_not_answer_are_missed_until_they_do(
 ) -> None:
     monkeypatch.setattr("streams.worker.brokers._TIMEOUT_SECONDS", 0.01)
     client = Client()
-    brokers = Brokers(client, "cleaned", lambda: False)
+    brokers = Brokers(client, "cleaned")
     await brokers.check()
     client.answer = absence
     with pytest.raises(UnavailableError, match="no broker answers"):
@@ -42,10 +47,32 @@ async def test_brokers_that_do_not_answer_are_missed_until_they_do(
     assert client.topics == {"cleaned"}
 
 
+class Checks:
+    """What is to be done about topics, and about what is not taken."""
+
+    failure: UnavailableError | ConfigurationError | None = None
+
+    async def check_topics(self) -> None:
+        raise ConfigurationError("create it")
+
+
 async def test_kafka_is_not_there_while_sending_to_it_fails() -> None:
-    fails = [True]
-    brokers = Brokers(Client(), "cleaned", lambda: bool(fails))
-    with pytest.raises(UnavailableError, match="takes what is sent"):
-        await brokers.check()
-    fails.clear()
-    await brokers.check()
+    checks = Checks()
+    brokers = Brokers(Client(), "cleaned")
+    for error in (UnavailableError("no broker takes"), ConfigurationError("max.message.bytes")):
+        checks.failure = error
+        with pytest.raises(type(error), match=str(error)):
+            await check_kafka(brokers, checks.check_topics, lambda: checks.failure)
+    checks.failure = None
+    await check_kafka(brokers, checks.check_topics, lambda: checks.failure)
+
+
+@pytest.mark.parametrize("topic", ["raw", "cleaned", "dead"])
+async def test_a_topic_that_has_gone_is_missed_until_it_is_back(topic: str) -> None:
+    client, checks = Client(), Checks()
+    brokers = Brokers(client, "raw", "cleaned", "dead")
+    client.missing.add(topic)
+    with pytest.raises(ConfigurationError, match="create it"):
+        await check_kafka(brokers, checks.check_topics, lambda: None)
+    client.missing.clear()
+    await check_kafka(brokers, checks.check_topics, lambda: None)

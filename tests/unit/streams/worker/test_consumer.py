@@ -21,7 +21,7 @@ async def made() -> AsyncIterator[FaustApp]:
         raise AssertionError("nothing is read here")
 
     settings = WorkerSettings(topics=TopicSettings("^crawl-"))
-    app = create_app(settings, 8, put, on_revoked=lambda: None, on_assigned=lambda: None)
+    app = create_app(settings, 8, put, on_revoked=lambda: None, on_assigned=lambda: None, on_removed=print)
     thread = app.consumer._thread
     thread._consumer = thread._create_consumer(thread.thread_loop)
     yield app

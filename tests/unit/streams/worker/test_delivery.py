@@ -8,14 +8,13 @@ from typing import cast
 import pytest
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLeaderForPartitionError
 
-from schemas.errors import ConfigurationError
+from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import Message
 from streams.producing import serialized
 from streams.settings import TopicSettings
 from streams.sources.source import Record
 from streams.worker.assembly import CleanedMessage, Document
-from streams.worker.availability import Dependency
 from streams.worker.delivery import Delivery
 from streams.worker.drops import DropLog
 
@@ -58,8 +57,8 @@ def cleaned(message: Message, *records: Record) -> CleanedMessage:
     return CleanedMessage(message, records=list(records))
 
 
-def delivery(producer: Producer, dependency: Dependency | None = None) -> Delivery:
-    return Delivery(producer, TOPICS, dependency or Dependency("kafka", ""), DropLog("k:1", "dead"))
+def delivery(producer: Producer) -> Delivery:
+    return Delivery(producer, TOPICS, DropLog("k:1", "dead"))
 
 
 async def test_records_arrive_in_order(message: Message) -> None:
@@ -73,15 +72,13 @@ async def test_records_arrive_in_order(message: Message) -> None:
 async def test_what_may_still_succeed_is_tried_until_it_does(message: Message, errors: int) -> None:
     failures = [KafkaTimeoutError(), NotLeaderForPartitionError()] * errors
     producer = Producer(fails_at_once=failures[:errors], fails_later=failures[errors:])
-    dependency = Dependency("kafka", "")
     records = [Record(b"1", b"document"), Record(b"2", b"document"), Record(b"3", None)]
     batch = [cleaned(message, *records)]
-    trying = delivery(producer, dependency)
+    trying = delivery(producer)
     await trying.deliver(batch)
     assert {record.key for _, record in producer.taken} == {b"1", b"2", b"3"}
     assert batch[0].failure is None
-    assert not dependency.unavailable
-    assert not trying.fails
+    assert trying.failure is None
 
 
 async def test_what_followed_a_record_that_failed_is_sent_again_behind_it(message: Message) -> None:
@@ -92,18 +89,16 @@ async def test_what_followed_a_record_that_failed_is_sent_again_behind_it(messag
 
 
 async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
-    dependency = Dependency("kafka", "")
     producer = Producer(fails_later=[KafkaTimeoutError() for _ in range(10_000)])
-    waiting = delivery(producer, dependency)
+    waiting = delivery(producer)
     delivering = asyncio.create_task(waiting.deliver([cleaned(message, Record(b"1", b"d"))]))
     await asyncio.sleep(0.02)
-    assert dependency.unavailable
-    assert waiting.fails
+    assert isinstance(waiting.failure, UnavailableError)
     assert not delivering.done()
     delivering.cancel()
     with pytest.raises(asyncio.CancelledError):
         await delivering
-    assert not waiting.fails
+    assert waiting.failure is None
 
 
 async def test_a_document_that_is_too_large_becomes_a_dead_letter(message: Message) -> None:
@@ -151,8 +146,17 @@ async def test_a_dead_letter_shrinks_until_the_topic_takes_it(
 async def test_a_topic_that_takes_nothing_is_no_reason_to_lose_a_message(message: Message) -> None:
     failed = CleanedMessage(message)
     failed.fail("prepare", BROKEN)
-    with pytest.raises(ConfigurationError, match="dead-letters"):
-        await delivery(Producer(largest=10)).deliver([failed])
+    producer = Producer(largest=10)
+    waiting = delivery(producer)
+    delivering = asyncio.create_task(waiting.deliver([failed]))
+    await asyncio.sleep(0.02)
+    assert isinstance(waiting.failure, ConfigurationError)
+    assert "dead-letters" in str(waiting.failure)
+    assert not delivering.done()
+    producer.largest = 1000
+    await delivering
+    assert [topic for topic, _ in producer.taken] == [TOPICS.dead_letters]
+    assert waiting.failure is None
 
 
 async def test_the_log_tells_of_a_dead_letter_that_was_delivered(

@@ -58,7 +58,7 @@ async def test_the_report_is_for_people_and_programs(client: aiohttp.ClientSessi
         1,
         7,
         9,
-        [],
+        {},
     )
 
 
@@ -72,23 +72,29 @@ async def test_a_worker_whose_dependencies_are_unavailable_is_alive_but_not_read
     client: aiohttp.ClientSession, dependencies: Dependencies
 ) -> None:
     assert await get(client, "/readyz") == (200, "ok\n")
-    dependencies.redis.missed(OSError())
-    assert await get(client, "/readyz") == (503, "unavailable: redis\n")
+    dependencies.redis.missed(OSError("refused"))
+    assert await get(client, "/readyz") == (503, "redis is unavailable: refused\n")
     assert (await get(client, "/healthz"))[0] == 200
-    assert "unavailable: redis" in (await get(client, "/"))[1]
+    assert "redis is unavailable: refused" in (await get(client, "/"))[1]
 
 
 async def test_a_worker_without_partitions_says_so_and_is_not_ready(
     metrics: Metrics, dependencies: Dependencies
 ) -> None:
     progress = Progress(metrics, dependencies, in_flight=lambda: 7, lag=lambda: None)
-    dependencies.redis.missed(OSError())
+    dependencies.redis.missed(OSError("refused"))
     async with (
         monitoring(ANY_PORT, metrics.registry, progress.report) as address,
         aiohttp.ClientSession(address) as client,
     ):
-        assert await get(client, "/readyz") == (503, "waits for its partitions; unavailable: redis\n")
-        assert "7 in flight; waits for its partitions; unavailable: redis" in (await get(client, "/"))[1]
+        assert await get(client, "/readyz") == (
+            503,
+            "waits for its partitions; redis is unavailable: refused\n",
+        )
+        assert (
+            "7 in flight; waits for its partitions; redis is unavailable: refused"
+            in (await get(client, "/"))[1]
+        )
 
 
 async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Dependencies) -> None:

@@ -1,6 +1,7 @@
 """What a worker says when something is missing."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,15 @@ async def test_a_worker_that_would_read_its_own_output_does_not_start(cluster: d
     cluster.update({topic.name: topic for topic in (INPUT, OUTPUT, DEAD)})
     with pytest.raises(ConfigurationError, match=r"the input \^\.\* holds cleaned-documents"):
         await check_topics(WorkerSettings(topics=TopicSettings("^.*")))
+
+
+async def test_a_dead_letter_topic_that_is_too_small_for_any_letter_is_said(
+    cluster: dict[str, Topic],
+) -> None:
+    cluster.update({topic.name: topic for topic in (INPUT, OUTPUT)})
+    cluster[DEAD.name] = replace(DEAD, max_message_bytes=1000)
+    with pytest.raises(ConfigurationError, match=r"dead-letters .* raise its max\.message\.bytes"):
+        await check_topics(SETTINGS)
 
 
 async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(

@@ -40,6 +40,22 @@ asyncio.run(main())
 print("stopped", flush=True)
 """
 
+STARTING = """
+import asyncio
+from streams.worker import run
+from streams.worker.settings import WorkerSettings
+
+async def check_topics(settings):
+    print("starting", flush=True)
+    try:
+        await asyncio.sleep(600)
+    finally:
+        print("closed", flush=True)
+
+run.check_topics = check_topics
+asyncio.run(run.run_worker(WorkerSettings()))
+"""
+
 
 def started(stuck: str, grace: float = 0.5) -> subprocess.Popen[str]:
     program = subprocess.Popen(
@@ -90,3 +106,13 @@ def test_a_second_signal_stops_at_once() -> None:
     program.send_signal(signal.SIGINT)
     assert program.wait(timeout=30) == 0
     program.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_worker_that_still_starts(number: signal.Signals) -> None:
+    program = subprocess.Popen([sys.executable, "-c", STARTING], stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "starting\n"
+    program.send_signal(number)
+    output, _ = program.communicate(timeout=30)
+    assert (output, program.returncode) == ("closed\n", 0)

@@ -1,0 +1,72 @@
+"""Pages that were labeled: whether they still are says if a failure is a page's own, or the labeler's."""
+
+from collections import deque
+from collections.abc import Sequence
+from functools import lru_cache
+
+from inference.batching import WINDOW_BLOCKS
+from inference.encoding import encode
+from inference.labeler import Labeler
+from inference.segmentation import segment
+from schemas.errors import ConfigurationError
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage, Prediction
+
+_WITNESSES = 4
+"""Pages kept of each size, all of which are asked for: where half of the requests fail, one of them does."""
+_Size = tuple[int, int]
+"""The blocks of a page that are labeled at once, and the words in a block, each as a power of two."""
+
+PROBE = encode(segment(b"<p>a line of text</p>"))
+"""The smallest page: what it gets says whether the labeler is there."""
+
+
+class WitnessedLabeler:
+    """A labeler that remembers pages of each size which it has labeled."""
+
+    def __init__(self, labeler: Labeler) -> None:
+        self._labeler = labeler
+        self._witnesses: dict[_Size, deque[EncodedPage]] = {}
+        self._suspect = PROBE
+        """The page of whose size others failed when they were last asked."""
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        """The labeler's answers."""
+        answers = await self._labeler.label(pages)
+        for page, answer in zip(pages, answers, strict=True):
+            if isinstance(answer, Prediction) and len(page):
+                self._witnesses.setdefault(_size(page), deque(maxlen=_WITNESSES)).append(page)
+        return answers
+
+    async def check(self, page: EncodedPage | None = None) -> None:
+        """See whether pages of this one's size are labeled: those that were before, or a stand-in.
+
+        Without a page, those of the size that failed last.
+
+        Raises:
+            UnavailableError: the labeler did not answer.
+            ConfigurationError: it rejects them, or what the labeler raises.
+        """
+        suspect = self._suspect if page is None else page
+        witnesses = list(self._witnesses.get(_size(suspect), [])) or [_stand_in(_size(suspect))]
+        self._suspect = suspect
+        for answer in await self._labeler.label([PROBE, *witnesses]):
+            if isinstance(answer, Broken):
+                raise ConfigurationError(f"the labeler rejects every page: {answer.detail}")
+        self._suspect = PROBE
+
+    async def close(self) -> None:
+        """Close the labeler."""
+        await self._labeler.close()
+
+
+def _size(page: EncodedPage) -> _Size:
+    blocks = len(page)
+    return min(blocks, WINDOW_BLOCKS).bit_length(), (len(page.ids) // max(blocks, 1)).bit_length()
+
+
+@lru_cache
+def _stand_in(size: _Size) -> EncodedPage:
+    """A page of that size, for the time when no page of the stream was labeled yet."""
+    blocks, words = (1 << each >> 1 for each in size)
+    return encode(segment(b"<p>%s</p>" % (b"word " * words) * blocks))

@@ -1,0 +1,170 @@
+"""Topics that change while a worker runs: partitions that are added, messages and topics that are removed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.admin.records_to_delete import RecordsToDelete
+
+from streams.kafka import Topic, client_options, create_topics
+
+
+@pytest.fixture
+async def admin(bench) -> AsyncIterator[AIOKafkaAdminClient]:
+    client = AIOKafkaAdminClient(**client_options(bench.kafka))
+    await client.start()
+    yield client
+    await client.close()
+
+
+async def keys(bench) -> set[bytes | None]:
+    return {message.key for message in await bench.documents()}
+
+
+async def remove_all_messages(bench, admin) -> None:
+    """As retention does."""
+    to_the_end = RecordsToDelete(-1)
+    await admin.delete_records(
+        {TopicPartition(bench.topics.input, number): to_the_end for number in range(4)}
+    )
+
+
+async def test_partitions_that_are_added_are_read(bench, site, admin) -> None:
+    worker = bench.worker()
+    await bench.until(lambda: worker.says("reads 4 partitions"))
+    await admin.create_partitions({bench.topics.input: NewPartitions(total_count=6)})
+    records = site(100)
+    await bench.produce(records)
+    await bench.until(lambda: worker.says("reads 6 partitions"))
+    await bench.until_done()
+    assert await keys(bench) == {record.key for record in records}
+
+
+async def test_messages_removed_before_a_worker_starts_are_counted(bench, site, admin) -> None:
+    records = site(300)
+    worker = bench.worker()
+    await bench.produce(records[:100])
+    await bench.until_done()
+    assert worker.stop() == 0
+    await bench.produce(records[100:200])
+    await remove_all_messages(bench, admin)
+    worker.start()
+    await bench.until(worker.has_partitions)
+    await bench.until(lambda: worker.counter("dehusk_messages_removed_total") == 100)
+    await bench.produce(records[200:])
+    await bench.until_done()
+    assert worker.says("before they were read")
+    assert not worker.says("Traceback")
+    assert await keys(bench) == {record.key for record in [*records[:100], *records[200:]]}
+    worker.stop()
+    assert await bench.left() == 0
+
+
+async def test_messages_removed_while_a_worker_waits_are_counted(bench, site, admin, stack) -> None:
+    worker = bench.worker("--labeler", "triton", "--triton-seconds", "2")
+    records = site(12_000)
+    await bench.produce(records[:100])
+    await bench.until_done()
+    triton = stack.services["triton"]
+    await asyncio.to_thread(triton.pause)
+    try:
+        await bench.produce(records[100:])
+        await bench.until(lambda: worker.report()["in_flight"] > 100)
+        await asyncio.sleep(5)
+        await remove_all_messages(bench, admin)
+    finally:
+        await asyncio.to_thread(triton.resume)
+    await bench.until_done()
+    removed = worker.counter("dehusk_messages_removed_total")
+    assert removed > 0
+    assert len(await bench.documents()) + removed == len(records)
+
+
+@pytest.mark.parametrize("count", [20, 200], ids=["shorter", "longer"])
+async def test_an_input_topic_that_is_made_again_is_read_from_its_beginning(
+    bench, site, admin, count: int
+) -> None:
+    records = site(100 + count)
+    worker = bench.worker()
+    await bench.produce(records[:100])
+    await bench.until_done()
+    await admin.delete_topics([bench.topics.input])
+    await asyncio.sleep(1)
+    await create_topics(bench.kafka, [Topic(bench.topics.input, 4, 1)])
+    await bench.produce(records[100:])
+    await bench.until(lambda: worker.report()["totals"]["pages"] >= len(records))
+    assert await keys(bench) == {record.key for record in records}
+    assert worker.stop() == 0
+    assert await bench.left() == 0
+
+
+@pytest.mark.parametrize("which", ["output", "dead_letters"])
+async def test_a_topic_that_has_gone_is_named_and_found_again(bench, site, admin, which: str) -> None:
+    topic = getattr(bench.topics, which)
+    worker = bench.worker("--source", "html")
+    records = site(60)
+    await bench.produce(records[:20])
+    await bench.until_done()
+    await bench.until(worker.is_ready)
+    await admin.delete_topics([topic])
+    await bench.until(lambda: not worker.is_ready())
+    assert worker.says(f"--create --topic {topic} --partitions 4")
+    broken = replace(records[20], value=b"\x1f\x8b no gzip", headers=(("content-encoding", b"gzip"),))
+    await bench.produce([*records[21:], broken])
+    await asyncio.sleep(2)
+    assert not worker.is_ready()
+    await create_topics(bench.kafka, [Topic(topic, 4, 1)])
+    await bench.until(worker.is_ready)
+    await bench.until_done()
+    kept = records[21:] if which == "output" else records[:20] + records[21:]
+    assert await keys(bench) == {record.key for record in kept}
+    assert [letter.original.key for letter in await bench.dead_letters()] == [broken.key]
+    assert worker.stop() == 0
+
+
+async def test_a_dead_letter_topic_that_is_too_small_is_waited_for(bench, site, admin) -> None:
+    async def limit(size: int) -> None:
+        resource = ConfigResource(ConfigResourceType.TOPIC, bench.topics.dead_letters)
+        resource.configs = {"max.message.bytes": str(size)}
+        await admin.alter_configs([resource])
+
+    worker = bench.worker("--source", "html")
+    await bench.until(lambda: worker.has_partitions() and worker.is_ready())
+    await limit(100)
+    (record,) = site(1)
+    broken = replace(record, value=b"\x1f\x8b no gzip", headers=(("content-encoding", b"gzip"),))
+    await bench.produce([broken])
+    await bench.until(lambda: not worker.is_ready())
+    assert worker.says(f"topic {bench.topics.dead_letters} takes not even")
+    assert worker.is_alive()
+    other = bench.worker("--source", "html")
+    assert await asyncio.to_thread(other.process.wait) == 1
+    assert other.says("raise its max.message.bytes")
+    await limit(1_000_000)
+    await bench.until_done()
+    await bench.until(worker.is_ready)
+    assert [letter.original.key for letter in await bench.dead_letters()] == [broken.key]
+
+
+async def test_an_input_topic_that_is_deleted_while_it_is_read_is_waited_for(bench, site, admin) -> None:
+    records = site(1500)
+    worker = bench.worker()
+    await bench.until(worker.has_partitions)
+    await bench.produce(records[:1200])
+    await bench.until(lambda: worker.report()["totals"]["pages"] > 300)
+    await admin.delete_topics([bench.topics.input])
+    await bench.until(lambda: not worker.is_ready())
+    await bench.until(lambda: worker.says(f"--create --topic {bench.topics.input}"))
+    await create_topics(bench.kafka, [Topic(bench.topics.input, 4, 1)])
+    await bench.until(worker.is_ready)
+    await bench.produce(records[1200:])
+    fresh = {record.key for record in records[1200:]}
+    await bench.until(lambda: worker.report()["in_flight"] == 0 and worker.report()["lag"] == 0)
+    await bench.until_done()
+    assert fresh <= await keys(bench)
+    assert worker.stop() == 0
+    assert not worker.says("Traceback")

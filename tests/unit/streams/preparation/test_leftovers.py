@@ -1,0 +1,56 @@
+"""Folders of multiprocessing whose processes were killed, and those that are in use."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+CLAIM = """
+from streams.preparation.leftovers import claim_folder
+claim_folder()
+claim_folder()
+print("claimed", flush=True)
+input()
+"""
+Claim = Callable[[], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def claim(tmp_path: Path) -> Iterator[Claim]:
+    """Starts a process that has claimed its folder in this test's temporary folder."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", CLAIM],
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "claimed\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_the_folder_of_a_process_that_was_killed_is_removed_by_the_next(claim: Claim, tmp_path: Path) -> None:
+    foreign = tmp_path / "pymp-foreign"
+    foreign.mkdir()
+    killed, living = claim(), claim()
+    assert len(list(tmp_path.iterdir())) == 3
+    killed.kill()
+    killed.wait()
+    ending = claim()
+    assert len(list(tmp_path.iterdir())) == 3
+    for process in (living, ending):
+        process.communicate("\n")
+    assert list(tmp_path.iterdir()) == [foreign]

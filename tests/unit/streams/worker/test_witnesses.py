@@ -1,0 +1,52 @@
+"""The pages that say whether a labeler still labels."""
+
+from collections.abc import Sequence
+
+from inference.batching import WINDOW_BLOCKS
+from inference.encoding import encode
+from inference.rules import RulesLabeler
+from inference.segmentation import segment
+from schemas.outcomes import Broken
+from schemas.pages import EncodedPage, Prediction
+from streams.worker.witnesses import PROBE, WitnessedLabeler
+
+
+class Recording(RulesLabeler):
+    """A labeler that notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[EncodedPage] = []
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        self.asked = list(pages)
+        return await super().label(pages)
+
+
+def page(blocks: int, words: int = 1) -> EncodedPage:
+    return encode(segment(b"<p>%s</p>" % (b"text " * words) * blocks))
+
+
+def test_the_probe_is_a_page_of_one_block() -> None:
+    assert len(PROBE) == 1
+
+
+async def test_pages_of_a_size_are_asked_for_that_were_labeled_before() -> None:
+    labeler = Recording()
+    witnessed = WitnessedLabeler(labeler)
+    small, large, long = [page(5) for _ in range(9)], page(100), page(5, words=200)
+    await witnessed.label([*small, large, long])
+    await witnessed.check(page(7))
+    assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, *small[-4:])]
+    await witnessed.check(page(65))
+    assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, large)]
+    await witnessed.check(page(6, words=250))
+    assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, long)]
+
+
+async def test_a_stand_in_of_the_size_is_asked_for_where_none_was_labeled_before() -> None:
+    labeler = Recording()
+    for blocks, words in ((1, 1), (100, 7), (2, 3000), (3 * WINDOW_BLOCKS, 2)):
+        await WitnessedLabeler(labeler).check(page(blocks, words))
+        stand_in = labeler.asked[-1]
+        assert len(stand_in).bit_length() == min(blocks, WINDOW_BLOCKS).bit_length()
+        assert words / 2 <= len(stand_in.ids) / len(stand_in) <= words + 10, "with those of the path"
