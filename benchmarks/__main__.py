@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: the steps of a page, then the whole stream, on pages of a file."""
+"""`python -m benchmarks`: memory, the steps of a page, then the whole stream, on pages of a file."""
 
 import warnings
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from benchmarks import quality, steps, stream
+from benchmarks import memory, quality, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from streams.worker.settings import LabelerName
 
@@ -33,7 +33,9 @@ _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
     show_default=True,
     help="Measure the stream with these labelers; none of the model's time is in that with rules.",
 )
-@click.option("--only", type=click.Choice(["quality", "steps", "stream"]), help="Leave the others out.")
+@click.option(
+    "--only", type=click.Choice(["quality", "steps", "stream", "memory"]), help="Leave the others out."
+)
 @click.option("--model", default="dehusk", show_default=True, help="The model that labels.")
 def main(
     *,
@@ -47,11 +49,17 @@ def main(
 ) -> None:
     """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
 
+    First the memory and the patience of a worker that hostile pages come to, amid these pages.
+
     Where the file has the content of its pages (main_content, page_type), the text is scored, too; that
     flatters a model on pages that it was trained on.
     """
     warnings.simplefilter("ignore")
     crawled = load_pages(path, every)
+    if only in (None, "memory"):
+        click.echo(memory.report(memory.measure(crawled, labelers, repeat)) + "\n")
+    if only == "memory":
+        return
     for title, pages in (("as crawled", crawled), ("without scripts", [stripped(page) for page in crawled])):
         if only in (None, "quality") and all(page.content is not None for page in pages):
             click.echo(quality.report(title, pages, quality.measure(pages, model)) + "\n")

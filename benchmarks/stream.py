@@ -95,8 +95,8 @@ async def _fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Pag
 
 
 def _watch(program: Worker, stack: LocalStack, labeler: LabelerName, expected: int) -> Emptied:
-    processes = _processes_on(program.port)
-    triton = _processes_on(int(stack.addresses.triton_grpc.rpartition(":")[2]))
+    processes = processes_on(program.port)
+    triton = processes_on(int(stack.addresses.triton_grpc.rpartition(":")[2]))
     first = _wait_for(program, 1)
     began, before = time.monotonic(), _cpu(processes)
     triton_before = sum(_cpu(triton))
@@ -133,7 +133,7 @@ def _wait_for(program: Worker, pages: int) -> _Done:
     raise UnavailableError(f"the worker stands still after {done} of {pages} pages")
 
 
-def _processes_on(port: int) -> list[psutil.Process]:
+def processes_on(port: int) -> list[psutil.Process]:
     """The worker that listens on a port, then its children."""
     owner = next(
         connection.pid

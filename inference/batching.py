@@ -1,6 +1,6 @@
 """How pages are cut into windows that a model reads, grouped into batches, and their answers joined again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ WINDOW_IDS = 1 << 18
 ANCESTORS = 12
 """How many of the innermost elements that hold a block a model looks at."""
 GROUP_SIZE = 4
-"""Most windows that run together on a CPU, where a larger batch gains nothing."""
+"""Most windows that run together on a CPU, where a larger batch gains nothing; WINDOW_BLOCKS in all, too."""
 GROUP_PADDING = 1.25
 """By how much padding to the longest may enlarge a group."""
 
@@ -54,15 +54,14 @@ class Window:
         return self.blocks
 
 
-def windows(page: EncodedPage, signature: Signature) -> list[Window]:
+def windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
     """The page's blocks, in order, in windows of at most WINDOW_BLOCKS blocks, as the signature has them."""
     return (_token_windows if signature is TOKENS else _structure_windows)(page)
 
 
-def _token_windows(page: EncodedPage) -> list[Window]:
+def _token_windows(page: EncodedPage) -> Iterator[Window]:
     """Windows of at most WINDOW_IDS ids."""
     ends = np.cumsum(page.block_lengths, dtype=np.int64)
-    cut: list[Window] = []
     block = taken = 0
     while block < len(page):
         last = min(block + WINDOW_BLOCKS, int(np.searchsorted(ends, taken + WINDOW_IDS, side="right")))
@@ -71,20 +70,21 @@ def _token_windows(page: EncodedPage) -> list[Window]:
             IDS.name: page.ids[taken:upto],
             BLOCK_LENGTHS.name: page.block_lengths[block:last],
         }
-        cut.append(Window(tensors, last - block))
+        yield Window(tensors, last - block)
         block, taken = last, upto
-    return cut
 
 
-def _structure_windows(page: EncodedPage) -> list[Window]:
+def _structure_windows(page: EncodedPage) -> Iterator[Window]:
     if page.structure is None:
         raise ConfigurationError(
             "a page of which only texts and paths are known cannot be labeled by its structure"
         )
     if 0 < len(page) <= WINDOW_BLOCKS:
-        return [_whole(page.structure)]
-    starts = range(0, len(page), WINDOW_BLOCKS)
-    return [_part(page.structure, first, min(first + WINDOW_BLOCKS, len(page))) for first in starts]
+        yield _whole(page.structure)
+        return
+    ends = np.concatenate([[0], np.cumsum(page.structure.word_lengths, dtype=np.int64)])
+    for first in range(0, len(page), WINDOW_BLOCKS):
+        yield _part(page.structure, ends, first, min(first + WINDOW_BLOCKS, len(page)))
 
 
 def _whole(page: StructureTensors) -> Window:
@@ -103,12 +103,14 @@ def _whole(page: StructureTensors) -> Window:
     return Window(tensors, len(page.element))
 
 
-def _part(page: StructureTensors, first: int, last: int) -> Window:
-    """The blocks from `first` up to `last`, with the elements above them, numbered anew."""
+def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last: int) -> Window:
+    """The blocks from `first` up to `last`, with the elements above them, numbered anew.
+
+    `ends` says how many words the blocks before each have, shape [T + 1].
+    """
     elements = _elements_above(page, first, last)
     number = np.zeros(len(page.parent) + 1, np.int32)
     number[1:][elements] = np.arange(1, np.count_nonzero(elements) + 1)
-    ends = np.concatenate([[0], np.cumsum(page.word_lengths, dtype=np.int64)])
     part = StructureTensors(
         word_ids=page.word_ids[ends[first] : ends[last]],
         word_lengths=page.word_lengths[first:last],
@@ -157,7 +159,8 @@ def groups(lengths: Sequence[int]) -> list[list[int]]:
 
 def _fits(group: list[int], lengths: Sequence[int], total: int) -> bool:
     """Whether one more window, `total` blocks in all, leaves the group small and little padded."""
-    return len(group) < GROUP_SIZE and lengths[group[0]] * (len(group) + 1) <= GROUP_PADDING * total
+    padded = lengths[group[0]] * (len(group) + 1)
+    return len(group) < GROUP_SIZE and padded <= min(GROUP_PADDING * total, WINDOW_BLOCKS)
 
 
 def join(

@@ -1,5 +1,6 @@
 """The way of a page up to its label: what needs the HTML, and no more than the page."""
 
+import sys
 from dataclasses import dataclass, replace
 
 from inference.encoding import encode
@@ -19,10 +20,10 @@ class PreparedPage:
     encoded: EncodedPage
 
 
-def prepare(page: RawPage) -> PreparedPage | Broken:
+def prepare(page: RawPage, max_blocks: int = sys.maxsize) -> PreparedPage | Broken:
     """A page segmented and encoded, or why it cannot be."""
     try:
-        segmented = segment(page.html)
+        segmented = segment(page.html, max_blocks)
     except PageError as error:
         return Broken(error.reason, str(error), page.url)
     return PreparedPage(identify(page), replace(segmented, structure=None), encode(segmented))

@@ -1,7 +1,7 @@
 """The labeler in process: a model of the repository on ONNX Runtime, no server needed."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from schemas.pages import EncodedPage, Prediction
 
 Floats = npt.NDArray[np.float32]
 
+_TURN_BLOCKS = 16_384
+"""Blocks after which other calls get their turn: more than those of a batch of ordinary pages, as a rule."""
 _ERRORS_ONLY = 3
 """ONNX Runtime's severity from which it writes to standard error."""
 
@@ -43,20 +45,36 @@ class OnnxLabeler:
         return self._signature
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
-        """One answer per page, in order; the event loop stays free while the model runs."""
-        async with self._one_at_a_time:
-            return await asyncio.to_thread(self._label, pages)
+        """One answer per page, in order; the event loop stays free, and other calls get their turns."""
+        answers: list[list[Floats]] = [[] for _ in pages]
+        numbered = ((number, window) for number, page in enumerate(pages) for window in self._windows(page))
+        is_done = False
+        while not is_done:
+            async with self._one_at_a_time:
+                turn = await asyncio.to_thread(self._take_turn, numbered)
+            for number, answer in turn:
+                answers[number].append(answer)
+            is_done = sum(len(answer) for _, answer in turn) < _TURN_BLOCKS
+        return [join(page, cut, self._model, "onnx") for page, cut in zip(pages, answers, strict=True)]
 
     async def close(self) -> None:
         """Nothing to give back: the session goes with the labeler."""
 
-    def _label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
-        cut = [windows(page, self._signature) for page in pages]
-        answers = iter(self._answers([window for page in cut for window in page]))
-        return [
-            join(page, [next(answers) for _ in of_page], self._model, "onnx")
-            for page, of_page in zip(pages, cut, strict=True)
-        ]
+    def _windows(self, page: EncodedPage) -> Iterator[Window]:
+        return windows(page, self._signature)
+
+    def _take_turn(self, numbered: Iterator[tuple[int, Window]]) -> list[tuple[int, Floats]]:
+        """The probabilities of the next windows, each with its page's number."""
+        numbers: list[int] = []
+        cut: list[Window] = []
+        blocks = 0
+        for number, window in numbered:
+            numbers.append(number)
+            cut.append(window)
+            blocks += len(window)
+            if blocks >= _TURN_BLOCKS:
+                break
+        return list(zip(numbers, self._answers(cut), strict=True))
 
     def _answers(self, cut: list[Window]) -> list[Floats]:
         """The probabilities of each window, in order; windows of similar length run together."""

@@ -11,6 +11,8 @@ from schemas.pages import BULLET, Boundary, SegmentedPage
 # Plain integers: operators of an IntFlag cost more than the rest of the loop.
 _CELL, _ROW, _PARAGRAPH = Boundary.CELL.value, Boundary.ROW.value, Boundary.PARAGRAPH.value
 
+_INDENTED_TOGETHER = 1 << 16
+"""Characters that are cut into lines at once: millions of lines take many times the memory of their text."""
 _WIDEST_INDENT = 40
 """Deeper items are indented no further: what stands in a thousand lists is not worth a thousand indents."""
 
@@ -125,7 +127,7 @@ class _Items:
         marker = "" if item in self._indents else self._mark(item)
         inner = self._indents[item]
         outer = inner[: len(inner) - len(marker)] if margin else ""
-        return outer + marker + (indent(text, inner)[len(inner) :] if "\n" in text else text)
+        return _indented(outer + marker, text, inner)
 
     def _mark(self, item: int) -> str:
         """The mark of an item; those around it that begin with it have none of their own."""
@@ -143,3 +145,16 @@ class _Items:
         while around[-1] not in self._indents:
             around.append(self._parents[around[-1] - 1])
         return around
+
+
+def _indented(mark: str, text: str, margin: str) -> str:
+    """The text behind its mark, with the margin before its further lines."""
+    if "\n" not in text:
+        return mark + text
+    pieces = [mark]
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin + _INDENTED_TOGETHER) + 1 or len(text)
+        pieces.append(indent(text[begin:end], margin)[0 if begin else len(margin) :])
+        begin = end
+    return "".join(pieces)

@@ -1,6 +1,9 @@
 """A page's HTML as the text blocks that a reader sees, much as `innerText` in the HTML standard has them."""
 
+import sys
+
 from inference.flattening import flatten
+from inference.native.scanning import count_tags
 from inference.native.walk import Walk
 from inference.parser import parse
 from inference.rewriting import end_like_xml, uncover
@@ -10,28 +13,31 @@ from schemas.errors import PageError
 from schemas.outcomes import BrokenReason
 from schemas.pages import Declarations, SegmentedPage, Structure
 
+_TAGS_PER_BLOCK = 10
+"""Tags that a page may have for each block that it may have: each costs the guard and the parser time."""
 _CONTENT_WORDS = 100
 """Fewer words in `<noscript>` are a notice, not the page's content."""
 
 
-def segment(html: bytes) -> SegmentedPage:
+def segment(html: bytes, max_blocks: int = sys.maxsize) -> SegmentedPage:
     """The text blocks of a page, given in UTF-8.
 
     What `<noscript>` holds counts where it has over a hundred words and more than all that is shown: such a
     page is made for readers without scripts.
 
     Raises:
-        PageError: the page's elements do not fit into memory.
+        PageError: the page has more blocks, or far more tags, or its elements do not fit into memory.
     """
+    _check_tags(html, max_blocks)
     markup = end_like_xml(html)
-    walk, language = _walk(markup, scripting=True)
+    walk, language = _walk(markup, max_blocks, scripting=True)
     uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
     if uncovered is not markup:
         markup = uncovered
-        walk, language = _walk(markup, scripting=True)
+        walk, language = _walk(markup, max_blocks, scripting=True)
     noscript_words = sum(map(count_words_of_markup, walk.noscripts))
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
-        walk, language = _walk(markup, scripting=False)
+        walk, language = _walk(markup, max_blocks, scripting=False)
     return SegmentedPage(
         title=walk.head.title or "",
         language=language,
@@ -46,14 +52,21 @@ def segment(html: bytes) -> SegmentedPage:
     )
 
 
-def _walk(html: bytes, *, scripting: bool) -> tuple[Walk, str | None]:
+def _check_tags(html: bytes, max_blocks: int) -> None:
+    tags, most = count_tags(html), _TAGS_PER_BLOCK * max_blocks
+    if tags > most:
+        detail = f"the page has {tags:,} tags, more than {_TAGS_PER_BLOCK} for each of {max_blocks:,} blocks"
+        raise PageError(BrokenReason.TOO_MANY_BLOCKS, detail)
+
+
+def _walk(html: bytes, max_blocks: int, *, scripting: bool) -> tuple[Walk, str | None]:
     """What is read of a document, and the primary language that it declares."""
     document = parse(flatten(html), scripting=scripting)
     root = document.root
     try:
-        walk = Walk(document, root.mem_id if root is not None else 0, fallback=not scripting)
+        walk = Walk(document, root.mem_id if root is not None else 0, max_blocks, fallback=not scripting)
     except MemoryError as error:
-        raise PageError(BrokenReason.PAGE_TOO_DEEP, f"{len(html)} bytes of HTML") from error
+        raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML") from error
     return walk, primary_language(root.attributes.get("lang")) if root is not None else None
 
 

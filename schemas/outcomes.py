@@ -38,12 +38,12 @@ class BrokenReason(StrEnum):
     """The compressed body grows beyond the page size limit."""
     PAGE_TOO_LARGE = "page-too-large"
     """The page has more bytes than the limit."""
-    PAGE_TOO_DEEP = "page-too-deep"
-    """The page nests elements, or lists attributes, beyond what can be parsed in time."""
+    TOO_MANY_BLOCKS = "too-many-blocks"
+    """The page has more blocks of text than the limit."""
     TIME_BUDGET_EXCEEDED = "time-budget-exceeded"
-    """Decoding and segmenting took longer than a page may take."""
+    """A step took more CPU time than a page may take, or waited for much longer."""
     MEMORY_BUDGET_EXCEEDED = "memory-budget-exceeded"
-    """Decoding and segmenting needed more memory than a page may have."""
+    """A step needed more memory than a page may have."""
     PROCESS_CRASHED = "process-crashed"
     """The process that worked on this page died."""
     INTERNAL_ERROR = "internal-error"
@@ -51,7 +51,7 @@ class BrokenReason(StrEnum):
     REJECTED_BY_MODEL = "rejected-by-model"
     """The labeler answered, but not with one probability per block."""
     DOCUMENT_TOO_LARGE = "document-too-large"
-    """The broker refuses the cleaned document for its size."""
+    """The cleaned document has more bytes than two of the largest pages, or than the broker takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,28 @@
 """The pipeline without Kafka: pages in, a line of JSON for each, in the same order."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
 import orjson
 
-from inference.cleaning import PreparedPage
-from inference.extraction import extract
 from inference.labeler import Labeler
 from schemas.documents import CleanedDocument
 from schemas.outcomes import Broken, Skipped, SkipReason
 from schemas.pages import Message, Prediction, RawPage
+from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from streams.preparation.pool import PreparationPool
-from streams.preparation.preparation import Outcomes
+from streams.preparation.preparation import Outcomes, PackedPage
 from streams.read_ahead import ReadAhead
 from streams.sources.source import Decoded, Record
 
 BATCH_PAGES = 8
 """Pages that are prepared and labeled together, and that are read ahead."""
 Input = RawPage | Skipped | Broken
+Fate = WrittenDocument | Broken
+Extract = Callable[[Sequence[LabeledPage]], Awaitable[list[Fate]]]
 
 
 class DecodedPages:
@@ -47,31 +49,31 @@ class DecodedPages:
 _SOURCE = DecodedPages()
 
 
+def writing(max_bytes: int, *, with_blocks: bool, drop_hidden: bool = False) -> Writing:
+    """How the pool of `clean_lines` makes documents: a line of JSON for each."""
+    return Writing(_write_line, with_blocks, drop_hidden, 2 * max_bytes)
+
+
 async def clean_lines(
-    pages: Iterator[Input],
-    pool: PreparationPool,
-    labelers: Sequence[Labeler],
-    *,
-    with_blocks: bool,
-    drop_hidden: bool = False,
+    pages: Iterator[Input], pool: PreparationPool, labelers: Sequence[Labeler], *, with_blocks: bool
 ) -> AsyncGenerator[bytes, None]:
     """A line for each page, as soon as it and those before it are cleaned; nothing for what never was a page.
+
+    The pool was opened with `writing`.
 
     Raises:
         UnavailableError: a labeler does not answer.
         ConfigurationError: there is no such file, or a model does not fit.
     """
     begun: asyncio.Queue[asyncio.Task[list[bytes]] | None] = asyncio.Queue()
-    free = asyncio.Semaphore(len(labelers) + 1)
+    free, one_alone = asyncio.Semaphore(len(labelers) + 1), asyncio.Lock()
 
     async def begin() -> None:
         ahead, next_labeler = ReadAhead(pages, BATCH_PAGES), cycle(labelers)
         while batch := await ahead.take():
             await free.acquire()
-            cleaning = _clean_batch(
-                batch, pool, next(next_labeler), with_blocks=with_blocks, drop_hidden=drop_hidden
-            )
-            begun.put_nowait(asyncio.create_task(cleaning))
+            cleaner = _Cleaner(pool, next(next_labeler), one_alone)
+            begun.put_nowait(asyncio.create_task(_lines(batch, cleaner, with_blocks=with_blocks)))
 
     beginning = asyncio.create_task(begin())
     beginning.add_done_callback(lambda _: begun.put_nowait(None))
@@ -90,63 +92,114 @@ async def clean_lines(
         await asyncio.gather(*left, return_exceptions=True)
 
 
-async def _clean_batch(
-    batch: Sequence[Input], pool: PreparationPool, labeler: Labeler, *, with_blocks: bool, drop_hidden: bool
-) -> list[bytes]:
-    prepared = await _prepare(batch, pool)
-    encoded = [page.encoded for page in prepared if isinstance(page, PreparedPage)]
-    labels = iter(await labeler.label(encoded) if encoded else ())
+@dataclass(frozen=True, slots=True)
+class _Cleaner:
+    """Takes pages through all steps; one that needs the large share of memory goes alone."""
+
+    _pool: PreparationPool
+    _labeler: Labeler
+    _one_alone: asyncio.Lock
+
+    async def clean(self, pages: Sequence[RawPage]) -> list[Fate]:
+        """What became of each page, in order."""
+        fates: list[Fate] = []
+        while remaining := pages[len(fates) :]:
+            fates += await self._clean_together(remaining) or [await self._clean_alone(remaining[0])]
+        return fates
+
+    async def _clean_together(self, pages: Sequence[RawPage]) -> list[Fate]:
+        """What became of the first pages, up to one that has to go alone."""
+        outcomes = await self._pool.prepare([_message(page) for page in pages])
+        return await self._finish(outcomes, self._pool.extract)
+
+    async def _clean_alone(self, page: RawPage) -> Fate:
+        async def extract(pages: Sequence[LabeledPage]) -> list[Fate]:
+            return [await self._pool.extract_alone(page) for page in pages]
+
+        async with self._one_alone:
+            outcomes = await self._pool.prepare_alone(_message(page))
+            (fate,) = await self._finish([outcomes], extract)
+            return fate
+
+    async def _finish(self, outcomes: Sequence[Outcomes], extract: Extract) -> list[Fate]:
+        """What became of pages, as far as there are documents for those that were labeled."""
+        prepared = [_only(each) for each in outcomes]
+        encoded = [page.encoded for page in prepared if isinstance(page, PackedPage)]
+        answers = iter(await self._labeler.label(encoded) if encoded else ())
+        labeled = [page if isinstance(page, Broken) else _labeled(page, next(answers)) for page in prepared]
+        documents = iter(await extract([page for page in labeled if isinstance(page, LabeledPage)]))
+        fates: list[Fate] = []
+        for page in labeled:
+            fate = page if isinstance(page, Broken) else next(documents, None)
+            if fate is None:
+                break
+            fates.append(fate)
+        return fates
+
+
+async def _lines(batch: Sequence[Input], cleaner: _Cleaner, *, with_blocks: bool) -> list[bytes]:
+    fates = iter(await cleaner.clean([page for page in batch if isinstance(page, RawPage)]))
     lines: list[bytes] = []
-    for page, outcome in zip(batch, prepared, strict=True):
-        if isinstance(outcome, PreparedPage):
-            labeled = _labeled(outcome, next(labels), with_blocks=with_blocks, drop_hidden=drop_hidden)
-            lines.append(_line(page, labeled, with_blocks=with_blocks))
-        elif not (isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE):
-            lines.append(_line(page, outcome, with_blocks=with_blocks))
+    for page in batch:
+        fate = next(fates) if isinstance(page, RawPage) else page
+        if isinstance(fate, WrittenDocument):
+            lines.append(fate.value)
+        elif not (isinstance(fate, Skipped) and fate.reason is SkipReason.NOT_A_PAGE):
+            lines.append(_failure_line(page, fate, with_blocks=with_blocks))
     return lines
 
 
-async def _prepare(batch: Sequence[Input], pool: PreparationPool) -> list[PreparedPage | Skipped | Broken]:
-    """The pages segmented and encoded, each in its place; what is no page stays what it is."""
-    records = [_SOURCE.encode(page) for page in batch if isinstance(page, RawPage)]
-    messages = [Message(record.key, record.value, record.headers) for record in records]
-    outcomes = iter(await pool.prepare(messages))
-    return [_only(next(outcomes)) if isinstance(page, RawPage) else page for page in batch]
+def _message(page: RawPage) -> Message:
+    record = _SOURCE.encode(page)
+    return Message(record.key, record.value, record.headers)
 
 
-def _only(outcomes: Outcomes) -> PreparedPage | Broken:
+def _only(outcomes: Outcomes) -> PackedPage | Broken:
     """The one outcome that a message of `DecodedPages` has."""
     match outcomes:
-        case (PreparedPage() | Broken() as outcome,):
+        case (PackedPage() | Broken() as outcome,):
             return outcome
     raise TypeError(f"a page became {outcomes}")
 
 
-def _labeled(
-    page: PreparedPage, labels: Prediction | Broken, *, with_blocks: bool, drop_hidden: bool
-) -> CleanedDocument | Broken:
-    if isinstance(labels, Broken):
-        return labels
-    return extract(page, labels, None, with_blocks=with_blocks, drop_hidden=drop_hidden)
+def _labeled(page: PackedPage, answer: Prediction | Broken) -> LabeledPage | Broken:
+    return answer if isinstance(answer, Broken) else LabeledPage(page.packed, answer)
 
 
-def _line(page: Input, outcome: CleanedDocument | Skipped | Broken, *, with_blocks: bool) -> bytes:
-    document = outcome if isinstance(outcome, CleanedDocument) else None
+def _write_line(document: CleanedDocument) -> bytes:
+    fields: dict[str, Any] = {
+        "id": document.id or document.url,
+        "url": document.url,
+        "site": document.site,
+        "title": document.title,
+        "language": document.language,
+        "text": document.text,
+        "model": document.model,
+        "labeler": document.labeler,
+    }
+    if document.blocks is not None:
+        fields["blocks"] = [
+            {"text": b.text, "path": b.path, "probability": b.probability, "content": b.content}
+            for b in document.blocks
+        ]
+    return _line({**fields, "error": None})
+
+
+def _failure_line(page: Input, outcome: Skipped | Broken, *, with_blocks: bool) -> bytes:
     fields: dict[str, Any] = {
         "id": page.id or page.url,
         "url": page.url,
-        "site": document.site if document else None,
-        "title": document.title if document else "",
-        "language": document.language if document else None,
-        "text": document.text if document else "",
-        "model": document.model if document else None,
-        "labeler": document.labeler if document else None,
+        "site": None,
+        "title": "",
+        "language": None,
+        "text": "",
+        "model": None,
+        "labeler": None,
     }
     if with_blocks:
-        blocks = document.blocks or () if document else ()
-        fields["blocks"] = [
-            {"text": b.text, "path": b.path, "probability": b.probability, "content": b.content}
-            for b in blocks
-        ]
-    fields["error"] = None if isinstance(outcome, CleanedDocument) else f"{outcome.reason}: {outcome.detail}"
+        fields["blocks"] = []
+    return _line({**fields, "error": f"{outcome.reason}: {outcome.detail}"})
+
+
+def _line(fields: dict[str, Any]) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)

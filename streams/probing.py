@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from inference.cleaning import PreparedPage
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
 from schemas.pages import Message, RawPage
 from streams.consuming import read
 from streams.kafka import Topic, describe_worker_topics, missing_topics
 from streams.preparation.isolation import open_pool
-from streams.preparation.preparation import Outcome, Outcomes, Postponed
+from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
 from streams.sources.auto import possible_formats
 from streams.sources.confluent import is_framed
@@ -107,7 +106,7 @@ async def probe(
     probed = []
     async with open_pool(partial(open_source, source, source_settings), 1, limits) as pool:
         async for message, _ in read(kafka, *(topic.name for topic in found.inputs), newest=sample):
-            (outcomes,) = await pool.prepare([message])
+            outcomes = await pool.prepare_alone(message)
             probed.append(prober.probed(message, outcomes))
     largest = max((message.bytes for message in probed), default=0)
     probed.sort(key=lambda message: (message.topic, message.partition, message.offset))
@@ -137,7 +136,7 @@ class _Prober:
         if isinstance(outcomes, Postponed):
             yield Finding(Verdict.WAITS, outcomes.detail)
             return
-        prepared = any(isinstance(outcome, PreparedPage) for outcome in outcomes)
+        prepared = any(isinstance(outcome, PackedPage) for outcome in outcomes)
         pages = self._source.decode(message) if prepared else ()
         for place, outcome in enumerate(outcomes):
             page = pages[place] if place < len(pages) else None
@@ -162,8 +161,8 @@ def _is_of_another(outcomes: Outcomes) -> bool:
 
 def _finding(outcome: Outcome, encoding: str | None) -> Finding:
     match outcome:
-        case PreparedPage(identity, segmented):
-            return Finding(Verdict.PAGE, None, identity.url, encoding, identity.raw_length, len(segmented))
+        case PackedPage(identity, encoded):
+            return Finding(Verdict.PAGE, None, identity.url, encoding, identity.raw_length, len(encoded))
         case Tombstone():
             return Finding(Verdict.TOMBSTONE)
         case Skipped(reason, detail, url):

@@ -7,6 +7,8 @@ from typing import Literal
 
 KIB = 1024
 MIB = 1024 * KIB
+_PATIENCE = 6
+"""By how much a busy machine may stretch the CPU time of a page."""
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 """Kafka's codecs, by which a producer compresses batches of records."""
 
@@ -85,9 +87,18 @@ class PageLimits:
     max_bytes: int = 16 * MIB
     """Largest page, after decompression, in bytes."""
     seconds: float = 10.0
-    """Wall time for decoding, segmenting and encoding one message, which holds one page as a rule."""
-    memory_bytes: int = 1024 * MIB
-    """Memory that the process which does so may hold."""
+    """CPU time that each step of a message, which holds one page as a rule, may take of its process."""
+    max_blocks: int = 100_000
+    """Most text blocks of a page."""
+    ordinary_bytes: int = 32 * MIB
+    """Memory that a process may take for a message beside what it holds at its start."""
+    large_bytes: int = 128 * MIB
+    """Memory that one process at a time may take so, for a message that needs more."""
+
+    @property
+    def wall_seconds(self) -> float:
+        """The time by the clock after which a process that takes no CPU time is killed."""
+        return _PATIENCE * self.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +109,10 @@ class FlowLimits:
     """Pages per micro-batch."""
     batch_seconds: float = 0.1
     """How long a micro-batch waits for more pages."""
-    batch_bytes: int = 8 * MIB
+    batch_bytes: int = 4 * MIB
     """Bytes of raw messages per micro-batch."""
+    in_flight_bytes: int = 30 * MIB
+    """Bytes of raw messages in flight from which no further micro-batch is begun."""
     batches: int = 4
     """Micro-batches being worked on."""
     waiting_pages: int = 2048

@@ -23,7 +23,7 @@ from inference.selection import select
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Prediction
-from streams.offline import BATCH_PAGES, DecodedPages, Input, clean_lines
+from streams.offline import BATCH_PAGES, DecodedPages, Input, clean_lines, writing
 from streams.page_lines import read_page_line
 from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
@@ -66,7 +66,7 @@ async def write_predictions(file: Path, labeler: Labeler, output: BinaryIO, *, r
     limits = PageLimits()
     pages = read_lines(file, partial(_read_line, rebuild=rebuild), limits.max_bytes)
     async with (
-        open_pool(DecodedPages, 1, limits) as pool,
+        open_pool(DecodedPages, 1, limits, writing(limits.max_bytes, with_blocks=False)) as pool,
         aclosing(_predictions(pages, pool, labeler)) as predictions,
     ):
         async for prediction in predictions:

@@ -18,6 +18,8 @@ from inference.native.tables cimport Tables
 import numpy as np
 
 from inference import elements
+from schemas.errors import PageError
+from schemas.outcomes import BrokenReason
 from schemas.pages import Boundary, ElementFlag, TagCount
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
@@ -39,6 +41,7 @@ cdef class Walk:
     cdef readonly object items, lists_and_tables
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
+    cdef Py_ssize_t _most_blocks
     cdef Rows _rows
     cdef Lists _lists
     cdef Tables _tables
@@ -55,8 +58,8 @@ cdef class Walk:
     cdef int _links, _boundary, _passed
     cdef Node *_formula  # holds the last one that was given as TeX
 
-    def __init__(self, document: object, size_t address, *, bint fallback):
-        self._document = document
+    def __init__(self, document: object, size_t address, Py_ssize_t most_blocks, *, bint fallback):
+        self._document, self._most_blocks = document, most_blocks
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
         self.noscripts, self.counts = [], [0] * len(TagCount)
         self._fallback, self.head = fallback, Head()
@@ -295,6 +298,9 @@ cdef class Walk:
         text = lines.kept(self._text()) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
         if text:
+            if len(self.texts) == self._most_blocks:
+                detail = f"the page has more than {self._most_blocks:,} blocks of text"
+                raise PageError(BrokenReason.TOO_MANY_BLOCKS, detail)
             self.texts.append(text)
             self.paths.append(self._rows.path_of(self._block))
             self.linked.append(min(self._linked, <size_t> len(text)))

@@ -18,6 +18,7 @@ from schemas.outcomes import Damaged
 from schemas.pages import RawPage
 from streams.cli.options import (
     hidden_text_option,
+    max_blocks_option,
     max_page_option,
     model_options,
     page_seconds_option,
@@ -73,6 +74,7 @@ Examples:
 @hidden_text_option
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
 @page_seconds_option("gets an error")
+@max_blocks_option("gets an error")
 @max_page_option("gets an error")
 def command(
     *,
@@ -86,6 +88,7 @@ def command(
     hidden_text: str,
     no_blocks: bool,
     page_seconds: float,
+    max_page_blocks: int,
     max_page_mib: int,
 ) -> None:
     """Clean pages offline: the pipeline of the stream, without Kafka and Redis.
@@ -114,7 +117,7 @@ def command(
     settings = WorkerSettings(
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
-        page=PageLimits(max_page_mib * MIB, page_seconds),
+        page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
         processes=processes,
         drop_hidden=hidden_text == "drop",
     )
@@ -170,18 +173,17 @@ async def _clean(
     with_blocks: bool,
 ) -> int:
     """How many lines were written."""
-    from streams.offline import DecodedPages, clean_lines
+    from streams.offline import DecodedPages, clean_lines, writing
     from streams.preparation.isolation import open_pool
 
     count = 0
     output = click.get_binary_stream("stdout")
     labelers = [open_one() for _ in range(settings.processes)]
+    lines_of = writing(settings.page.max_bytes, with_blocks=with_blocks, drop_hidden=settings.drop_hidden)
     try:
         async with (
-            open_pool(DecodedPages, settings.processes, settings.page) as pool,
-            aclosing(
-                clean_lines(pages, pool, labelers, with_blocks=with_blocks, drop_hidden=settings.drop_hidden)
-            ) as lines,
+            open_pool(DecodedPages, settings.processes, settings.page, lines_of) as pool,
+            aclosing(clean_lines(pages, pool, labelers, with_blocks=with_blocks)) as lines,
         ):
             async for line in lines:
                 output.write(line)

@@ -98,13 +98,25 @@ def compression_option(command: Command) -> Command:
 
 
 def page_seconds_option(otherwise: str) -> Option:
-    """The time of a page, which reaches the command as `page_seconds`, and what becomes of a slower one."""
+    """The CPU time of a page, as `page_seconds`, and what becomes of a slower one."""
     return click.option(
         "--page-seconds",
         type=click.FloatRange(min=0.1),
         default=PageLimits().seconds,
         show_default=True,
-        help=f"How long decoding and segmenting one page may take; a slower one {otherwise}.",
+        help="CPU time that each step of one page may take; a slower one "
+        f"{otherwise}. One that takes none is waited for six times as long.",
+    )
+
+
+def max_blocks_option(otherwise: str) -> Option:
+    """The most blocks of a page, which reach the command as `max_page_blocks`, and what becomes of more."""
+    return click.option(
+        "--max-page-blocks",
+        type=click.IntRange(min=1),
+        default=PageLimits().max_blocks,
+        show_default=True,
+        help=f"Most blocks of text in a page, and a tenth of its tags; a page of more {otherwise}.",
     )
 
 

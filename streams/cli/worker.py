@@ -9,6 +9,7 @@ from streams.cli.options import (
     compression_option,
     hidden_text_option,
     kafka_options,
+    max_blocks_option,
     model_options,
     page_seconds_option,
     processes_option,
@@ -139,9 +140,11 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
 @processes_option(
     default_processes,
     shown="one per processor, at most 4",
-    help="Processes that decode and segment pages, 100 MB each. Beyond 4, another worker gains more.",
+    help="Processes that take pages apart and write documents, up to 60 MB each. Beyond 4, another worker "
+    "gains more.",
 )
 @page_seconds_option("is a dead letter")
+@max_blocks_option("is a dead letter")
 @click.option(
     "--session-seconds",
     type=click.FloatRange(min=1.0),
@@ -204,6 +207,7 @@ def command(
     hidden_text: str,
     processes: int,
     page_seconds: float,
+    max_page_blocks: int,
     session_seconds: float,
     grace_seconds: float,
     monitoring: str,
@@ -233,7 +237,7 @@ def command(
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
-        page=PageLimits(source_settings.max_bytes, page_seconds),
+        page=PageLimits(source_settings.max_bytes, page_seconds, max_page_blocks),
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
         processes=processes,
         format=document_format,

@@ -1,20 +1,23 @@
-"""Preparation processes for a command: what one page does to its process, the others do not notice."""
+"""A pool for a command: what one page does to its process, the others do not notice."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
+from streams.preparation.extraction import Writing
 from streams.preparation.leftovers import claim_folder
 from streams.preparation.pool import PreparationPool
-from streams.preparation.preparation import preparer
+from streams.preparation.steps import open_steps
 from streams.settings import PageLimits
 from streams.sources.source import Source
+
+_WRITING = Writing()
 
 
 @asynccontextmanager
 async def open_pool(
-    open_source: Callable[[], Source], processes: int, limits: PageLimits
+    open_source: Callable[[], Source], processes: int, limits: PageLimits, writing: Writing = _WRITING
 ) -> AsyncIterator[PreparationPool]:
     """A pool that reads messages with a source opened in each process, and ends pages that take too long.
 
@@ -22,7 +25,7 @@ async def open_pool(
         ConfigurationError: the source or the processes cannot be opened.
     """
     claim_folder()
-    pool = PreparationPool(partial(preparer, open_source), processes, limits)
+    pool = PreparationPool(partial(open_steps, open_source, limits.max_blocks, writing), processes, limits)
     guard = asyncio.create_task(pool.kill_the_stuck())
     try:
         await pool.start()

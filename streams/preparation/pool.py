@@ -1,30 +1,46 @@
-"""Processes that prepare messages; one that dies or hangs costs the guilty message alone."""
+"""Processes that work on pages; one that dies or hangs costs the guilty message alone."""
 
 import asyncio
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, takewhile
 from queue import SimpleQueue
+from threading import Lock
+from typing import TypeVar, cast
 
 from schemas.outcomes import Broken
 from schemas.pages import Message
-from streams.preparation.preparation import Outcomes, Prepare, html_bytes
-from streams.preparation.process import PreparationProcess, ProcessDiedError
-from streams.settings import PageLimits
+from streams.preparation.extraction import LabeledPage, WrittenDocument
+from streams.preparation.preparation import Outcomes
+from streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
+from streams.preparation.steps import Task
+from streams.settings import MIB, PageLimits
 
+Answer = TypeVar("Answer")
 _ATTEMPTS = 2
-"""Deaths on a message until it is blamed: the first may have been somebody else's kill."""
+"""Deaths on a task that is done alone until it is blamed: one may have been somebody else's kill."""
+_SENT_BYTES = 2 * MIB
+"""Bytes of tasks from which a process is sent no more at once."""
+_LARGEST_TASK = 4 * MIB
+"""Bytes of the largest task that is tried with the ordinary share of memory."""
 
 
 class PreparationPool:
-    """Prepares batches of messages in `size` processes, each batch in one of them."""
+    """Prepares batches of messages, and extracts the documents of labeled pages, in `size` processes.
 
-    def __init__(self, open_preparer: Callable[[], Prepare], size: int, limits: PageLimits) -> None:
-        self._processes = [PreparationProcess(open_preparer, limits) for _ in range(size)]
-        self._idle: SimpleQueue[PreparationProcess] = SimpleQueue()
+    Each batch is in one of them. The answers to it end before the first task that is huge, that needs more
+    than the ordinary share of memory, or that its process died of: that one is to be done alone. One process
+    at a time has the large share.
+    """
+
+    def __init__(self, open_work: Callable[[], Work], size: int, limits: PageLimits) -> None:
+        self._processes = [PageProcess(open_work, limits) for _ in range(size)]
+        self._idle: SimpleQueue[PageProcess] = SimpleQueue()
         for process in self._processes:
             self._idle.put(process)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="preparation")
+        self._large = Lock()
         self._closed = False
 
     async def start(self) -> None:
@@ -38,9 +54,25 @@ class PreparationPool:
         await asyncio.gather(*starts)
 
     async def prepare(self, messages: Sequence[Message], room: float = math.inf) -> list[Outcomes]:
-        """What became of each message, in order; of the first alone where their HTML fills `room` bytes."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._prepare, messages, room)
+        """What became of the first messages, in order, until they fill `room` bytes."""
+        answers = await self._in_process(lambda process: self._answers(process, messages, room))
+        return [_outcomes(answer) for answer in answers]
+
+    async def prepare_alone(self, message: Message) -> Outcomes:
+        """What became of a message that may take the large share of memory."""
+        return _outcomes(await self._in_process(lambda process: self._answer_alone(process, message)))
+
+    async def extract(
+        self, pages: Sequence[LabeledPage], room: float = math.inf
+    ) -> list[WrittenDocument | Broken]:
+        """The documents of the first pages, in order, until they fill `room` bytes."""
+        answers = await self._in_process(lambda process: self._answers(process, pages, room))
+        return cast("list[WrittenDocument | Broken]", answers)
+
+    async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
+        """The document of a page that may take the large share of memory."""
+        answer = await self._in_process(lambda process: self._answer_alone(process, page))
+        return cast("WrittenDocument | Broken", answer)
 
     async def kill_the_stuck(self) -> None:
         """Kill processes whose page is overdue, for as long as this runs."""
@@ -56,27 +88,64 @@ class PreparationPool:
             process.kill()
         self._threads.shutdown(cancel_futures=True)
 
-    def _prepare(self, messages: Sequence[Message], room: float) -> list[Outcomes]:
-        process = self._idle.get()
-        try:
-            return self._outcomes(process, messages, room)
-        finally:
-            self._idle.put(process)
+    async def _in_process(self, use: Callable[[PageProcess], Answer]) -> Answer:
+        """What comes of the use of the next idle process."""
 
-    def _outcomes(
-        self, process: PreparationProcess, messages: Sequence[Message], room: float
-    ) -> list[Outcomes]:
-        outcomes: list[Outcomes] = []
-        deaths = 0
-        while len(outcomes) < len(messages) and not self._closed:
-            begun, taken = len(outcomes), sum(map(html_bytes, outcomes))
+        def wait_and_use() -> Answer:
+            process = self._idle.get()
             try:
-                outcomes.extend(process.answers(messages[begun:], room - taken))
+                return use(process)
+            finally:
+                self._idle.put(process)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, wait_and_use)
+
+    def _answers(self, process: PageProcess, tasks: Sequence[Task], room: float) -> list[object]:
+        """What became of the first tasks."""
+        answers: list[object] = []
+        tasks = list(takewhile(lambda task: _size(task) <= _LARGEST_TASK, tasks))
+        while len(answers) < len(tasks) and room > 0 and not self._closed:
+            sent, answered = _sent_together(tasks[len(answers) :]), 0
+            try:
+                for answer, size in process.answers(sent, room, large=False):
+                    answers.append(answer)
+                    answered, room = answered + 1, room - size
             except ProcessDiedError as death:
-                deaths = deaths + 1 if len(outcomes) == begun else 1
-                if death.certain or deaths == _ATTEMPTS:
-                    outcomes.append((Broken(death.reason, str(death)),))
-                    deaths = 0
+                if not death.certain:
+                    break
+                answers.append(Broken(death.reason, str(death)))
             else:
-                break
-        return outcomes
+                if answered < len(sent) or isinstance(answers[-1], Oversized):
+                    break
+        return [answer for answer in answers if not isinstance(answer, Oversized)]
+
+    def _answer_alone(self, process: PageProcess, task: Task) -> object:
+        """What became of a task that may take the large share of memory."""
+        with self._large:
+            deaths = 0
+            while True:
+                try:
+                    ((answer, _),) = process.answers([task], math.inf, large=True)
+                except ProcessDiedError as death:
+                    deaths += 1
+                    if self._closed:
+                        raise
+                    if death.certain or deaths == _ATTEMPTS:
+                        return Broken(death.reason, str(death))
+                else:
+                    return answer
+
+
+def _outcomes(answer: object) -> Outcomes:
+    """What became of a message, also where its process died of it."""
+    return (answer,) if isinstance(answer, Broken) else cast("Outcomes", answer)
+
+
+def _sent_together(tasks: Sequence[Task]) -> Sequence[Task]:
+    """The first tasks, as many as a process is sent at once."""
+    ends = accumulate(map(_size, tasks))
+    return tasks[: 1 + sum(1 for _ in takewhile(lambda end: end < _SENT_BYTES, ends))]
+
+
+def _size(task: Task) -> int:
+    return len(task.packed if isinstance(task, LabeledPage) else task.value or b"")

@@ -3,14 +3,15 @@
 It runs in the processes of `streams.preparation.pool`; of a page's HTML nothing is sent back.
 """
 
+import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inference.cleaning import PreparedPage
 from inference.cleaning import prepare as prepare_page
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import Message, RawPage
+from schemas.pages import EncodedPage, Message, PageIdentity, RawPage
 from streams.sources.source import Decoded, Source
 
 
@@ -21,25 +22,28 @@ class Postponed:
     detail: str
 
 
-Outcome = PreparedPage | Skipped | Broken | Tombstone
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedPage:
+    """A prepared page as it travels between processes: what is read of it on the way, and all else packed."""
+
+    identity: PageIdentity
+    encoded: EncodedPage
+    packed: bytes
+    """The pickled `PreparedPage`, without the tensors that labelers alone read."""
+
+
+Outcome = PackedPage | Skipped | Broken | Tombstone
 Outcomes = tuple[Outcome, ...] | Postponed
 Prepare = Callable[[Message], Outcomes]
 
 
-def html_bytes(outcomes: Outcomes) -> int:
-    """Bytes of the pages' HTML, decompressed; prepared pages take memory in proportion."""
-    if isinstance(outcomes, Postponed):
-        return 0
-    return sum(page.identity.raw_length for page in outcomes if isinstance(page, PreparedPage))
+def pack(page: PreparedPage) -> PackedPage:
+    """The page, ready to leave its process."""
+    kept = replace(page, encoded=replace(page.encoded, structure=None))
+    return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 
 
-def preparer(open_source: Callable[[], Source]) -> Prepare:
-    """The preparation of the messages of a source, which is opened now."""
-    source = open_source()
-    return lambda message: prepare(source, message)
-
-
-def prepare(source: Source, message: Message) -> Outcomes:
+def prepare(source: Source, message: Message, max_blocks: int) -> Outcomes:
     """What each page of the message became; never empty, nothing raised."""
     try:
         pages = source.decode(message)
@@ -48,14 +52,15 @@ def prepare(source: Source, message: Message) -> Outcomes:
     except Exception as error:  # noqa: BLE001 whatever a message does to a decoder, it ends this message alone
         return (_broken(error),)
     nothing = Skipped(SkipReason.NOT_A_PAGE, "the message holds no page")
-    return tuple(_prepare_page(page) for page in pages) or (nothing,)
+    return tuple(_prepare_page(page, max_blocks) for page in pages) or (nothing,)
 
 
-def _prepare_page(page: Decoded) -> Outcome:
+def _prepare_page(page: Decoded, max_blocks: int) -> Outcome:
     if not isinstance(page, RawPage):
         return page
     try:
-        return prepare_page(page)
+        prepared = prepare_page(page, max_blocks)
+        return prepared if isinstance(prepared, Broken) else pack(prepared)
     except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone
         return _broken(error, page.url)
 

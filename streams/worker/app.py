@@ -18,9 +18,9 @@ from streams.worker.agent import Put, agent
 from streams.worker.consumer import Consumer, Transport
 from streams.worker.settings import WorkerSettings
 
-_BUFFER_BYTES = 16 * MIB
+_BUFFER_BYTES = 12 * MIB
 """Messages that wait for the agent; beyond, partitions are not read."""
-_FETCH_BYTES = 64 * MIB
+_FETCH_BYTES = 16 * MIB
 """What all partitions together may bring in one round of fetches."""
 _RECORD_BYTES = 1024
 """What a message takes beside its value."""

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from inference.cleaning import PreparedPage
-from inference.extraction import extract
-from schemas.documents import SCHEMA_VERSION, Origin
-from schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
-from schemas.pages import BlockFrequencies, Message, Prediction
-from streams.formats import content_type, write
-from streams.preparation.preparation import Outcome
+from schemas.documents import SCHEMA_VERSION
+from schemas.outcomes import Broken, Skipped, Tombstone
+from schemas.pages import Message
+from streams.formats import content_type
+from streams.preparation.extraction import WrittenDocument
+from streams.preparation.preparation import Outcome, PackedPage
 from streams.sources.source import Record
 
 _TRACE_HEADERS = ("traceparent", "tracestate")
@@ -64,40 +64,45 @@ class CleanedMessage:
         self.failure = self.failure or Failure(stage, broken)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """What the dependencies said of one prepared page."""
-
-    labels: Prediction | Broken
-    frequencies: BlockFrequencies | None
-    degraded: tuple[str, ...]
+Fate = WrittenDocument | Failure
+"""What became of a page that was prepared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assembler:
-    """Puts documents together and writes them in one of `streams.formats`."""
+    """Puts together what is delivered for messages, their documents in one of `streams.formats`."""
 
     format: str
-    with_blocks: bool
-    drop_hidden: bool = False
 
     def assemble(
-        self, messages: Sequence[Message], outcomes: Sequence[Sequence[Outcome]], answers: Iterable[Answer]
+        self,
+        messages: Sequence[Message],
+        outcomes: Sequence[Sequence[Outcome]],
+        fates: Iterable[Fate],
+        degraded: tuple[str, ...] = (),
     ) -> list[CleanedMessage]:
-        """What became of each message; `answers` holds one for each of their prepared pages, in order."""
-        remaining = iter(answers)
-        return [
-            self._assemble(CleanedMessage(message), pages, remaining)
-            for message, pages in zip(messages, outcomes, strict=True)
-        ]
+        """What became of the first messages, as far as the fates of their prepared pages are known."""
+        remaining = iter(fates)
+        cleaned: list[CleanedMessage] = []
+        for message, pages in zip(messages, outcomes, strict=True):
+            prepared = sum(isinstance(page, PackedPage) for page in pages)
+            known = list(islice(remaining, prepared))
+            if len(known) < prepared:
+                break
+            cleaned.append(self._assemble(CleanedMessage(message), pages, iter(known), degraded))
+        return cleaned
 
     def _assemble(
-        self, cleaned: CleanedMessage, outcomes: Sequence[Outcome], answers: Iterator[Answer]
+        self,
+        cleaned: CleanedMessage,
+        outcomes: Sequence[Outcome],
+        fates: Iterator[Fate],
+        degraded: tuple[str, ...],
     ) -> CleanedMessage:
         for outcome in outcomes:
             match outcome:
-                case PreparedPage():
-                    self._add_document(cleaned, outcome, next(answers))
+                case PackedPage():
+                    self._add(cleaned, outcome.identity.url, next(fates), degraded)
                 case Skipped():
                     cleaned.skipped.append(outcome)
                 case Tombstone():
@@ -106,34 +111,17 @@ class Assembler:
                     cleaned.fail("prepare", outcome)
         return cleaned
 
-    def _add_document(self, cleaned: CleanedMessage, page: PreparedPage, answer: Answer) -> None:
-        if isinstance(answer.labels, Broken):
-            cleaned.fail("label", answer.labels)
+    def _add(self, cleaned: CleanedMessage, url: str, fate: Fate, degraded: tuple[str, ...]) -> None:
+        if isinstance(fate, Failure):
+            cleaned.fail(fate.stage, fate.broken)
             return
-        cleaned.degraded = answer.degraded
-        try:
-            cleaned.records.append(self._document(cleaned.message, page, answer.labels, answer))
-        except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone
-            detail = f"{type(error).__name__}: {error}"
-            cleaned.fail("extract", Broken(BrokenReason.INTERNAL_ERROR, detail, page.identity.url))
-
-    def _document(self, message: Message, page: PreparedPage, labels: Prediction, answer: Answer) -> Document:
-        document = extract(
-            page,
-            labels,
-            answer.frequencies,
-            origin=Origin(message.topic, message.partition, message.offset),
-            degraded=answer.degraded,
-            with_blocks=self.with_blocks,
-            drop_hidden=self.drop_hidden,
-        )
+        cleaned.degraded = degraded
         headers = (
             ("content-type", content_type(self.format).encode()),
             ("schema-version", SCHEMA_VERSION.encode()),
-            *_trace(message),
+            *_trace(cleaned.message),
         )
-        value = write(document, self.format)
-        return Document(document.url.encode(), value, headers, is_empty=not document.text)
+        cleaned.records.append(Document(url.encode(), fate.value, headers, is_empty=fate.is_empty))
 
 
 def _trace(message: Message) -> tuple[tuple[str, bytes], ...]:

@@ -1,22 +1,27 @@
-"""The way of a micro-batch: prepare its messages, observe and label their pages, assemble documents."""
+"""The way of a micro-batch: prepare its messages, observe and label their pages, extract documents."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
-from inference.cleaning import PreparedPage
-from schemas.pages import BlockFrequencies, Message
+from schemas.documents import Origin
+from schemas.outcomes import Broken
+from schemas.pages import BlockFrequencies, Message, Prediction
+from streams.preparation.extraction import LabeledPage, WrittenDocument
 from streams.preparation.pool import PreparationPool
-from streams.preparation.preparation import Outcome, Postponed
+from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
 from streams.settings import MIB
-from streams.worker.assembly import Answer, Assembler, CleanedMessage
+from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
 from streams.worker.labeling import Labeled, Labeling
+from streams.worker.memory import give_back_what_is_free
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
 from streams.worker.postponed import Result
 
-_MOST_HTML = 16 * MIB
-"""Bytes of HTML, decompressed, from which the rest of a batch has to wait."""
+_ROOM = 8 * MIB
+"""Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""
+Extract = Callable[[Sequence[LabeledPage]], Awaitable[list[WrittenDocument | Broken]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +35,95 @@ class BatchCleaner:
     _metrics: Metrics
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
-        """What became of each message, in order; postponed is one whose schema cannot be asked for now.
+        """What became of the first messages, in order; postponed is one whose schema cannot be asked for now.
 
-        Where their pages are huge once they are decompressed, it is that of the first messages alone.
+        It ends where the prepared pages or their documents take too much room, and before a message that has
+        to be cleaned alone, be it the first.
         """
         with self._metrics.step("prepare"):
-            prepared = await self._pool.prepare(messages, _MOST_HTML)
-        outcomes = [each for each in prepared if not isinstance(each, Postponed)]
-        pairs = zip(messages, prepared, strict=False)
+            prepared = await self._pool.prepare(messages, _ROOM)
+
+        async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
+            return await self._pool.extract(pages, _ROOM)
+
+        return await self._finish(messages, prepared, extract)
+
+    async def clean_alone(self, message: Message) -> Result:
+        """What became of a message that may take the large share of memory."""
+        with self._metrics.step("prepare"):
+            prepared = await self._pool.prepare_alone(message)
+
+        async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
+            return [await self._pool.extract_alone(page) for page in pages]
+
+        (result,) = await self._finish([message], [prepared], extract)
+        await asyncio.to_thread(give_back_what_is_free)
+        return result
+
+    async def _finish(
+        self, messages: Sequence[Message], prepared: Sequence[Outcomes], extract: Extract
+    ) -> list[Result]:
+        """The way of prepared messages, as far as there are documents for them."""
+        pairs = list(zip(messages, prepared, strict=False))
         begun = [message for message, each in pairs if not isinstance(each, Postponed)]
-        cleaned = iter(await self._clean(begun, outcomes))
-        return [each if isinstance(each, Postponed) else next(cleaned) for each in prepared]
+        outcomes = [each for each in prepared if not isinstance(each, Postponed)]
+        cleaned = iter(await self._clean(begun, outcomes, extract))
+        results = (each if isinstance(each, Postponed) else next(cleaned, None) for each in prepared)
+        return [result for result in takewhile(lambda each: each is not None, results) if result is not None]
 
     async def _clean(
-        self, messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]]
+        self, messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]], extract: Extract
     ) -> list[CleanedMessage]:
-        """What became of each prepared message, however long the dependencies it needs are unavailable."""
-        pages = [page for each in outcomes for page in each if isinstance(page, PreparedPage)]
+        """What became of each message, however long the dependencies it needs are unavailable."""
+        pages = [page for each in outcomes for page in each if isinstance(page, PackedPage)]
         with self._metrics.step("observe"):
             frequencies = await self._observer.observe(pages)
         with self._metrics.step("label"):
             labeled = await self._label(pages)
-        with self._metrics.step("assemble"):
-            answers = _answers(labeled, frequencies)
-            return await asyncio.to_thread(self._assembler.assemble, messages, outcomes, answers)
+        degraded = _degraded(labeled, frequencies)
+        with self._metrics.step("extract"):
+            origins = _origins(messages, outcomes)
+            counts: Sequence[BlockFrequencies | None] = frequencies or [None] * len(pages)
+            documents = await extract(
+                [
+                    LabeledPage(page.packed, labels, counted, degraded, origin)
+                    for page, labels, counted, origin in zip(
+                        pages, labeled.answers, counts, origins, strict=True
+                    )
+                    if isinstance(labels, Prediction)
+                ]
+            )
+        fates = _fates(labeled.answers, documents)
+        return self._assembler.assemble(messages, outcomes, fates, degraded)
 
-    async def _label(self, pages: Sequence[PreparedPage]) -> Labeled:
+    async def _label(self, pages: Sequence[PackedPage]) -> Labeled:
         if not pages:
             return Labeled([])
         return await self._labeling.label([page.encoded for page in pages])
 
 
-def _answers(labeled: Labeled, frequencies: Sequence[BlockFrequencies] | None) -> list[Answer]:
+def _degraded(labeled: Labeled, frequencies: Sequence[BlockFrequencies] | None) -> tuple[str, ...]:
+    """What the documents have to do without."""
     missing = {"frequencies": frequencies is None, "model": labeled.degraded}
-    degraded = tuple(name for name, is_missing in missing.items() if is_missing)
-    unknown = [None] * len(labeled.answers)
-    counts: Sequence[BlockFrequencies | None] = unknown if frequencies is None else frequencies
-    return [
-        Answer(labels, counted, degraded) for labels, counted in zip(labeled.answers, counts, strict=True)
-    ]
+    return tuple(name for name, is_missing in missing.items() if is_missing)
+
+
+def _origins(messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]]) -> Iterator[Origin]:
+    """Of which message each prepared page is."""
+    for message, pages in zip(messages, outcomes, strict=True):
+        origin = Origin(message.topic, message.partition, message.offset)
+        yield from (origin for page in pages if isinstance(page, PackedPage))
+
+
+def _fates(
+    answers: Iterable[Prediction | Broken], documents: Iterable[WrittenDocument | Broken]
+) -> Iterator[Fate]:
+    """What became of each page, as far as there are documents for those that were labeled."""
+    extracted = iter(documents)
+    for labels in answers:
+        if isinstance(labels, Broken):
+            yield Failure("label", labels)
+        elif (document := next(extracted, None)) is None:
+            return
+        else:
+            yield Failure("extract", document) if isinstance(document, Broken) else document

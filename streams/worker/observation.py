@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from inference.cleaning import PreparedPage
 from schemas.pages import BlockFrequencies
 from streams.frequencies.store import BlockFrequencyStore, SiteObservation
+from streams.preparation.preparation import PackedPage
 from streams.worker.availability import UNAVAILABLE, Dependency
 
 
@@ -15,7 +15,7 @@ class Observer:
         self._store = store
         self._dependency = dependency
 
-    async def observe(self, pages: Sequence[PreparedPage]) -> list[BlockFrequencies] | None:
+    async def observe(self, pages: Sequence[PackedPage]) -> list[BlockFrequencies] | None:
         """The frequencies of each page's blocks, in order; None where the store is unavailable."""
         if not pages:
             return []
@@ -30,5 +30,5 @@ class Observer:
         return frequencies
 
 
-def _observation(page: PreparedPage) -> SiteObservation:
+def _observation(page: PackedPage) -> SiteObservation:
     return SiteObservation(page.identity.site, page.identity.url, page.encoded.fingerprints)

@@ -13,6 +13,7 @@ from schemas.pages import ModelVersion
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
 from streams.input_topics import input_topics
+from streams.preparation.extraction import Writing
 from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
 from streams.producing import create_producer
@@ -28,6 +29,7 @@ from streams.worker.dependencies import Dependencies, name_dependencies, open_la
 from streams.worker.drops import DropLog
 from streams.worker.exit import fail
 from streams.worker.flow import Flow
+from streams.worker.memory import give_back_what_is_huge
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import monitoring
 from streams.worker.observation import Observer
@@ -60,6 +62,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         ConfigurationError: a setting does not fit; nothing was read.
         UnavailableError: a dependency that must be there at the start is not.
     """
+    give_back_what_is_huge()
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
     try:
@@ -77,7 +80,9 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
-        pool = await resources.enter_async_context(open_pool(open_one, settings.processes, settings.page))
+        pool = await resources.enter_async_context(
+            open_pool(open_one, settings.processes, settings.page, _writing(settings))
+        )
         flow, brokers, checks = await resources.enter_async_context(
             _flow(settings, dependencies, pool, metrics)
         )
@@ -125,11 +130,7 @@ async def _flow(
             pool,
             Observer(store, dependencies.redis),
             open_labeling(settings, labeler, dependencies.labeler),
-            Assembler(
-                settings.format,
-                settings.with_blocks or FORMATS[settings.format].needs_blocks,
-                settings.drop_hidden,
-            ),
+            Assembler(settings.format),
             metrics,
         )
         topics = settings.topics
@@ -143,8 +144,24 @@ async def _flow(
             (dependencies.redis, store.check),
             (dependencies.labeler, labeler.check),
         )
-        flow = Flow(settings.flow, cleaner.clean, delivery.deliver, dependencies.schema_registry, metrics)
+        flow = Flow(
+            settings.flow,
+            cleaner,
+            delivery.deliver,
+            dependencies.schema_registry,
+            metrics,
+        )
         yield flow, brokers, checks
+
+
+def _writing(settings: WorkerSettings) -> Writing:
+    """How documents are made."""
+    return Writing(
+        FORMATS[settings.format].write,
+        with_blocks=settings.with_blocks or FORMATS[settings.format].needs_blocks,
+        drop_hidden=settings.drop_hidden,
+        most_bytes=2 * settings.page.max_bytes,
+    )
 
 
 def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:

@@ -99,10 +99,15 @@ async def test_what_failed_again_is_yet_to_be_dealt_with(kafka, topics):
     await fail_all(kafka, raw, dead)
     await run(kafka, "replay", "--topic", dead)
     (again,) = [message for message in await messages(kafka, raw) if message.header("dehusk.replays")]
-    await write(kafka, dead, dead_letter(again, Broken(BrokenReason.PAGE_TOO_DEEP, "again"), "prepare"))
+    await write(
+        kafka, dead, dead_letter(again, Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, "again"), "prepare")
+    )
     _, lines = await run(kafka, "list", "--topic", dead, "--json", "--all")
     found = {each["reason"]: each["settled"] for each in map(json.loads, lines.splitlines())}
-    assert found == {"internal-error": "a later dead letter of the same message", "page-too-deep": None}
+    assert found == {
+        "internal-error": "a later dead letter of the same message",
+        "memory-budget-exceeded": None,
+    }
     assert (await run(kafka, "replay", "--topic", dead, "--all"))[1].startswith("1 put back\n")
 
 
@@ -125,7 +130,7 @@ async def test_only_the_latest_letter_of_a_message_is_replayed_and_only_so_often
 async def test_replays_what_is_asked_for(kafka, topics):
     raw, dead = topics.input, topics.dead_letters
     wanted = Broken(BrokenReason.PROCESS_CRASHED, "", "http://a.test/1")
-    other = Broken(BrokenReason.PAGE_TOO_DEEP, "", "http://b.test/1")
+    other = Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, "", "http://b.test/1")
     message = Message(b"key", b"page", (), raw, 0, 7)
     await write(kafka, dead, dead_letter(message, wanted, "prepare"), dead_letter(message, other, "label"))
     for options, count in {

@@ -28,6 +28,8 @@ PAGES = {
     "noise": (random.Random(1).randbytes(100_000), HTML, "skipped"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(100), PICTURE, "skipped"),
     "unclosed": (b"<p><a href='" + TEXT * 100, HTML, "document"),
+    "lines-in-lists": (b"<ol><li>" * 200 + b"<pre>" + b"a\n" * 2 * MIB, HTML, "document"),
+    "200,000-blocks": (b"<p>a" * 200_000, HTML, "too-many-blocks"),
     "broken-gzip": (gzip.compress(TEXT * 100)[:-20], GZIP, "malformed-compression"),
 }
 """Each page, its headers, and what becomes of it."""
@@ -62,7 +64,7 @@ async def test_hostile_pages_end_with_a_reason(bench, site) -> None:
 async def test_a_decoder_that_fails_ends_its_message_alone(bench, site) -> None:
     neighbours = site(200)
     hostile = [Record(f"https://h.example/{name}".encode(), TEXT, HTML) for name in DECODERS]
-    worker = bench.worker("--page-seconds", "2", program=HOSTILE_WORKER)
+    worker = bench.worker("--page-seconds", "0.5", program=HOSTILE_WORKER)
     await bench.produce(_mixed(neighbours, hostile))
     await bench.until_done()
 

@@ -1,4 +1,4 @@
-"""A worker's memory while nothing goes on: a backlog builds up in Kafka, not in the worker."""
+"""A worker's memory while a backlog builds up in Kafka, not in the worker, and while huge pages come in."""
 
 import asyncio
 
@@ -31,6 +31,24 @@ async def test_a_backlog_without_triton_does_not_grow_the_worker(bench, site, st
     await bench.until_done()
     assert worker.memory() < LIMIT
     assert len({message.key for message in await bench.documents()}) == len(backlog)
+
+
+async def test_huge_pages_do_not_grow_the_worker_without_bounds(bench, site) -> None:
+    lines = b"<ol><li>" * 200 + b"<pre>" + b"a\n" * 7 * MIB
+    blocks = b"<p class=a>one two three four five" * 90_000
+    huge = [
+        Record(f"https://h.example/{number}".encode(), html, (("content-type", b"text/html"),))
+        for number, html in enumerate([lines, blocks] * 5)
+    ]
+    neighbours = site(100)
+    worker = bench.worker("--labeler", "onnx", "--processes", "4")
+    await bench.produce([*huge, *neighbours])
+    peak = 0
+    while await bench.left():
+        peak = max(peak, worker.memory())
+        await asyncio.sleep(0.1)
+    assert peak < LIMIT
+    assert {record.key for record in neighbours} <= {message.key for message in await bench.documents()}
 
 
 async def _until_settled(worker) -> None:

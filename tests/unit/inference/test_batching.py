@@ -50,7 +50,7 @@ def page(lengths):
 )
 def test_a_page_is_cut_into_consecutive_windows(lengths, blocks_per_window):
     whole = page(lengths)
-    cut = windows(whole, TOKENS)
+    cut = list(windows(whole, TOKENS))
     assert [len(window) for window in cut] == blocks_per_window
     assert all(
         len(window.tensors["ids"]) == window.tensors["block_len"].sum() <= WINDOW_IDS for window in cut
@@ -127,7 +127,7 @@ def test_a_page_of_few_blocks_is_one_window_as_it_was_encoded():
 
 
 def test_the_windows_of_a_long_page_know_the_elements_and_headings_of_their_blocks(long_page):
-    cut = windows(long_page, STRUCTURE)
+    cut = list(windows(long_page, STRUCTURE))
     assert [window.blocks for window in cut] == [WINDOW_BLOCKS, WINDOW_BLOCKS, 5000 - 2 * WINDOW_BLOCKS]
     structure = long_page.structure
     whole = {
@@ -159,4 +159,4 @@ def test_the_windows_of_a_long_page_know_the_elements_and_headings_of_their_bloc
 
 def test_a_page_of_which_only_texts_are_known_has_no_structure():
     with pytest.raises(ConfigurationError, match="only texts and paths"):
-        windows(page([1, 2]), STRUCTURE)
+        list(windows(page([1, 2]), STRUCTURE))

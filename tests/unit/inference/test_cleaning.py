@@ -22,8 +22,8 @@ def test_a_page_is_segmented_and_encoded() -> None:
 
 
 def test_a_page_that_cannot_be_segmented_is_told_with_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(html: bytes) -> SegmentedPage:
-        raise PageError(BrokenReason.PAGE_TOO_DEEP, f"{len(html)} bytes")
+    def refuse(html: bytes, _max_blocks: int) -> SegmentedPage:
+        raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes")
 
     monkeypatch.setattr(cleaning, "segment", refuse)
-    assert prepare(PAGE) == Broken(BrokenReason.PAGE_TOO_DEEP, "12 bytes", "http://x.test/")
+    assert prepare(PAGE) == Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, "12 bytes", "http://x.test/")

@@ -59,4 +59,4 @@ def test_what_the_parser_refuses_is_a_broken_page(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(parser, "LexborHTMLParser", refuse)
     with pytest.raises(PageError, match="4 bytes of HTML: no memory") as refused:
         parser.parse(b"<p>x")
-    assert refused.value.reason is BrokenReason.PAGE_TOO_DEEP
+    assert refused.value.reason is BrokenReason.MEMORY_BUDGET_EXCEEDED

@@ -128,4 +128,4 @@ def test_a_page_beyond_memory_is_refused() -> None:
             segment(bomb)
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, limits)
-    assert refused.value.reason is BrokenReason.PAGE_TOO_DEEP
+    assert refused.value.reason is BrokenReason.MEMORY_BUDGET_EXCEEDED

@@ -4,6 +4,7 @@ import pytest
 
 from inference.cleaning import PreparedPage, prepare
 from schemas.pages import Message, RawPage
+from streams.preparation.preparation import PackedPage, pack
 
 URL = "https://example.org/a"
 
@@ -16,10 +17,10 @@ def html() -> bytes:
 
 
 @pytest.fixture
-def page(html: bytes) -> PreparedPage:
+def page(html: bytes) -> PackedPage:
     prepared = prepare(RawPage(URL, html))
     assert isinstance(prepared, PreparedPage)
-    return prepared
+    return pack(prepared)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from streams.dead_letters import (
 from streams.sources.source import Record
 
 MESSAGE = Message(b"key", b"value", (("a", b"1"), ("none", None)), "raw", 3, 17)
-BROKEN = Broken(BrokenReason.PAGE_TOO_DEEP, "it nests", "https://example.org/")
+BROKEN = Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, "it nests", "https://example.org/")
 
 
 def as_message(record: Record, topic: str = "dead", offset: int = 0) -> Message:
@@ -37,9 +37,9 @@ def test_a_letter_keeps_the_message_and_tells_of_its_end_as_kafka_connect_does()
         ("__connect.errors.offset", b"17"),
         ("__connect.errors.connector.name", b"dehusk"),
         ("__connect.errors.stage", b"prepare"),
-        ("__connect.errors.exception.class.name", b"page-too-deep"),
+        ("__connect.errors.exception.class.name", b"memory-budget-exceeded"),
         ("__connect.errors.exception.message", b"it nests"),
-        ("dehusk.reason", b"page-too-deep"),
+        ("dehusk.reason", b"memory-budget-exceeded"),
         ("dehusk.url", b"https://example.org/"),
         ("dehusk.value-bytes", b"5"),
     )
@@ -54,7 +54,7 @@ def test_is_read_back():
     letter = read_dead_letter(as_message(dead_letter(MESSAGE, BROKEN, "prepare")))
     assert letter.original == Record(MESSAGE.key, MESSAGE.value, MESSAGE.headers)
     assert letter.origin == letter.first_origin == Origin("raw", 3, 17)
-    assert (letter.stage, letter.reason, letter.detail) == ("prepare", "page-too-deep", "it nests")
+    assert (letter.stage, letter.reason, letter.detail) == ("prepare", "memory-budget-exceeded", "it nests")
     assert (letter.url, letter.replays, letter.is_whole) == ("https://example.org/", 0, True)
 
 

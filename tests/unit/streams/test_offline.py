@@ -10,11 +10,13 @@ from inference.rules import RulesLabeler
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.offline import BATCH_PAGES, DecodedPages, clean_lines
+from streams.offline import BATCH_PAGES, DecodedPages, clean_lines, writing
 from streams.preparation.isolation import open_pool
 from streams.settings import PageLimits
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
+
+WITHOUT_BLOCKS = writing(PageLimits().max_bytes, with_blocks=False)
 
 
 class HostilePages(DecodedPages):
@@ -36,7 +38,9 @@ def page(number: int, text: str = PROSE) -> RawPage:
 
 
 async def cleaned(pages, *, processes=1, seconds=10.0, labelers=None, with_blocks=True):
-    async with open_pool(HostilePages, processes, PageLimits(seconds=seconds)) as pool:
+    limits = PageLimits(seconds=seconds)
+    lines_of = writing(limits.max_bytes, with_blocks=with_blocks)
+    async with open_pool(HostilePages, processes, limits, lines_of) as pool:
         lines = clean_lines(iter(pages), pool, labelers or [RulesLabeler()], with_blocks=with_blocks)
         return [json.loads(line) async for line in lines]
 
@@ -70,7 +74,7 @@ async def test_lines_come_in_the_order_of_the_pages(processes):
 
 async def test_a_page_that_breaks_its_process_costs_its_own_line_alone():
     texts = [PROSE, "segfault", PROSE, "hang", "bug", PROSE]
-    lines = await cleaned([page(n, text) for n, text in enumerate(texts)], seconds=3.0)
+    lines = await cleaned([page(n, text) for n, text in enumerate(texts)], seconds=0.5)
     assert [line["id"] for line in lines] == ["0", "1", "2", "3", "4", "5"]
     errors = [(line["error"] or "").split(":")[0] for line in lines]
     assert errors == ["", "process-crashed", "", "time-budget-exceeded", "internal-error", ""]
@@ -125,7 +129,7 @@ async def test_a_reader_that_fails_ends_it_behind_the_pages_it_gave():
         yield page(1)
         raise UnavailableError("the disk is gone")
 
-    async with open_pool(HostilePages, 1, PageLimits()) as pool:
+    async with open_pool(HostilePages, 1, PageLimits(), WITHOUT_BLOCKS) as pool:
         lines = clean_lines(pages(), pool, [RulesLabeler()], with_blocks=False)
         assert json.loads(await anext(lines))["id"] == "1"
         with pytest.raises(UnavailableError, match="the disk is gone"):
@@ -141,7 +145,7 @@ async def test_reads_no_further_ahead_than_it_cleans():
             read += 1
             yield page(number)
 
-    async with open_pool(HostilePages, 1, PageLimits()) as pool:
+    async with open_pool(HostilePages, 1, PageLimits(), WITHOUT_BLOCKS) as pool:
         written = 0
         async for _ in clean_lines(pages(), pool, [RulesLabeler()], with_blocks=False):
             written += 1

@@ -69,6 +69,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--when-triton-is-unavailable", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
         *("--redis-seconds", "0.5"),
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
+        *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
         *("--hidden-text", "drop"),
     )
@@ -81,6 +82,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
     assert settings.drop_hidden
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
+    assert settings.page.max_blocks == 7
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)
     assert settings.monitoring == MonitoringSettings("0.0.0.0", 99)
 

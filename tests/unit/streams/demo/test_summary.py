@@ -18,7 +18,7 @@ SUMMARY = Summary(
     documents=90,
     empty_documents=4,
     skipped={"not-html": 7},
-    dead_letters={"page-too-deep": 2, "internal-error": 1},
+    dead_letters={"memory-budget-exceeded": 2, "internal-error": 1},
     seconds=20.0,
     megabytes=50.0,
     visible_characters=1000,
@@ -61,7 +61,7 @@ def test_a_person_reads_the_reasons_and_where_the_documents_are() -> None:
     text = printed(SUMMARY)
     assert "90, 4 of them without text" in text
     assert "7 (7 not-html)" in text
-    assert "3 (1 internal-error, 2 page-too-deep)" in text
+    assert "3 (1 internal-error, 2 memory-budget-exceeded)" in text
     assert "/tmp/out/documents.jsonl" in text
     assert "60% of what the pages show" in text
 

@@ -9,29 +9,41 @@ from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
-from inference.cleaning import PreparedPage
-from inference.cleaning import prepare as prepare_page
 from schemas.errors import ConfigurationError
-from schemas.outcomes import BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from schemas.pages import Message, ModelVersion, Prediction
+from streams.preparation.extraction import LabeledPage, Writing
 from streams.preparation.pool import PreparationPool
-from streams.preparation.preparation import Outcomes, Prepare
+from streams.preparation.preparation import Outcomes, PackedPage
+from streams.preparation.process import Work
+from streams.preparation.steps import open_steps
 from streams.settings import MIB, PageLimits
+from streams.sources.html import Html
 
 
-def hostile() -> Prepare:
-    return _prepare
+def hostile() -> Work:
+    return _work
 
 
-def refused() -> Prepare:
+def refused() -> Work:
     raise ConfigurationError("no such source")
 
 
-def _prepare(message: Message) -> Outcomes:
+def steps() -> Work:
+    return open_steps(lambda: Html(16 * MIB), 100_000, Writing())
+
+
+def _work(message: Message) -> Outcomes:  # noqa: C901, PLR0912 so much can happen
     match message.value:
+        case b"spin":
+            while True:
+                pass
+        case b"spin in native code":
+            sum(range(1 << 40))
         case b"segfault":
             ctypes.string_at(0)
         case b"hang":
@@ -39,12 +51,23 @@ def _prepare(message: Message) -> Outcomes:
         case b"hang in native code":
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             ctypes.CDLL(None).pause()
+        case b"wait":
+            time.sleep(0.5)
         case b"exit":
             os._exit(3)
         case b"swell":
+            bytearray(100 * MIB)
+        case b"swell too much":
             bytearray(300 * MIB)
-        case b"page":
-            return (prepare_page(RawPage("https://e.org/", b"<p>a page</p>".ljust(1000))),)
+        case b"refuse for want of memory":
+            try:
+                bytearray(100 * MIB)
+            except MemoryError:
+                return (Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, ""),)
+        case b"answer at length":
+            return (Skipped(SkipReason.NOT_A_PAGE, "x" * 5 * MIB),)
+        case b"1000 bytes":
+            return (Skipped(SkipReason.NOT_A_PAGE, "x" * 1000),)
         case b"once":
             _die_once(Path(os.fsdecode(message.key or b"")))
     return (Skipped(SkipReason.NOT_A_PAGE, (message.value or b"").decode()),)
@@ -65,11 +88,14 @@ async def pool() -> AsyncIterator[PreparationPool]:
 
 
 @pytest.fixture
-async def hasty_pool() -> AsyncIterator[PreparationPool]:
+async def hasty_pool(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PreparationPool]:
     """Of little patience with messages that hang."""
-    with closing(PreparationPool(hostile, 2, PageLimits(seconds=2.0))) as running:
+    monkeypatch.setattr("streams.settings._PATIENCE", 1)
+    with closing(PreparationPool(hostile, 2, PageLimits(seconds=0.5))) as running:
         await running.start()
+        guard = asyncio.create_task(running.kill_the_stuck())
         yield running
+        guard.cancel()
 
 
 def messages(*values: str) -> list[Message]:
@@ -78,17 +104,13 @@ def messages(*values: str) -> list[Message]:
 
 def told(outcomes: list[Outcomes]) -> list[str]:
     """What became of each message: the detail of a skip, the reason of a broken one."""
-    assert all(isinstance(each, tuple) and len(each) == 1 for each in outcomes)
-    found = [each[0] for each in outcomes if isinstance(each, tuple)]
-    return [
-        each.detail if isinstance(each, Skipped) else each.reason.value
-        for each in found
-        if not isinstance(each, PreparedPage)
-    ]
+    found = [each[0] for each in outcomes if isinstance(each, tuple) and len(each) == 1]
+    assert len(found) == len(outcomes)
+    return [each.detail if isinstance(each, Skipped) else each.reason.value for each in found]
 
 
 def children() -> list[psutil.Process]:
-    """The preparation processes: the children of the fork server."""
+    """The processes of the pool: the children of the fork server."""
     servers = (child for child in psutil.Process().children() if "forkserver" in " ".join(child.cmdline()))
     return [child for server in servers for child in server.children()]
 
@@ -96,6 +118,24 @@ def children() -> list[psutil.Process]:
 async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool) -> None:
     values = [str(number) for number in range(50)]
     assert told(await pool.prepare(messages(*values))) == values
+
+
+@pytest.mark.parametrize("guilty", ["spin", "spin in native code"])
+async def test_a_message_that_takes_too_much_cpu_time_is_broken_alone(
+    hasty_pool: PreparationPool, monkeypatch: pytest.MonkeyPatch, guilty: str
+) -> None:
+    monkeypatch.setattr("streams.settings._PATIENCE", 100)
+    outcomes = await hasty_pool.prepare(messages("a", guilty, "b", guilty, "c"))
+    reason = BrokenReason.TIME_BUDGET_EXCEEDED.value
+    assert told(outcomes) == ["a", reason, "b", reason, "c"]
+    (broken,) = outcomes[1]
+    assert broken.detail == "the page took more than 0.5 s of CPU time (--page-seconds)"
+
+
+async def test_time_that_a_process_waits_for_a_processor_is_not_its_message_s() -> None:
+    with closing(PreparationPool(hostile, 1, PageLimits(seconds=0.2))) as pool:
+        assert told(await pool.prepare(messages("wait", "a"))) == ["wait"]
+        assert told(await pool.prepare(messages("a"))) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -107,30 +147,29 @@ async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool)
         ("hang in native code", BrokenReason.TIME_BUDGET_EXCEEDED),
     ],
 )
-async def test_a_message_that_breaks_its_process_is_broken_alone(
+async def test_a_message_that_breaks_its_process_is_tried_alone_and_broken_alone(
     hasty_pool: PreparationPool, guilty: str, reason: BrokenReason
 ) -> None:
-    outcomes = await hasty_pool.prepare(messages("a", guilty, "b", guilty, "c"))
-    assert told(outcomes) == ["a", reason.value, "b", reason.value, "c"]
+    first, alone, *others = messages("a", guilty, "b")
+    assert told(await hasty_pool.prepare([first, alone, *others])) == ["a"]
+    assert told([await hasty_pool.prepare_alone(alone)]) == [reason.value]
+    assert told(await hasty_pool.prepare(others)) == ["b"]
 
 
 async def test_a_kill_from_outside_breaks_no_message(pool: PreparationPool, tmp_path) -> None:
-    once = Message(os.fsencode(tmp_path / "died"), b"once")
-    assert told(await pool.prepare([*messages("a"), once, *messages("b")])) == ["a", "once", "b"]
+    once = [Message(os.fsencode(tmp_path / name), b"once") for name in "ab"]
+    assert told(await pool.prepare([*messages("a"), once[0], *messages("b")])) == ["a"]
+    assert told(await pool.prepare([once[0], *messages("b")])) == ["once", "b"]
+    assert told([await pool.prepare_alone(once[1])]) == ["once"]
 
 
-async def test_a_stopped_process_is_replaced(
-    hasty_pool: PreparationPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("streams.preparation.process._STUCK_SECONDS", 0.2)
-    guard = asyncio.create_task(hasty_pool.kill_the_stuck())
+async def test_a_stopped_process_is_replaced(hasty_pool: PreparationPool) -> None:
     before = children()
     for child in before:
         child.suspend()
-    outcomes = await asyncio.gather(*(hasty_pool.prepare(messages("a", "b")) for _ in range(4)))
-    assert [told(each) for each in outcomes] == [["a", "b"]] * 4
+    for _ in before:
+        assert told([await hasty_pool.prepare_alone(*messages("a"))]) == ["a"]
     assert not any(child.is_running() for child in before)
-    guard.cancel()
 
 
 async def test_a_process_that_waits_for_messages_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,10 +183,28 @@ async def test_a_process_that_waits_for_messages_is_not_stuck(monkeypatch: pytes
         assert children() == started
 
 
+@pytest.mark.parametrize("huge", ["swell", "answer at length", "refuse for want of memory"])
+async def test_a_message_that_needs_much_memory_is_for_a_process_of_its_own(
+    pool: PreparationPool, huge: str
+) -> None:
+    assert told(await pool.prepare(messages("a", huge, "b"))) == ["a"]
+    assert len(told([await pool.prepare_alone(*messages(huge))])) == 1
+    assert told(await pool.prepare(messages("b"))) == ["b"]
+
+
+async def test_a_huge_message_is_not_tried_beside_others(pool: PreparationPool) -> None:
+    assert told(await pool.prepare(messages("a", "x" * 5 * MIB, "b"))) == ["a"]
+
+
+async def test_a_message_that_needs_more_memory_than_any_may_have_is_broken(pool: PreparationPool) -> None:
+    outcomes = await pool.prepare_alone(*messages("swell too much"))
+    assert told([outcomes]) == [BrokenReason.MEMORY_BUDGET_EXCEEDED.value]
+
+
 async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: PreparationPool) -> None:
     swollen = {child.pid for child in children()}
     for _ in swollen:
-        assert told(await pool.prepare(messages("swell", "a"))) == ["swell", "a"]
+        assert told([await pool.prepare_alone(*messages("swell"))]) == ["swell"]
     assert told(await pool.prepare(messages("b"))) == ["b"]
     assert not swollen & {child.pid for child in children()}
 
@@ -155,15 +212,14 @@ async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: Prep
 @pytest.mark.parametrize(
     ("values", "room", "answered"),
     [
-        (["page"] * 4, 2000, 2),
-        (["page"] * 4, 2001, 3),
-        (["page"] * 4, 1, 1),
-        (["page"] * 4, 4000, 4),
-        (["page", "segfault", "page", "page"], 2000, 3),
-        (["a"] * 4, 1, 4),
+        (["1000 bytes"] * 4, 2000, 2),
+        (["1000 bytes"] * 4, 1, 1),
+        (["1000 bytes"] * 4, 5000, 4),
+        (["1000 bytes", "segfault", "1000 bytes"], 5000, 1),
+        (["a"] * 4, 10_000, 4),
     ],
 )
-async def test_a_batch_is_prepared_as_far_as_there_is_room_for_its_html(
+async def test_a_batch_is_prepared_as_far_as_there_is_room_for_what_comes_of_it(
     pool: PreparationPool, values: list[str], room: int, answered: int
 ) -> None:
     assert len(await pool.prepare(messages(*values), room)) == answered
@@ -171,10 +227,10 @@ async def test_a_batch_is_prepared_as_far_as_there_is_room_for_its_html(
 
 
 async def test_batches_run_in_parallel(hasty_pool: PreparationPool) -> None:
-    hanging = asyncio.create_task(hasty_pool.prepare(messages("hang")))
+    hanging = asyncio.create_task(hasty_pool.prepare_alone(*messages("hang")))
     assert told(await hasty_pool.prepare(messages("a"))) == ["a"]
     assert not hanging.done()
-    assert told(await hanging) == [BrokenReason.TIME_BUDGET_EXCEEDED.value]
+    assert told([await hanging]) == [BrokenReason.TIME_BUDGET_EXCEEDED.value]
 
 
 async def test_a_process_that_cannot_start_is_no_message_s_fault() -> None:
@@ -182,3 +238,18 @@ async def test_a_process_that_cannot_start_is_no_message_s_fault() -> None:
     with pytest.raises(ConfigurationError, match="no such source"):
         await pool.prepare(messages("a"))
     pool.close()
+
+
+async def test_a_page_whose_document_takes_many_times_its_own_size_breaks_no_process() -> None:
+    """Its lines, millions of them, stand in lists: cutting them apart took more than a gigabyte."""
+    html = b"<ol><li>" * 200 + b"<pre>" + b"a\n" * 2 * MIB
+    message = Message(b"https://e.org/", html, (("content-type", b"text/html"),))
+    with closing(PreparationPool(steps, 1, PageLimits())) as pool:
+        outcomes = await pool.prepare_alone(message)
+        assert isinstance(outcomes, tuple)
+        (page,) = outcomes
+        assert isinstance(page, PackedPage)
+        labels = Prediction(np.ones(1, np.float32), ModelVersion("m", "1"), "onnx")
+        document = await pool.extract_alone(LabeledPage(page.packed, labels))
+    assert not isinstance(document, Broken)
+    assert len(document.value) > 2 * len(html)

@@ -1,16 +1,19 @@
 """What a message becomes in a preparation process."""
 
+import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from inference.cleaning import PreparedPage
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from schemas.pages import Message, RawPage
-from streams.preparation.preparation import Postponed, prepare, preparer
+from streams.preparation.preparation import PackedPage, Postponed, prepare
 from streams.sources.html import Html
 from streams.sources.source import Decoded
+
+BLOCKS = 100
 
 
 class Canned(Html):
@@ -27,23 +30,33 @@ class Canned(Html):
 
 
 def test_a_page_is_segmented_and_encoded(message: Message) -> None:
-    (prepared,) = preparer(lambda: Html(1 << 20))(message)
-    assert isinstance(prepared, PreparedPage)
-    assert prepared.identity.url == "https://example.org/a"
-    assert len(prepared.encoded) == len(prepared.segmented) > 1
+    (packed,) = prepare(Html(1 << 20), message, BLOCKS)
+    assert isinstance(packed, PackedPage)
+    assert packed.identity.url == "https://example.org/a"
+    unpacked = pickle.loads(packed.packed)
+    assert len(packed.encoded) == len(unpacked.segmented) > 1
+    assert unpacked.encoded.words.tolist() == packed.encoded.words.tolist()
+
+
+def test_a_page_of_too_many_blocks_is_broken(message: Message) -> None:
+    (broken,) = prepare(Html(1 << 20), replace(message, value=b"<p>a<p>b<p>c"), 2)
+    detail = "the page has more than 2 blocks of text"
+    assert broken == Broken(BrokenReason.TOO_MANY_BLOCKS, detail, "https://example.org/a")
 
 
 def test_every_page_of_a_message_has_its_own_outcome(message: Message, html: bytes) -> None:
     skipped = Skipped(SkipReason.NO_BODY, "")
     broken = Broken(BrokenReason.MISSING_URL, "")
     pages = [RawPage("https://example.org/1", html), skipped, broken, Tombstone(b"k")]
-    prepared, *others = prepare(Canned(pages), message)
-    assert isinstance(prepared, PreparedPage)
+    packed, *others = prepare(Canned(pages), message, BLOCKS)
+    assert isinstance(packed, PackedPage)
     assert others == [skipped, broken, Tombstone(b"k")]
 
 
 def test_a_message_without_any_page_is_counted_as_skipped(message: Message) -> None:
-    assert prepare(Canned([]), message) == (Skipped(SkipReason.NOT_A_PAGE, "the message holds no page"),)
+    assert prepare(Canned([]), message, BLOCKS) == (
+        Skipped(SkipReason.NOT_A_PAGE, "the message holds no page"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,20 +70,22 @@ def test_a_message_without_any_page_is_counted_as_skipped(message: Message) -> N
 def test_a_decoder_that_raises_breaks_its_message(
     message: Message, error: Exception, reason: BrokenReason
 ) -> None:
-    (broken,) = prepare(Canned(error), message)
+    (broken,) = prepare(Canned(error), message, BLOCKS)
     assert isinstance(broken, Broken)
     assert broken.reason is reason
 
 
 def test_a_step_that_raises_breaks_its_page(message: Message, monkeypatch: pytest.MonkeyPatch) -> None:
-    def raises(page: RawPage) -> None:
+    def raises(page: RawPage, max_blocks: int) -> None:
         raise ValueError("a bug")
 
     monkeypatch.setattr("streams.preparation.preparation.prepare_page", raises)
     page = RawPage("https://example.org/1", b"")
     detail = "ValueError: a bug"
-    assert prepare(Canned([page]), message) == (Broken(BrokenReason.INTERNAL_ERROR, detail, page.url),)
+    assert prepare(Canned([page]), message, BLOCKS) == (
+        Broken(BrokenReason.INTERNAL_ERROR, detail, page.url),
+    )
 
 
 def test_a_message_waits_for_the_schema_registry(message: Message) -> None:
-    assert prepare(Canned(UnavailableError("registry")), message) == Postponed("registry")
+    assert prepare(Canned(UnavailableError("registry")), message, BLOCKS) == Postponed("registry")

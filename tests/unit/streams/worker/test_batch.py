@@ -1,17 +1,18 @@
 """The way of a batch through the steps."""
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 
 import orjson
 from prometheus_client import CollectorRegistry
 
-from inference.cleaning import PreparedPage
 from inference.rules import RulesLabeler
-from schemas.outcomes import Skipped, SkipReason
+from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message
 from streams.frequencies.memory import MemoryFrequencyStore
-from streams.preparation.preparation import Outcomes, Postponed
+from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
+from streams.preparation.preparation import Outcomes, PackedPage, Postponed
 from streams.worker.assembly import Assembler
 from streams.worker.availability import Dependency
 from streams.worker.batch import BatchCleaner
@@ -23,11 +24,24 @@ from streams.worker.observation import Observer
 class Pool:
     """Preparation that answers what the test says, message by message, until it knows no more."""
 
-    def __init__(self, *answers: Outcomes) -> None:
+    def __init__(self, *answers: Outcomes, room_for: int = 100) -> None:
         self.answers = list(answers)
+        self.room_for = room_for
+        self.alone: list[str] = []
 
     async def prepare(self, messages: Sequence[Message], room: float = 0) -> list[Outcomes]:
         return [self.answers.pop(0) for _ in messages[: len(self.answers)]]
+
+    async def prepare_alone(self, message: Message) -> Outcomes:
+        self.alone.append("prepare")
+        return self.answers.pop(0)
+
+    async def extract(self, pages: Sequence[LabeledPage], room: float = 0) -> list[WrittenDocument | Broken]:
+        return [Writing().extract(page) for page in pages[: self.room_for]]
+
+    async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
+        self.alone.append("extract")
+        return Writing().extract(page)
 
 
 def cleaner(pool: Pool, *, redis: Dependency | None = None, labeling: Labeling | None = None) -> BatchCleaner:
@@ -35,19 +49,19 @@ def cleaner(pool: Pool, *, redis: Dependency | None = None, labeling: Labeling |
         pool,
         Observer(MemoryFrequencyStore(), redis or Dependency("redis", "")),
         labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
-        Assembler("document", with_blocks=False),
+        Assembler("document"),
         Metrics(CollectorRegistry(), ()),
     )
 
 
-async def test_messages_keep_their_order(message: Message, page: PreparedPage) -> None:
+async def test_messages_keep_their_order(message: Message, page: PackedPage) -> None:
     skipped = Skipped(SkipReason.NO_BODY, "")
     cleaned = await cleaner(Pool((skipped,), (page,), (skipped,))).clean([message] * 3)
     assert [each.documents for each in cleaned] == [0, 1, 0]
 
 
 async def test_a_batch_of_huge_pages_is_cleaned_as_far_as_it_was_prepared(
-    message: Message, page: PreparedPage
+    message: Message, page: PackedPage
 ) -> None:
     second = replace(message, offset=message.offset + 1)
     cleaned = await cleaner(Pool((page,), (page,))).clean([message, second, message])
@@ -60,7 +74,7 @@ async def test_a_batch_without_pages_asks_nobody(message: Message) -> None:
     assert len(cleaned.skipped) == 1
 
 
-async def test_what_was_missing_is_said(message: Message, page: PreparedPage) -> None:
+async def test_what_was_missing_is_said(message: Message, page: PackedPage) -> None:
     redis, triton = Dependency("redis", ""), Dependency("triton", "")
     redis.missed(OSError())
     triton.missed(OSError())
@@ -71,9 +85,7 @@ async def test_what_was_missing_is_said(message: Message, page: PreparedPage) ->
     assert document["template"] is None
 
 
-async def test_a_postponed_message_does_not_hold_up_its_neighbors(
-    message: Message, page: PreparedPage
-) -> None:
+async def test_a_postponed_message_does_not_hold_up_its_neighbors(message: Message, page: PackedPage) -> None:
     postponed = Postponed("unavailable")
     first, second, third = await cleaner(Pool((page,), postponed, (page,))).clean([message] * 3)
     assert second is postponed
@@ -83,3 +95,43 @@ async def test_a_postponed_message_does_not_hold_up_its_neighbors(
 async def test_nothing_is_cleaned_of_a_batch_that_is_postponed(message: Message) -> None:
     postponed = Postponed("unavailable")
     assert await cleaner(Pool(postponed, postponed)).clean([message] * 2) == [postponed] * 2
+
+
+async def test_a_document_tells_of_its_message_and_of_the_site(message: Message, page: PackedPage) -> None:
+    (cleaned,) = await cleaner(Pool((page,))).clean([message])
+    document = orjson.loads(cleaned.records[0].value or b"")
+    assert document["source"] == {"topic": "raw", "partition": 3, "offset": 41}
+    assert document["template"] == {"pages_seen": 1, "blocks_matched": 0}
+
+
+async def test_a_batch_ends_before_a_message_whose_documents_find_no_room(
+    message: Message, page: PackedPage
+) -> None:
+    cleaned = await cleaner(Pool((page,), (page, page), (page,), room_for=2)).clean([message] * 3)
+    assert [each.documents for each in cleaned] == [1]
+
+
+async def test_a_message_that_has_to_be_cleaned_alone_is_none_of_a_batch(
+    message: Message, page: PackedPage
+) -> None:
+    pool = Pool()
+    assert await cleaner(pool).clean([message]) == []
+    pool.answers = [(page, page)]
+    assert (await cleaner(pool).clean_alone(message)).documents == 2
+    assert pool.alone == ["prepare", "extract", "extract"]
+
+
+async def test_a_message_that_is_cleaned_alone_may_be_postponed(message: Message) -> None:
+    postponed = Postponed("unavailable")
+    assert await cleaner(Pool(postponed)).clean_alone(message) is postponed
+
+
+async def test_a_page_that_breaks_the_extraction_is_broken_alone(message: Message, page: PackedPage) -> None:
+    prepared = pickle.loads(page.packed)
+    unwritable = replace(prepared.segmented, texts=("\ud800",) * len(prepared.segmented))
+    broken = replace(page, packed=pickle.dumps(replace(prepared, segmented=unwritable)))
+    cleaned = await cleaner(Pool((broken,), (page,))).clean([message] * 2)
+    failure = cleaned[0].failure
+    assert failure is not None
+    assert (failure.stage, failure.broken.reason) == ("extract", BrokenReason.INTERNAL_ERROR)
+    assert [each.documents for each in cleaned] == [0, 1]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -28,13 +29,14 @@ class Steps:
     def __init__(self) -> None:
         self.gates = [asyncio.Event() for _ in range(10)]
         self.begun: list[int] = []
+        self.alone: list[int] = []
         self.delivered: list[int] = []
         self.acknowledged: list[int] = []
         self.abandoned: list[int] = []
         self.postponed: set[int] = set()
         self.registry = Dependency("schema-registry", "")
         metrics = Metrics(CollectorRegistry(), ())
-        self.flow = Flow(LIMITS, self.clean, self.deliver, self.registry, metrics)
+        self.flow = Flow(LIMITS, self, self.deliver, self.registry, metrics)
         self.running = asyncio.create_task(self.flow.run())
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
@@ -45,9 +47,15 @@ class Steps:
         (message,) = messages
         self.begun.append(message.offset)
         await self.gates[message.offset].wait()
+        if message.value == b"huge":
+            return []
         if message.value == b"bug":
             raise ZeroDivisionError("a bug")
         return [CleanedMessage(message)]
+
+    async def clean_alone(self, message: Message) -> Result:
+        self.alone.append(message.offset)
+        return CleanedMessage(message)
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         self.delivered.extend(cleaned.message.offset for cleaned in batch)
@@ -100,8 +108,9 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     delivered: list[list[int]] = []
     acknowledged: list[int] = []
 
-    async def clean(messages: Sequence[Message]) -> list[CleanedMessage]:
-        return [CleanedMessage(message) for message in messages[:2]]
+    class InPortions(Steps):
+        async def clean(self, messages: Sequence[Message]) -> list[Result]:
+            return [CleanedMessage(message) for message in messages[:2]]
 
     async def deliver(batch: Sequence[CleanedMessage]) -> None:
         assert acknowledged == [offset for portion in delivered for offset in portion]
@@ -111,7 +120,9 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
         acknowledged.append(number)
 
     metrics = Metrics(CollectorRegistry(), ())
-    flow = Flow(FlowLimits(batch_pages=5), clean, deliver, Dependency("", ""), metrics)
+    cleaner = InPortions()
+    cleaner.running.cancel()
+    flow = Flow(FlowLimits(batch_pages=5), cleaner, deliver, Dependency("", ""), metrics)
     for number in range(5):
         message = Message(None, b"", offset=number)
         await flow.intake.put(Arrival(message, partial(acknowledge, number), lambda: None))
@@ -121,6 +132,31 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     assert acknowledged == [0, 1, 2, 3, 4]
     assert len(flow) == 0
     running.cancel()
+
+
+async def test_a_message_is_cleaned_alone_once_those_before_it_are_delivered(steps: Steps) -> None:
+    await steps.put(0)
+    await steps.put(1, b"huge")
+    steps.finish(1)
+    await settle()
+    assert (steps.begun, steps.alone) == ([0, 1], [])
+    steps.finish(0)
+    await settle()
+    assert 1 in steps.alone
+    assert steps.delivered == steps.acknowledged == [0, 1]
+
+
+async def test_no_further_batch_is_begun_while_many_bytes_are_in_flight(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps.flow, "_limits", replace(LIMITS, in_flight_bytes=10))
+    await steps.put(0, bytes(10))
+    await steps.put(1, b"small")
+    await settle()
+    assert steps.begun == [0]
+    steps.finish(0)
+    await settle()
+    assert steps.begun == [0, 1]
 
 
 async def test_no_more_is_begun_than_may_be_in_flight(steps: Steps) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from inference.cleaning import PreparedPage
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.pages import BlockFrequencies
 from streams.frequencies.memory import MemoryFrequencyStore
 from streams.frequencies.store import SiteObservation
+from streams.preparation.preparation import PackedPage
 from streams.worker.availability import Dependency
 from streams.worker.observation import Observer
 
@@ -28,12 +28,12 @@ class FailingStore(MemoryFrequencyStore):
         return await super().observe(pages)
 
 
-async def test_pages_are_counted_under_their_site(page: PreparedPage) -> None:
+async def test_pages_are_counted_under_their_site(page: PackedPage) -> None:
     observer = Observer(MemoryFrequencyStore(), Dependency("redis", ""))
     frequencies = await observer.observe([page])
     assert frequencies is not None
     assert frequencies[0].pages_seen == 1
-    assert frequencies[0].counts.tolist() == [1] * len(page.segmented)
+    assert frequencies[0].counts.tolist() == [1] * len(page.encoded)
 
 
 async def test_without_pages_nobody_is_asked() -> None:
@@ -43,9 +43,7 @@ async def test_without_pages_nobody_is_asked() -> None:
 
 
 @pytest.mark.parametrize("error", [UnavailableError("unavailable"), ConfigurationError("password")])
-async def test_pages_do_not_wait_for_a_store_that_is_unavailable(
-    page: PreparedPage, error: Exception
-) -> None:
+async def test_pages_do_not_wait_for_a_store_that_is_unavailable(page: PackedPage, error: Exception) -> None:
     store, dependency = FailingStore(error), Dependency("redis", "")
     observer = Observer(store, dependency)
     assert await observer.observe([page]) is None

@@ -1,0 +1,185 @@
+"""What a worker and its processes hold in memory while hostile pages come in, on real services.
+
+Ordinary pages come at a steady rate, and amid them hostile pages all at once. Counted is the proportional set
+size (PSS) of all processes of the worker, so that what they share counts once.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import quantiles
+from urllib.parse import quote
+from uuid import uuid4
+
+import psutil
+from aiokafka import AIOKafkaProducer
+
+from benchmarks.hostile import HOSTILE
+from benchmarks.pages import Page
+from benchmarks.stream import processes_on
+from schemas.errors import UnavailableError
+from streams.consuming import read
+from streams.dead_letters import read_dead_letter
+from streams.kafka import Topic, create_topics, ensure_topics
+from streams.local.addresses import free_ports
+from streams.local.folder import temporary_folder
+from streams.local.process import Service
+from streams.local.stack import LocalStack
+from streams.local.worker import Worker
+from streams.producing import create_producer
+from streams.settings import KafkaSettings, TopicSettings
+from streams.worker.settings import LabelerName
+
+_PARTITIONS = 4
+_PROCESSES = 4
+_RATE = 10
+"""Ordinary pages a second."""
+_ORDINARY_PAGES = 600
+_QUIET_PAGES = 100
+"""Ordinary pages before the hostile ones."""
+_LOOK_SECONDS = 0.1
+_STALL_SECONDS = 300.0
+_ORDINARY, _HOSTILE = "https://ordinary.example/", "https://hostile.example/"
+
+
+@dataclass(slots=True)
+class Watched:
+    """What was seen of a worker."""
+
+    labeler: LabelerName
+    peak: int = 0
+    """The most bytes that its processes held at once."""
+    own_peak: int = 0
+    """The most bytes that its own process held."""
+    slowest_answer: float = 0.0
+    """The longest that its monitoring pages took to answer, in seconds."""
+    seconds: list[float] = field(default_factory=list)
+    """From the sending of each ordinary page to its document."""
+    fates: Counter[str] = field(default_factory=Counter)
+    """What became of how many hostile pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker(Worker):
+    """A worker with so many processes, whatever the machine has."""
+
+    def environment(self) -> Mapping[str, str]:
+        return {"DEHUSK_WORKER_PROCESSES": str(_PROCESSES)}
+
+
+def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int) -> list[Watched]:
+    """A worker with each labeler on the same pages, the hostile ones so many times over."""
+    with temporary_folder() as folder, LocalStack(folder) as stack:
+        return [asyncio.run(_measure(stack, pages, labeler, rounds, folder)) for labeler in labelers]
+
+
+async def _measure(
+    stack: LocalStack, pages: Sequence[Page], labeler: LabelerName, rounds: int, directory: Path
+) -> Watched:
+    name = f"bench-{uuid4().hex[:8]}"
+    kafka = KafkaSettings(stack.addresses.kafka)
+    topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
+    await create_topics(kafka, [Topic(topics.input, _PARTITIONS, 1)])
+    await ensure_topics(kafka, topics)
+    program = _Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=False)
+    worker = Service(program, directory / f"{name}.log")
+    watched = Watched(labeler)
+    try:
+        await asyncio.to_thread(worker.start)
+        sending = asyncio.create_task(_send(kafka, topics.input, pages, rounds))
+        await asyncio.to_thread(_watch, program, watched, _ORDINARY_PAGES + rounds * len(HOSTILE))
+        sent = await sending
+    finally:
+        await asyncio.to_thread(worker.stop)
+    await _compare(kafka, topics, sent, watched)
+    return watched
+
+
+async def _send(kafka: KafkaSettings, topic: str, pages: Sequence[Page], rounds: int) -> dict[bytes, float]:
+    """When each ordinary page was sent, by its URL."""
+    sent: dict[bytes, float] = {}
+    async with create_producer(kafka) as producer:
+        for number, page in enumerate(islice(cycle(pages), _ORDINARY_PAGES)):
+            if number == _QUIET_PAGES:
+                amid = asyncio.create_task(_send_hostile(producer, topic, rounds))
+            url = f"{_ORDINARY}{number}".encode()
+            sent[url] = time.time()
+            await producer.send(topic, page.html, url)
+            await asyncio.sleep(1 / _RATE)
+        await amid
+        await producer.flush()
+    return sent
+
+
+async def _send_hostile(producer: AIOKafkaProducer, topic: str, rounds: int) -> None:
+    for number in range(rounds):
+        for name, page in HOSTILE.items():
+            key = f"{_HOSTILE}{number}/{quote(name)}".encode()
+            await producer.send(topic, page.value, key, headers=list(page.headers))
+
+
+def _watch(program: Worker, watched: Watched, expected: int) -> None:
+    """Look at the worker until it has finished so many pages."""
+    done, since = 0, time.monotonic()
+    while done < expected:
+        time.sleep(_LOOK_SECONDS)
+        own, *others = map(_memory, processes_on(program.port))
+        watched.peak = max(watched.peak, own + sum(others))
+        watched.own_peak = max(watched.own_peak, own)
+        asked = time.monotonic()
+        pages = program.monitoring.report().totals.pages
+        watched.slowest_answer = max(watched.slowest_answer, time.monotonic() - asked)
+        if pages > done:
+            done, since = pages, asked
+        if asked - since > _STALL_SECONDS:
+            raise UnavailableError(f"the worker stands still after {done} of {expected} pages")
+
+
+def _memory(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.NoSuchProcess:
+        return 0
+
+
+async def _compare(
+    kafka: KafkaSettings, topics: TopicSettings, sent: Mapping[bytes, float], watched: Watched
+) -> None:
+    """Note how long the ordinary pages took, and what became of the hostile ones."""
+    async for message, milliseconds in read(kafka, topics.output):
+        key = message.key or b""
+        if key in sent:
+            watched.seconds.append(milliseconds / 1000 - sent[key])
+        else:
+            watched.fates["document"] += 1
+    async for message, _ in read(kafka, topics.dead_letters):
+        if letter := read_dead_letter(message):
+            watched.fates[letter.reason] += 1
+
+
+def report(results: Sequence[Watched]) -> str:
+    """The results as a table, and what became of the hostile pages."""
+    lines = [
+        f"{len(HOSTILE)} kinds of hostile pages amid {_RATE} ordinary pages a second; {_PROCESSES} processes",
+        f"{'labeler':10} {'peak MB':>8} {'own process':>12} {'slowest /report':>16}"
+        f" {'ordinary: median s':>19} {'95 % s':>7} {'longest s':>10}",
+    ]
+    for each in results:
+        *_, near_worst = percentiles = quantiles(each.seconds, n=20)
+        lines.append(
+            f"{each.labeler:10} {each.peak / 1e6:8.0f} {each.own_peak / 1e6:12.0f}"
+            f" {each.slowest_answer:16.2f} {percentiles[9]:19.2f} {near_worst:7.2f} {max(each.seconds):10.2f}"
+        )
+    lines += [f"{each.labeler:10} {_fates(each)}" for each in results]
+    return "\n".join(lines)
+
+
+def _fates(watched: Watched) -> str:
+    fates = ", ".join(f"{count} {fate}" for fate, count in watched.fates.most_common())
+    return (
+        f"{len(watched.seconds)} of {_ORDINARY_PAGES} ordinary pages have a document; hostile ones: {fates}"
+    )

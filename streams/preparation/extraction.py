@@ -1,0 +1,97 @@
+"""The last step of a page, from its labels to its document as it is written.
+
+It runs in the processes of `streams.preparation.pool`, like the first: what it takes grows with the page.
+"""
+
+import pickle
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from inference.cleaning import PreparedPage
+from inference.extraction import extract
+from schemas.documents import CleanedDocument, Origin
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import BlockFrequencies, Prediction
+from streams.settings import PageLimits
+
+Write = Callable[[CleanedDocument], bytes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabeledPage:
+    """A page as it was packed, with what the dependencies said of it."""
+
+    packed: bytes
+    """`PackedPage.packed`."""
+    labels: Prediction
+    frequencies: BlockFrequencies | None = None
+    degraded: tuple[str, ...] = ()
+    """What the document had to do without."""
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDocument:
+    """A cleaned document, as bytes of its format."""
+
+    value: bytes
+    is_empty: bool
+    """Whether its text is empty: no content was found on its page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How documents are made."""
+
+    write: Write = CleanedDocument.to_json
+    with_blocks: bool = False
+    """Whether documents list all blocks."""
+    drop_hidden: bool = False
+    """Whether text that a page hides at first is left out."""
+    most_bytes: int = 2 * PageLimits().max_bytes
+    """The largest document."""
+
+    def extract(self, page: LabeledPage) -> WrittenDocument | Broken:
+        """The document of a page; nothing raised but a lack of memory."""
+        prepared: PreparedPage = pickle.loads(page.packed)  # noqa: S301 another process of the pool packed it
+        try:
+            document = extract(
+                prepared,
+                page.labels,
+                page.frequencies,
+                origin=page.origin,
+                degraded=page.degraded,
+                with_blocks=self.with_blocks,
+                drop_hidden=self.drop_hidden,
+            )
+            with _room_to_write():
+                value = bytes(memoryview(self.write(document)))
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone
+            detail = f"{type(error).__name__}: {error}"
+            return Broken(BrokenReason.INTERNAL_ERROR, detail, prepared.identity.url)
+        if len(value) > self.most_bytes:
+            return _too_large(len(value), self.most_bytes, document.url)
+        return WrittenDocument(value, is_empty=not document.text)
+
+
+@contextmanager
+def _room_to_write() -> Iterator[None]:
+    """Lift the limit on memory: orjson reserves many times what it fills, and crashes where it may not.
+
+    A copy of what it wrote is without the reserve.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _too_large(size: int, most: int, url: str) -> Broken:
+    detail = f"the document has {size:,} bytes, more than {most:,}: two of the largest pages (--max-page-mib)"
+    return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, url)

@@ -1,0 +1,24 @@
+"""What the processes of `streams.preparation.pool` do with a page, before its labels and after."""
+
+from collections.abc import Callable
+
+from schemas.outcomes import Broken
+from schemas.pages import Message
+from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
+from streams.preparation.preparation import Outcomes, prepare
+from streams.sources.source import Source
+
+Task = Message | LabeledPage
+Steps = Callable[[Task], Outcomes | WrittenDocument | Broken]
+
+
+def open_steps(open_source: Callable[[], Source], max_blocks: int, writing: Writing) -> Steps:
+    """The steps for messages of a source, which is opened now, and for the pages that came out of them."""
+    source = open_source()
+
+    def take(task: Task) -> Outcomes | WrittenDocument | Broken:
+        if isinstance(task, LabeledPage):
+            return writing.extract(task)
+        return prepare(source, task, max_blocks)
+
+    return take

@@ -1,0 +1,61 @@
+"""The document of a page that was packed."""
+
+import numpy as np
+import orjson
+import pytest
+
+from inference.cleaning import PreparedPage, prepare
+from schemas.documents import Origin
+from schemas.outcomes import Broken, BrokenReason
+from schemas.pages import BlockFrequencies, ModelVersion, Prediction, RawPage
+from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
+from streams.preparation.preparation import PackedPage, pack
+
+
+def labeled(page: PackedPage, probability: float = 1.0) -> LabeledPage:
+    size = len(page.encoded)
+    labels = Prediction(np.full(size, probability, np.float32), ModelVersion("m", "2"), "triton")
+    frequencies = BlockFrequencies(5, np.full(size, 3, np.uint32))
+    return LabeledPage(page.packed, labels, frequencies, ("model",), Origin("raw", 3, 41))
+
+
+def document(writing: Writing, page: LabeledPage) -> WrittenDocument:
+    made = writing.extract(page)
+    assert isinstance(made, WrittenDocument)
+    return made
+
+
+def test_a_document_tells_what_the_dependencies_said(page: PackedPage) -> None:
+    written = document(Writing(), labeled(page))
+    fields = orjson.loads(written.value)
+    assert fields["source"] == {"topic": "raw", "partition": 3, "offset": 41}
+    assert fields["template"] == {"pages_seen": 5, "blocks_matched": len(page.encoded)}
+    assert fields["degraded"] == ["model"]
+    assert "blocks" not in fields
+    assert not written.is_empty
+
+
+def test_a_document_without_text_is_empty(page: PackedPage) -> None:
+    assert document(Writing(), labeled(page, 0.0)).is_empty
+
+
+def test_blocks_are_listed_where_asked_for(page: PackedPage) -> None:
+    assert "blocks" in orjson.loads(document(Writing(with_blocks=True), labeled(page)).value)
+
+
+@pytest.mark.parametrize("drop_hidden", [True, False])
+def test_hidden_text_is_dropped_where_it_is_to_be(html: bytes, *, drop_hidden: bool) -> None:
+    hidden = prepare(RawPage("https://example.org/a", html.replace(b"</p>", b"</p><p hidden>Disregard")))
+    assert isinstance(hidden, PreparedPage)
+    written = document(Writing(drop_hidden=drop_hidden), labeled(pack(hidden)))
+    assert (b"Disregard" in written.value) is not drop_hidden
+
+
+def test_a_document_beyond_the_largest_is_broken(page: PackedPage) -> None:
+    broken = Writing(most_bytes=10).extract(labeled(page))
+    assert isinstance(broken, Broken)
+    assert (broken.reason, broken.url) == (BrokenReason.DOCUMENT_TOO_LARGE, "https://example.org/a")
+
+
+def test_the_same_page_gives_the_same_document(page: PackedPage) -> None:
+    assert document(Writing(), labeled(page)) == document(Writing(), labeled(page))
