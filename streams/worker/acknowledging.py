@@ -10,8 +10,8 @@ from streams.worker.intake import Arrival
 
 
 @dataclass(slots=True, eq=False)
-class Place:
-    """The place of an arrival in its partition."""
+class Entry:
+    """An arrival in the order of its partition."""
 
     arrival: Arrival
     is_done: bool = False
@@ -25,19 +25,19 @@ class Acknowledgments:
         busy = limits.batches
         self._most = busy * limits.batch_pages + limits.waiting_pages
         self._most_bytes = busy * limits.batch_bytes + limits.waiting_bytes
-        self._partitions: defaultdict[tuple[str, int], deque[Place]] = defaultdict(deque)
+        self._partitions: defaultdict[tuple[str, int], deque[Entry]] = defaultdict(deque)
         self._acknowledged = asyncio.Event()
 
-    def enter(self, arrival: Arrival) -> Place:
-        """The next place in the partition of the arrival."""
-        place = Place(arrival)
-        self._partitions[arrival.message.topic, arrival.message.partition].append(place)
-        return place
+    def enter(self, arrival: Arrival) -> Entry:
+        """The last entry, for now, in the partition of the arrival."""
+        entry = Entry(arrival)
+        self._partitions[arrival.message.topic, arrival.message.partition].append(entry)
+        return entry
 
-    async def done(self, places: Sequence[Place]) -> None:
+    async def done(self, entries: Sequence[Entry]) -> None:
         """Acknowledge those that are done and have none before them that is not."""
-        for place in places:
-            place.is_done = True
+        for entry in entries:
+            entry.is_done = True
         for partition in list(self._partitions.values()):
             while partition and partition[0].is_done:
                 await partition[0].arrival.acknowledge()
@@ -46,21 +46,21 @@ class Acknowledgments:
 
     async def room(self) -> None:
         """Return once there is room for another batch."""
-        while len(self) >= self._most or sum(place.arrival.size for place in self) >= self._most_bytes:
+        while len(self) >= self._most or sum(entry.arrival.size for entry in self) >= self._most_bytes:
             self._acknowledged.clear()
             await self._acknowledged.wait()
 
     def abandon(self) -> None:
         """Give all of them up."""
-        for place in self:
-            place.arrival.abandon()
+        for entry in self:
+            entry.arrival.abandon()
 
     def clear(self) -> None:
         """Forget all of them."""
         self._partitions.clear()
 
-    def __iter__(self) -> Iterator[Place]:
-        return (place for partition in self._partitions.values() for place in partition)
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for partition in self._partitions.values() for entry in partition)
 
     def __len__(self) -> int:
         return sum(map(len, self._partitions.values()))

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from schemas.pages import Message
 from streams.settings import FlowLimits
-from streams.worker.acknowledging import Acknowledgments, Place
+from streams.worker.acknowledging import Acknowledgments, Entry
 from streams.worker.assembly import CleanedMessage
 from streams.worker.availability import Dependency
 from streams.worker.intake import Intake
@@ -37,14 +37,14 @@ class Cleaner(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    places: list[Place]
+    entries: list[Entry]
     cleaning: asyncio.Task[list[Result]]
     begun: float
 
     @property
     def size(self) -> int:
         """Bytes of its messages."""
-        return sum(place.arrival.size for place in self.places)
+        return sum(entry.arrival.size for entry in self.entries)
 
 
 class Flow:
@@ -118,28 +118,28 @@ class Flow:
                 await free.acquire()
                 await self._wait_for_room()
                 await self._unacknowledged.room()
-                places = [self._unacknowledged.enter(arrival) for arrival in await self.intake.take()]
-                batches.put_nowait(self._begin(places, tasks))
+                entries = [self._unacknowledged.enter(arrival) for arrival in await self.intake.take()]
+                batches.put_nowait(self._begin(entries, tasks))
 
-    def _begin(self, places: list[Place], tasks: asyncio.TaskGroup) -> _Batch:
-        cleaning = tasks.create_task(self._cleaner.clean(_messages(places)))
-        batch = _Batch(places, cleaning, time.monotonic())
+    def _begin(self, entries: list[Entry], tasks: asyncio.TaskGroup) -> _Batch:
+        cleaning = tasks.create_task(self._cleaner.clean(_messages(entries)))
+        batch = _Batch(entries, cleaning, time.monotonic())
         self._in_flight.append(batch)
         return batch
 
     async def _finish_in_order(self, batches: asyncio.Queue[_Batch], free: asyncio.Semaphore) -> None:
         while True:
             batch = await batches.get()
-            places, results = batch.places, await batch.cleaning
-            await self._finish(self._postponed.hold_back(places, results))
-            while places := places[len(results) :]:
-                results = await self._cleaner.clean(_messages(places)) or await self._clean_first(places)
-                await self._finish(self._postponed.hold_back(places, results))
+            entries, results = batch.entries, await batch.cleaning
+            await self._finish(self._postponed.hold_back(entries, results))
+            while entries := entries[len(results) :]:
+                results = await self._cleaner.clean(_messages(entries)) or await self._clean_first(entries)
+                await self._finish(self._postponed.hold_back(entries, results))
             self._end(batch)
             free.release()
 
-    async def _clean_first(self, places: Sequence[Place]) -> list[Result]:
-        return [await self._cleaner.clean_alone(places[0].arrival.message)]
+    async def _clean_first(self, entries: Sequence[Entry]) -> list[Result]:
+        return [await self._cleaner.clean_alone(entries[0].arrival.message)]
 
     async def _wait_for_room(self) -> None:
         while sum(batch.size for batch in self._in_flight) >= self._limits.in_flight_bytes:
@@ -154,8 +154,8 @@ class Flow:
         """Clean what was postponed, until that succeeds."""
         while True:
             batch = self._begin(await self._postponed.due(), tasks)
-            results = await batch.cleaning or await self._clean_first(batch.places)
-            await self._finish(self._postponed.try_again(batch.places, results))
+            results = await batch.cleaning or await self._clean_first(batch.entries)
+            await self._finish(self._postponed.try_again(batch.entries, results))
             self._end(batch)
 
     async def _finish(self, cleaned: Cleaned) -> None:
@@ -163,7 +163,7 @@ class Flow:
         async with self._delivering:
             with self._metrics.step("deliver"):
                 await self._deliver(messages)
-            await self._unacknowledged.done([place for place, _ in cleaned])
+            await self._unacknowledged.done([entry for entry, _ in cleaned])
         for message in messages:
             self._metrics.count(message)
         self._moved = time.monotonic()
@@ -177,5 +177,5 @@ class Flow:
             self._running.cancel()
 
 
-def _messages(places: Sequence[Place]) -> list[Message]:
-    return [place.arrival.message for place in places]
+def _messages(entries: Sequence[Entry]) -> list[Message]:
+    return [entry.arrival.message for entry in entries]

@@ -14,6 +14,8 @@ from schemas.pages import EncodedPage, Prediction
 
 _WITNESSES = 4
 """Pages kept of each size, all of which are asked for: where half of the requests fail, one of them does."""
+_LARGEST = 1 << 16
+"""Most tokens of a page that is kept, so that all of them together take little memory."""
 _Size = tuple[int, int]
 """The blocks of a page that are labeled at once, and the words in a block, each as a power of two."""
 
@@ -34,7 +36,7 @@ class WitnessedLabeler:
         """The labeler's answers."""
         answers = await self._labeler.label(pages)
         for page, answer in zip(pages, answers, strict=True):
-            if isinstance(answer, Prediction) and len(page):
+            if isinstance(answer, Prediction) and 0 < len(page.ids) <= _LARGEST:
                 self._witnesses.setdefault(_size(page), deque(maxlen=_WITNESSES)).append(page)
         return answers
 

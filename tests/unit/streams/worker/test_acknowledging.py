@@ -7,21 +7,21 @@ import pytest
 
 from schemas.pages import Message
 from streams.settings import FlowLimits
-from streams.worker.acknowledging import Acknowledgments, Place
+from streams.worker.acknowledging import Acknowledgments, Entry
 from streams.worker.intake import Arrival
 
 LIMITS = FlowLimits(batches=1, batch_pages=1, batch_bytes=10, waiting_pages=1, waiting_bytes=10)
 
 
 class Entered:
-    """Arrivals in their places, and what was acknowledged of them."""
+    """Arrivals in their entries, and what was acknowledged of them."""
 
     def __init__(self) -> None:
         self.acknowledgments = Acknowledgments(LIMITS)
         self.acknowledged: list[int] = []
         self.abandoned: list[int] = []
 
-    def enter(self, number: int, partition: int = 0, size: int = 1) -> Place:
+    def enter(self, number: int, partition: int = 0, size: int = 1) -> Entry:
         async def acknowledge() -> None:
             self.acknowledged.append(number)
 
@@ -36,10 +36,10 @@ def entered() -> Entered:
 
 
 async def test_what_is_done_waits_for_what_is_before_it(entered: Entered) -> None:
-    places = [entered.enter(number) for number in range(3)]
-    await entered.acknowledgments.done(places[1:])
+    entries = [entered.enter(number) for number in range(3)]
+    await entered.acknowledgments.done(entries[1:])
     assert (entered.acknowledged, len(entered.acknowledgments)) == ([], 3)
-    await entered.acknowledgments.done(places[:1])
+    await entered.acknowledgments.done(entries[:1])
     assert (entered.acknowledged, len(entered.acknowledgments)) == ([0, 1, 2], 0)
 
 
@@ -61,9 +61,9 @@ async def test_what_is_given_up_is_not_acknowledged(entered: Entered) -> None:
 @pytest.mark.parametrize("sizes", [(1, 1), (20,)])
 async def test_room_is_made_by_what_is_acknowledged(entered: Entered, sizes: tuple[int, ...]) -> None:
     await entered.acknowledgments.room()
-    places = [entered.enter(number, size=size) for number, size in enumerate(sizes)]
+    entries = [entered.enter(number, size=size) for number, size in enumerate(sizes)]
     waiting = asyncio.create_task(entered.acknowledgments.room())
     await asyncio.sleep(0)
     assert not waiting.done()
-    await entered.acknowledgments.done(places)
+    await entered.acknowledgments.done(entries)
     await waiting

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.pages import Message
 from streams.preparation.preparation import Postponed
-from streams.worker.acknowledging import Place
+from streams.worker.acknowledging import Entry
 from streams.worker.assembly import CleanedMessage
 from streams.worker.availability import Dependency
 from streams.worker.intake import Arrival
@@ -17,11 +17,11 @@ async def acknowledge() -> None:
     raise AssertionError("nobody is to be told")
 
 
-def place(number: int, key: bytes | None = None) -> Place:
-    return Place(Arrival(Message(key, b"", offset=number), acknowledge, lambda: None))
+def entry(number: int, key: bytes | None = None) -> Entry:
+    return Entry(Arrival(Message(key, b"", offset=number), acknowledge, lambda: None))
 
 
-def cleaned(of: Place) -> CleanedMessage:
+def cleaned(of: Entry) -> CleanedMessage:
     return CleanedMessage(of.arrival.message)
 
 
@@ -43,28 +43,28 @@ def postponed(registry: Dependency) -> PostponedMessages:
 async def test_only_the_postponed_wait_and_are_tried_in_their_order(
     postponed: PostponedMessages, registry: Dependency
 ) -> None:
-    places = [place(number) for number in range(5)]
-    results: list[Result] = [POSTPONED, cleaned(places[1]), POSTPONED, POSTPONED, cleaned(places[4])]
-    assert numbers(postponed.hold_back(places, results)) == [1, 4]
+    entries = [entry(number) for number in range(5)]
+    results: list[Result] = [POSTPONED, cleaned(entries[1]), POSTPONED, POSTPONED, cleaned(entries[4])]
+    assert numbers(postponed.hold_back(entries, results)) == [1, 4]
     assert registry.unavailable
     due = await postponed.due()
-    assert due == [places[0], places[2]]
-    assert numbers(postponed.try_again(due, [cleaned(places[0]), POSTPONED])) == [0]
-    assert await postponed.due() == [places[2], places[3]]
+    assert due == [entries[0], entries[2]]
+    assert numbers(postponed.try_again(due, [cleaned(entries[0]), POSTPONED])) == [0]
+    assert await postponed.due() == [entries[2], entries[3]]
     assert registry.unavailable
-    assert numbers(postponed.try_again(places[2:4], [cleaned(each) for each in places[2:4]])) == [2, 3]
+    assert numbers(postponed.try_again(entries[2:4], [cleaned(each) for each in entries[2:4]])) == [2, 3]
     assert not registry.unavailable
 
 
 async def test_of_huge_pages_the_first_may_be_answered_alone(postponed: PostponedMessages) -> None:
-    places = [place(number) for number in range(3)]
-    assert postponed.hold_back(places, [POSTPONED] * 2) == []
-    assert numbers(postponed.try_again(places[:2], [cleaned(places[0])])) == [0]
-    assert await postponed.due() == [places[1]]
+    entries = [entry(number) for number in range(3)]
+    assert postponed.hold_back(entries, [POSTPONED] * 2) == []
+    assert numbers(postponed.try_again(entries[:2], [cleaned(entries[0])])) == [0]
+    assert await postponed.due() == [entries[1]]
 
 
 async def test_a_key_keeps_its_order(postponed: PostponedMessages) -> None:
-    first, other, second, third = place(0, b"a"), place(1, b"b"), place(2, b"a"), place(3, b"a")
+    first, other, second, third = entry(0, b"a"), entry(1, b"b"), entry(2, b"a"), entry(3, b"a")
     results: list[Result] = [POSTPONED, cleaned(other), cleaned(second)]
     assert numbers(postponed.hold_back([first, other, second], results)) == [1]
     assert numbers(postponed.hold_back([third], [cleaned(third)])) == []
@@ -74,13 +74,13 @@ async def test_a_key_keeps_its_order(postponed: PostponedMessages) -> None:
 
 
 def test_messages_without_a_key_do_not_wait_for_each_other(postponed: PostponedMessages) -> None:
-    places = [place(0), place(1)]
-    assert numbers(postponed.hold_back(places, [POSTPONED, cleaned(places[1])])) == [1]
+    entries = [entry(0), entry(1)]
+    assert numbers(postponed.hold_back(entries, [POSTPONED, cleaned(entries[1])])) == [1]
 
 
 def test_what_is_given_up_is_not_waited_for(postponed: PostponedMessages, registry: Dependency) -> None:
-    postponed.hold_back([place(0, b"a")], [POSTPONED])
+    postponed.hold_back([entry(0, b"a")], [POSTPONED])
     postponed.clear()
     assert not registry.unavailable
-    later = place(1, b"a")
+    later = entry(1, b"a")
     assert numbers(postponed.hold_back([later], [cleaned(later)])) == [1]

@@ -43,6 +43,15 @@ async def test_pages_of_a_size_are_asked_for_that_were_labeled_before() -> None:
     assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, long)]
 
 
+async def test_huge_pages_are_not_kept() -> None:
+    labeler = Recording()
+    witnessed, huge = WitnessedLabeler(labeler), page(20_000, words=2)
+    await witnessed.label([huge])
+    await witnessed.check(huge)
+    assert huge not in labeler.asked
+    assert len(labeler.asked) == 2
+
+
 async def test_a_stand_in_of_the_size_is_asked_for_where_none_was_labeled_before() -> None:
     labeler = Recording()
     for blocks, words in ((1, 1), (100, 7), (2, 3000), (3 * WINDOW_BLOCKS, 2)):
