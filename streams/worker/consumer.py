@@ -32,6 +32,13 @@ class _ConsumerThread(positions.ConsumerThread):
         subscribe = self._ensure_consumer().subscribe
         await self.call_thread(subscribe, pattern=pattern, listener=self._rebalance_listener)
 
+    def highwater(self, tp: TP) -> int:
+        """The offset behind the partition's last one, for Faust's statistics; 0 where it is not known."""
+        try:
+            return int(super().highwater(tp) or 0)
+        except AssertionError:  # which aiokafka raises of partitions that it gives up at this moment
+            return 0
+
     def behind(self) -> int:
         """How many offsets of its partitions it has not gone through, up to the last stable ones."""
         subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait

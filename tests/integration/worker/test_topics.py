@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import orjson
 from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
 
 from streams.kafka import Topic, client_options, create_topics
 from streams.producing import Outgoing, send
@@ -141,6 +142,29 @@ async def test_topics_that_begin_to_match_a_pattern_are_read_too(bench, site, fr
         **{record.key: later for record in records[:20]},
         **{record.key: first for record in crawled},
     }
+
+
+async def test_a_topic_that_is_deleted_while_it_is_read_keeps_no_other_from_being_read(
+    bench, site, fresh
+) -> None:
+    deleted, kept = f"{fresh}-crawl-a", f"{fresh}-crawl-b"
+    await create_topics(bench.kafka, [Topic(deleted, 2, 1), Topic(kept, 2, 1)])
+    bench.topics = replace(bench.topics, input=f"^{fresh}-crawl-")
+    worker = bench.worker()
+    await bench.until(worker.has_partitions)
+    records = site(3000)
+    await produce(bench, deleted, records[100:])
+    await bench.until(worker.is_busy)
+    admin = AIOKafkaAdminClient(**client_options(bench.kafka))
+    await admin.start()
+    await admin.delete_topics([deleted])
+    await admin.close()
+    await produce(bench, kept, records[:100])
+    await bench.until(lambda: worker.says(f"reads 2 partitions of {kept}"))
+    await bench.until(lambda: lag(worker) == 0 and worker.report()["in_flight"] == 0)
+    assert worker.stop() == 0
+    topics = await topics_of_documents(bench)
+    assert {topics[record.key] for record in records[:100]} == {kept}
 
 
 async def _crawl(bench, topic: str, records: Sequence[Record], stopped: asyncio.Event) -> int:

@@ -42,9 +42,10 @@ async def test_partitions_of_any_topic_reach_the_agent(made: FaustApp) -> None:
     assert made.topics.acks_enabled_for("crawl-a")
 
 
-async def test_without_partitions_nothing_is_committed(made: FaustApp) -> None:
+async def test_of_partitions_that_were_given_up_nothing_is_committed(made: FaustApp) -> None:
     assert not await made.consumer._thread._commit({TP("crawl-a", 3): 17})
     assert made.consumer.behind() == 0
+    assert made.consumer.highwater(TP("crawl-a", 3)) == 0
 
 
 @pytest.mark.parametrize(
