@@ -39,7 +39,7 @@ Prepare = Callable[[Message], Outcomes]
 
 def pack(page: PreparedPage) -> PackedPage:
     """The page, ready to leave its process."""
-    kept = replace(page, encoded=replace(page.encoded, structure=None))
+    kept = replace(page, encoded=replace(page.encoded, structure=None, ids=page.encoded.ids[:0]))
     return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 
 
