@@ -66,7 +66,8 @@ async def test_messages_removed_before_a_worker_starts_are_counted(bench, site, 
 
 async def test_messages_removed_while_a_worker_waits_are_counted(bench, site, admin, stack) -> None:
     worker = bench.worker("--labeler", "triton", "--triton-seconds", "2")
-    records = site(12_000)
+    padding = b"<!--%s-->" % (b" " * 24_000)  # more than the worker reads ahead, all together
+    records = [replace(record, value=record.value + padding) for record in site(3_000)]
     await bench.produce(records[:100])
     await bench.until_done()
     triton = stack.services["triton"]
