@@ -35,11 +35,13 @@ def input_topics(topics: TopicSettings) -> InputTopics:
         ConfigurationError: it is no pattern and no names, or the worker would read what it writes.
     """
     inputs = _parse(topics.input)
-    for own in inputs.among((topics.output, topics.dead_letters)):
+    if topics.output == topics.dead_letters:
         raise ConfigurationError(
-            f"the input {topics.input} holds {own}, which the worker writes to; "
-            f"a pattern that begins with ^(?!{own}$) leaves it out"
+            f"documents and dead letters need a topic each, and both go to {topics.output}"
         )
+    for own in inputs.among((topics.output, topics.dead_letters)):
+        advice = f"; a pattern that begins with ^(?!{own}$) leaves it out" if inputs.pattern else ""
+        raise ConfigurationError(f"the input {topics.input} holds {own}, which the worker writes to{advice}")
     return inputs
 
 

@@ -99,13 +99,12 @@ def command(
     "site", "title", "language", "text", "model", "labeler", "blocks", "error"}, where `model` is {"name",
     "version"} and a block is {"text", "path", "probability", "content"}.
 
-    "id" and "url" may be missing or anything, and are passed on, as JSON in a string where they are no
-    strings; only a worker needs the URL of a page. `error` is null, or says why the page could not be
-    cleaned: then `site`, `language`, `model` and `labeler` are null. Where the line itself could not be read,
-    `id` and `url` are null, too. A line that is no page, and a page that crashes or exceeds its time, cost
-    their own line alone. Status 0 means that every page has its line, not that none has an `error`; where a
-    file cannot be read to its end, the status is 1. Where standard error is a terminal and standard output is
-    none, the progress is shown.
+    "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
+    is null, or says why the page could not be cleaned; then `site`, `language`, `model` and `labeler` are
+    null. If the line itself cannot be read, `id` and `url` are null, too. A page that crashes or exceeds its
+    limits affects no other line. The status is 0 if every page has a line, with or without an `error`, and 1
+    if a file cannot be read to its end. Progress is shown if standard error is a terminal and standard output
+    is not.
     """
     from streams.worker.dependencies import open_labeler
 

@@ -22,6 +22,7 @@ from streams.cli.options import (
 from streams.cli.progress import Advance, page_progress
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
+from streams.cli.values import Url
 from streams.input_position import InputPosition
 from streams.printable import printable
 from streams.readers import read_pages
@@ -67,8 +68,8 @@ Examples:
 )
 @click.option(
     "--base-url",
+    type=Url("http", "https", "file"),
     metavar="URL",
-    default="",
     help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their path.",
 )
 @click.option(
@@ -85,7 +86,7 @@ def command(
     topic: str,
     crawler: str,
     rate: float | None,
-    base_url: str,
+    base_url: str | None,
     warc_directory: Path | None,
     compression: Compression,
     max_page_mib: int,
@@ -107,7 +108,7 @@ def command(
     require_warc_directory(crawler, settings)
     source = open_source(crawler, settings)
     position = InputPosition()
-    pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True, position=position)
+    pages = read_pages(paths, settings.max_bytes, base_url or "", needs_url=True, position=position)
     console = plain_console(stderr=True)
 
     with abandoned_on_errors():

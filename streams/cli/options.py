@@ -7,8 +7,18 @@ from typing import Literal, get_args
 
 import click
 
+from schemas.errors import ConfigurationError
 from streams.cli.values import Brokers, Url
-from streams.settings import MIB, Compression, KafkaSecurity, KafkaSettings, PageLimits, TritonSettings
+from streams.input_topics import input_topics
+from streams.settings import (
+    MIB,
+    Compression,
+    KafkaSecurity,
+    KafkaSettings,
+    PageLimits,
+    TopicSettings,
+    TritonSettings,
+)
 from streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
 from streams.sources.registry import SOURCES, SourceSettings
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
@@ -74,6 +84,20 @@ def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -
     )
 
 
+def worker_topics(*names: str) -> TopicSettings:
+    """The input, output and dead-letter topic, and the group, of a worker.
+
+    Raises:
+        click.UsageError: they do not go together.
+    """
+    topics = TopicSettings(*names)
+    try:
+        input_topics(topics)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    return topics
+
+
 def max_page_option(otherwise: str) -> Option:
     """The largest page, which reaches the command as `max_page_mib`, and what becomes of a larger one."""
     return click.option(
@@ -104,8 +128,8 @@ def page_seconds_option(otherwise: str) -> Option:
         type=click.FloatRange(min=0.1),
         default=PageLimits().seconds,
         show_default=True,
-        help="CPU time that each step of one page may take; a slower one "
-        f"{otherwise}. One that takes none is waited for six times as long.",
+        help=f"CPU time that each step of one page may take; a slower one {otherwise}. "
+        "The limit of wall time is six times that.",
     )
 
 
@@ -116,7 +140,7 @@ def max_blocks_option(otherwise: str) -> Option:
         type=click.IntRange(min=1),
         default=PageLimits().max_blocks,
         show_default=True,
-        help=f"Most blocks of text in a page, and a tenth of its tags; a page of more {otherwise}.",
+        help=f"Most text blocks of a page; one with more of them, or ten times as many tags, {otherwise}.",
     )
 
 
@@ -187,8 +211,8 @@ _SOURCE = (
     click.option(
         "--framed",
         is_flag=True,
-        help="Every value is framed by a schema registry. Needed with --source html alone: else a page whose "
-        "bytes begin like a frame could be taken for one.",
+        help="Every value is framed by a schema registry. Only needed with --source html, where frames are "
+        "not recognised, as pages can begin with the same bytes.",
     ),
     max_page_option("is a dead letter"),
 )

@@ -14,7 +14,7 @@ import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
 
-from streams.cli.options import kafka_options, source_options, topic_option
+from streams.cli.options import kafka_options, source_options, topic_option, worker_topics
 from streams.cli.terminal import plain_console, print_table
 from streams.printable import printable, without_password
 from streams.program import program
@@ -81,9 +81,9 @@ def command(
     from streams.kafka import create_command
     from streams.probing import probe
 
-    worker_topics = TopicSettings(",".join(topics), output, dead_letters)
+    attached = worker_topics(",".join(topics), output, dead_letters)
     limits = PageLimits(source_settings.max_bytes)
-    found = asyncio.run(probe(kafka, worker_topics, source, source_settings, sample=sample, limits=limits))
+    found = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))
     creating = [create_command(kafka, missing) for missing in found.missing]
     worker = _worker_command(click.get_current_context(), found)
     if as_json:

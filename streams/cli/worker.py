@@ -16,6 +16,7 @@ from streams.cli.options import (
     require_warc_directory,
     source_options,
     topic_option,
+    worker_topics,
 )
 from streams.cli.values import Address, Url
 from streams.formats import FORMATS
@@ -229,7 +230,7 @@ def command(
     require_warc_directory(source, source_settings)
     settings = WorkerSettings(
         kafka=kafka,
-        topics=TopicSettings(input_topic, output, dead_letters, group),
+        topics=worker_topics(input_topic, output, dead_letters, group),
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,

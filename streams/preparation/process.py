@@ -14,8 +14,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ _OUT_OF_MEMORY = 71
 """Exit status of a process that has no memory to read its tasks."""
 NO_MEMORY = "the page needs more memory than it may have"
 _NEVER = float("inf")
+_TERMINAL_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 _COLLECT_EVERY = 50_000
 """Objects until the first look for cycles: a page's thousands hold none, and each look goes through them."""
 
@@ -125,7 +127,8 @@ class PageProcess:
             process = self._context.Process(
                 target=_serve, args=(theirs, self._open_work, self._limits), daemon=True
             )
-            process.start()
+            with _terminal_signals_blocked():
+                process.start()
             self._process = process
             theirs.close()
             self._await_readiness(self._connection)
@@ -168,6 +171,20 @@ class PageProcess:
         return process.exitcode
 
 
+@contextmanager
+def _terminal_signals_blocked() -> Iterator[None]:
+    """Start what inherits a mask that blocks Ctrl-C and SIGTERM, which reach the whole process group.
+
+    The forkserver imports its modules, and a process its own, before they could ignore these signals.
+    """
+    resource_tracker.ensure_running()  # else the forkserver starts it, which unblocks these signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _TERMINAL_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _cause(status: int | None) -> str:
     if status is not None and status < 0:
         return signal.Signals(-status).name
@@ -176,8 +193,6 @@ def _cause(status: int | None) -> str:
 
 def _serve(connection: Connection, open_work: Callable[[], Work], limits: PageLimits) -> None:
     """The life of the process: answer what is sent until the parent closes the connection."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     gc.freeze()
     gc.set_threshold(_COLLECT_EVERY)
     try:

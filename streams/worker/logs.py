@@ -60,6 +60,11 @@ def calm_coordination(record: logging.LogRecord) -> bool:
     return True
 
 
+def is_no_wait_for_unfinished_work(record: logging.LogRecord) -> bool:
+    """Whether the record is not Faust's dump of what is in flight while a worker stops: it is no fault."""
+    return not str(record.msg).startswith(("wait_empty:", "Agent tracebacks:"))
+
+
 def configure_logs(level: str, *, as_json: bool) -> None:
     """Log to standard error: dehusk from the level on, its libraries from warnings on.
 
@@ -69,6 +74,7 @@ def configure_logs(level: str, *, as_json: bool) -> None:
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(_PLAIN))
     handler.addFilter(Repetitions())
     handler.addFilter(calm_coordination)
+    handler.addFilter(is_no_wait_for_unfinished_work)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     for package in _OWN:
         logging.getLogger(package).setLevel(level.upper())

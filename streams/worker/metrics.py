@@ -27,6 +27,12 @@ class Totals:
     skipped: int
     dead_letters: int
 
+    def __str__(self) -> str:
+        return (
+            f"{self.pages} pages = {self.documents} documents ({self.empty_documents} empty) "
+            f"+ {self.tombstones} tombstones + {self.skipped} skipped + {self.dead_letters} dead letters"
+        )
+
 
 class Metrics:
     """Counters, which change together when a message is done with, and the times of the steps."""

@@ -33,13 +33,9 @@ class Report:
         return waits + [f"{name} is unavailable: {reason}" for name, reason in self.unavailable.items()]
 
     def __str__(self) -> str:
-        totals = self.totals
         to_come = "" if self.lag is None else f", {self.lag} to come"
         return (
-            f"{self.pages_per_second:.0f} pages/s, {self.bytes_per_second / 1e6:.1f} MB/s; "
-            f"{totals.pages} pages = {totals.documents} documents ({totals.empty_documents} empty) "
-            f"+ {totals.tombstones} tombstones + {totals.skipped} skipped "
-            f"+ {totals.dead_letters} dead letters; "
+            f"{self.pages_per_second:.0f} pages/s, {self.bytes_per_second / 1e6:.1f} MB/s; {self.totals}; "
             f"{'; '.join([f'{self.in_flight} in flight{to_come}', *self.hindrances])}"
         )
 

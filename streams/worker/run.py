@@ -107,7 +107,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         async with _working(app, loops):
             await shutdown.requested()
             await stop_with_kafka(partial(_stop, app, flow, settings), brokers.answer)
-        _log.info("stopped; %s", progress.report())
+        _log.info("stopped; %s", metrics.totals)
 
 
 @asynccontextmanager

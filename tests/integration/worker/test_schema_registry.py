@@ -57,7 +57,7 @@ async def test_pages_that_need_no_schema_do_not_wait_for_the_registry(bench, sit
     await bench.until(worker.has_partitions)
     await bench.until(lambda: worker.report()["totals"]["documents"] == len(pages))
     assert {message.key for message in await bench.documents()} == {page.key for page in pages}
-    assert worker.report()["unavailable"] == ["schema-registry"]
+    assert worker.report()["unavailable"].keys() == {"schema-registry"}
     assert await bench.left() > 0
     with registry(port):
         await bench.until_done()

@@ -139,6 +139,9 @@ def test_the_help_names_each_variable() -> None:
         (["--source", "warc-pointer"], "--warc-directory"),
         (["--sasl-username", "me"], "--sasl-… options need --security-protocol"),
         (["--field", "adress=page.link"], "is not NAME=PATH"),
+        (["--input", ",,"], "is neither names separated by commas nor one pattern"),
+        (["--input", "a", "--output", "a"], "the input a holds a, which the worker writes to"),
+        (["--output", "a", "--dead-letters", "a"], "both go to a"),
     ],
 )
 def test_what_is_missing_or_malformed_ends_with_2(

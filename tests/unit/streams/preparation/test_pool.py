@@ -115,6 +115,13 @@ def children() -> list[psutil.Process]:
     return [child for server in servers for child in server.children()]
 
 
+def blocked_in(process: int) -> set[int]:
+    """The signals that a process blocks."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    mask = int(next(line.split()[1] for line in lines if line.startswith("SigBlk")), 16)
+    return {number for number in signal.valid_signals() if mask >> number - 1 & 1}
+
+
 async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool) -> None:
     values = [str(number) for number in range(50)]
     assert told(await pool.prepare(messages(*values))) == values
@@ -161,6 +168,13 @@ async def test_a_kill_from_outside_breaks_no_message(pool: PreparationPool, tmp_
     assert told(await pool.prepare([*messages("a"), once[0], *messages("b")])) == ["a"]
     assert told(await pool.prepare([once[0], *messages("b")])) == ["once", "b"]
     assert told([await pool.prepare_alone(once[1])]) == ["once"]
+
+
+async def test_no_process_hears_of_ctrl_c(pool: PreparationPool) -> None:
+    """A terminal sends it to all processes, whatever they are at: they would end amid their imports."""
+    servers = {child.parent() for child in children()}
+    assert all({signal.SIGINT, signal.SIGTERM} <= blocked_in(each.pid) for each in [*children(), *servers])
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 async def test_a_stopped_process_is_replaced(hasty_pool: PreparationPool) -> None:

@@ -6,7 +6,12 @@ import orjson
 import pytest
 from aiokafka.errors import GroupCoordinatorNotAvailableError, GroupLoadInProgressError, KafkaError
 
-from streams.worker.logs import JsonFormatter, Repetitions, calm_coordination
+from streams.worker.logs import (
+    JsonFormatter,
+    Repetitions,
+    calm_coordination,
+    is_no_wait_for_unfinished_work,
+)
 
 
 def record(logger: str, text: str, *values: object) -> logging.LogRecord:
@@ -72,3 +77,9 @@ def test_a_group_without_a_coordinator_yet_is_a_warning_in_plain_words() -> None
         "WARNING",
         "no broker coordinates the group at the moment; trying again",
     )
+
+
+@pytest.mark.parametrize("text", ["wait_empty: Waiting for tasks %r", "Agent tracebacks:\n%s"])
+def test_a_stop_with_work_in_flight_does_not_look_like_a_crash(text: str) -> None:
+    assert not is_no_wait_for_unfinished_work(record("faust.transport.consumer", text, "all of it"))
+    assert is_no_wait_for_unfinished_work(record("faust.transport.consumer", "something else"))
