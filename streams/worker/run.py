@@ -9,6 +9,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
+from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.formats import FORMATS
 from streams.frequencies.redis_store import RedisFrequencyStore
@@ -67,7 +68,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
     shutdown.listen()
     try:
         await _work(settings, shutdown, open_own)
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, DehuskError):  # a client that is cancelled may say that nobody answers
         if not shutdown.is_requested:
             raise
         _log.info("stopped before it had started")

@@ -39,7 +39,9 @@ async def test_a_signal_at_any_moment_of_the_start_ends_a_worker_as_documented(
         await asyncio.sleep(tenths / 10)
         worker.process.send_signal(number)
         status = await asyncio.to_thread(worker.process.wait)
-        assert status in {0, 128 + number, -number}  # the last is the shells' 128 + number
+        documented = {0, 128 + number, -number}  # the last is the shells' 128 + number
+        # Python itself ends with 1 where it is interrupted before it runs any of dehusk's code.
+        assert status in documented or worker.says("Failed to import the site module"), worker.log.read_text()
 
 
 def folders(parent: Path) -> set[Path]:
