@@ -26,9 +26,14 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
     assert worker.stop() == 0
 
 
-@pytest.mark.parametrize("go", ["stop", "pause"])
 @pytest.mark.parametrize(
-    ("name", "program"), [("kafka", "kafka-1"), ("redis", "redis"), ("triton", "triton")]
+    ("name", "program", "go"),
+    [
+        ("kafka", "kafka-1", "stop"),
+        ("kafka", "kafka-1", "pause"),
+        ("redis", "redis", "pause"),
+        ("triton", "triton", "stop"),
+    ],
 )
 async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(
     bench, stack, name: str, program: str, go: str

@@ -34,7 +34,7 @@ async def test_a_signal_at_any_moment_of_the_start_ends_a_worker_as_documented(
     bench, silent: socket.socket, number: signal.Signals
 ) -> None:
     host, port = silent.getsockname()
-    for tenths in range(0, 30, 4):
+    for tenths in range(0, 30, 10):
         worker = bench.worker("--brokers", f"{host}:{port}")
         await asyncio.sleep(tenths / 10)
         worker.process.send_signal(number)
