@@ -29,6 +29,17 @@ async def test_a_worker_that_waits_for_a_service_at_its_start_stops_at_once(
     assert not worker.says("Traceback")
 
 
+@pytest.fixture
+def heeded(number: signal.Signals) -> Iterator[None]:
+    """Let what is started heed a signal, also where the tests run under nohup or in the background."""
+    before = signal.getsignal(number)
+    if before is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    signal.signal(number, before)
+
+
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 async def test_a_signal_at_any_moment_of_the_start_ends_a_worker_as_documented(
     bench, silent: socket.socket, number: signal.Signals
