@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from inference.repository import DEFAULT_REPOSITORY
 from schemas.outcomes import Damaged
 from schemas.pages import RawPage
+from streams.cli.interrupts import interrupts_postponed
 from streams.cli.options import (
     hidden_text_option,
     max_blocks_option,
@@ -172,8 +173,9 @@ async def _clean(
     with_blocks: bool,
 ) -> int:
     """How many lines were written."""
-    from streams.offline import DecodedPages, clean_lines, writing
-    from streams.preparation.isolation import open_pool
+    with interrupts_postponed():
+        from streams.offline import DecodedPages, clean_lines, writing
+        from streams.preparation.isolation import open_pool
 
     count = 0
     output = click.get_binary_stream("stdout")

@@ -5,6 +5,7 @@ from typing import get_args
 
 import click
 
+from streams.cli.interrupts import interrupts_postponed
 from streams.cli.options import (
     compression_option,
     hidden_text_option,
@@ -224,7 +225,8 @@ def command(
     The topics must exist: `dehusk probe TOPIC` looks at the input and says what is missing. To see everything
     run on this machine first: `dehusk demo`.
     """
-    from streams.worker.run import run_worker
+    with interrupts_postponed():
+        from streams.worker.run import run_worker
 
     configure_logs(log_level, as_json=log_json)
     require_warc_directory(source, source_settings)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from streams.cli.interrupts import interrupts_postponed
+
 HEAR_HANG_UP = """\
 import os, signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -74,3 +76,16 @@ def test_a_file_that_ends_early_is_no_interruption() -> None:
     ended = subprocess.run([sys.executable, "-c", CUT_SHORT], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert "EOFError: cut short" in ended.stderr
+
+
+def test_an_interrupt_while_modules_load_comes_behind_it() -> None:
+    loaded = []
+
+    def load() -> None:
+        with interrupts_postponed():
+            signal.raise_signal(signal.SIGINT)
+            loaded.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        load()
+    assert loaded
