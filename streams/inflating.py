@@ -10,13 +10,12 @@ from typing import BinaryIO, cast
 import zstandard
 
 from streams.settings import KIB, MIB
+from streams.sources.compression import GZIP, ZSTD
 
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 """What reading raises where a stream is cut off or its bytes were changed."""
-_GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"
 _BZIP2 = b"BZh"
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _ZSTD_WINDOW = 128 * MIB
 """What `zstd --ultra` and `zstd --long` need; more is refused."""
 _ZSTD_STEP = KIB
@@ -27,11 +26,11 @@ _PEEKED = 64
 def inflated(raw: BinaryIO) -> BinaryIO:
     """The stream itself, or what it holds where it begins as gzip, xz, bzip2 or zstd do."""
     start = peek(raw)
-    if start.startswith(_GZIP):
+    if start.startswith(GZIP):
         return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
     if start.startswith(_BZIP2):
         return cast("BinaryIO", bz2.BZ2File(raw))
-    if start.startswith(_ZSTD):
+    if start.startswith(ZSTD):
         return io.BufferedReader(_ZstdFile(raw))
     return cast("BinaryIO", lzma.LZMAFile(raw)) if start.startswith(_XZ) else raw
 

@@ -1,22 +1,18 @@
 """How commands are ended from outside: by Ctrl-C, by SIGTERM, or with their terminal."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from types import FrameType
+
+from streams.signals import blocked
 
 _interrupted_by = [signal.SIGINT]
 """The signals that came; without any it is Ctrl-C, which Python takes itself."""
 
 
-@contextmanager
-def interrupts_postponed() -> Iterator[None]:
+def interrupts_postponed() -> AbstractContextManager[None]:
     """Hold signals back until the end: an interrupted import of a compiled module raises anything."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return blocked(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def interrupt_on_signals() -> None:

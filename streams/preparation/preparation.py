@@ -4,7 +4,6 @@ It runs in the processes of `streams.preparation.pool`; of a page's HTML nothing
 """
 
 import pickle
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from inference.cleaning import PreparedPage
@@ -12,6 +11,7 @@ from inference.cleaning import prepare as prepare_page
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from schemas.pages import EncodedPage, Message, PageIdentity, RawPage
+from streams.preparation.process import NO_MEMORY
 from streams.sources.source import Decoded, Source
 
 
@@ -34,7 +34,6 @@ class PackedPage:
 
 Outcome = PackedPage | Skipped | Broken | Tombstone
 Outcomes = tuple[Outcome, ...] | Postponed
-Prepare = Callable[[Message], Outcomes]
 
 
 def pack(page: PreparedPage) -> PackedPage:
@@ -67,5 +66,5 @@ def _prepare_page(page: Decoded, max_blocks: int) -> Outcome:
 
 def _broken(error: Exception, url: str | None = None) -> Broken:
     if isinstance(error, MemoryError):
-        return Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, "the page needs more memory than it may have", url)
+        return Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, NO_MEMORY, url)
     return Broken(BrokenReason.INTERNAL_ERROR, f"{type(error).__name__}: {error}", url)

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -24,6 +24,7 @@ from typing import Any
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason
 from streams.settings import KIB, MIB, PageLimits
+from streams.signals import blocked
 
 _PRELOADED = [__name__, "streams.sources.registry", "streams.preparation.steps"]
 _START_SECONDS = 60.0
@@ -35,7 +36,6 @@ _OUT_OF_MEMORY = 71
 """Exit status of a process that has no memory to read its tasks."""
 NO_MEMORY = "the page needs more memory than it may have"
 _NEVER = float("inf")
-_TERMINAL_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 _COLLECT_EVERY = 50_000
 """Objects until the first look for cycles: a page's thousands hold none, and each look goes through them."""
 
@@ -171,18 +171,13 @@ class PageProcess:
         return process.exitcode
 
 
-@contextmanager
-def _terminal_signals_blocked() -> Iterator[None]:
+def _terminal_signals_blocked() -> AbstractContextManager[None]:
     """Start what inherits a mask that blocks Ctrl-C and SIGTERM, which reach the whole process group.
 
     The forkserver imports its modules, and a process its own, before they could ignore these signals.
     """
     resource_tracker.ensure_running()  # else the forkserver starts it, which unblocks these signals
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _TERMINAL_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return blocked(signal.SIGINT, signal.SIGTERM)
 
 
 def _cause(status: int | None) -> str:

@@ -13,7 +13,7 @@ from streams.settings import MIB
 
 GZIP = b"\x1f\x8b"
 """What every gzip body begins with."""
-_ZSTD = b"\x28\xb5\x2f\xfd"
+ZSTD = b"\x28\xb5\x2f\xfd"
 _CODINGS_AT_MOST = 4
 _ZSTD_WINDOW = 8 * MIB
 """What a decoder of the content coding need support (RFC 9659)."""
@@ -123,7 +123,7 @@ def _zstd(body: bytes, at_most: int) -> bytes:
     """All frames of a zstd body; inflated in steps, as its decoder knows no limit."""
     inflated = bytearray()
     for _ in range(_MEMBERS_AT_MOST):
-        if not body.startswith(_ZSTD) or len(inflated) >= at_most:
+        if not body.startswith(ZSTD) or len(inflated) >= at_most:
             return bytes(inflated)
         frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
         for end in range(_ZSTD_STEP, len(body) + _ZSTD_STEP, _ZSTD_STEP):
@@ -155,6 +155,6 @@ _CODINGS: dict[str, tuple[Callable[[bytes], bool], _Decode]] = {
     "x-gzip": (lambda body: body.startswith(GZIP), _gzip),
     "deflate": (_is_no_text, _deflate),
     "br": (_is_no_text, _brotli),
-    "zstd": (lambda body: body.startswith(_ZSTD), _zstd),
+    "zstd": (lambda body: body.startswith(ZSTD), _zstd),
 }
 """For each coding, how a body is known to have it, and what inflates it."""
