@@ -19,7 +19,7 @@ test: setup ## check style, types and layers, and run the tests on the real Kafk
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
-	.venv/bin/pytest -m "not training" $(ARGS)
+	.venv/bin/pytest -m "not training" --numprocesses 2 --dist loadfile $(ARGS)
 
 test-training: .venv-training/.ready ## run the tests that need the training framework
 	.venv-training/bin/pytest -m training tests/unit/training $(ARGS)

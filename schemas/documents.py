@@ -2,12 +2,23 @@
 
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from enum import StrEnum
 
 import orjson
 
 from schemas.pages import ModelVersion
 
 SCHEMA_VERSION = "1"
+
+
+class Comments(StrEnum):
+    """What becomes of user comments below a page's content; posts of a forum are content."""
+
+    SEPARATE = "separate"
+    """They are a text of their own."""
+    INCLUDE = "include"
+    """They are part of the text."""
+    DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +29,8 @@ class CleanedBlock:
     path: str
     probability: float
     content: bool
+    comment: bool = False
+    """Whether it is a user comment, and no content."""
     frequency: int | None = None
     """Distinct pages of the site that hold this text; None where frequencies are unknown."""
 
@@ -55,6 +68,8 @@ class CleanedDocument:
     title: str
     text: str
     """The content, one line per block, a blank line between paragraphs."""
+    comments: str | None
+    """The user comments, in the same form; None where they are not told apart, or no text of their own."""
     language: str | None
     raw_length: int
     """Bytes of the page's HTML in UTF-8."""

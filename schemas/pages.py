@@ -76,6 +76,10 @@ class Boundary(IntFlag):
     PARAGRAPH = 8
     """A blank line: the edge of a paragraph, heading, table, preformatted text, or list that is in no other,
     or two `<br>`."""
+    VISIBILITY = 16
+    """None: hidden text begins or ends within a line."""
+    SPACE = 32
+    """White space, where hidden text begins or ends within a line."""
 
 
 class ElementFlag(IntFlag):
@@ -223,7 +227,7 @@ class EncodedPage:
     """A segmented page as the tensors that labelers read; T blocks, N tokens in all."""
 
     ids: npt.NDArray[np.uint32]
-    """Shape [N]: the hashed tokens (tags and words) of all blocks, one block after the other."""
+    """Shape [N]: the tokens (tags, words, punctuation) of all blocks, one block after the other."""
     block_lengths: npt.NDArray[np.uint16]
     """Shape [T]: how many of `ids` belong to each block; at least 1; sums to N."""
     words: npt.NDArray[np.uint32]
@@ -271,3 +275,6 @@ class Prediction:
     model: ModelVersion
     labeler: str
     """`triton`, `onnx` or `rules`."""
+    comments: npt.NDArray[np.float32] | None = None
+    """Shape [T]: the probability that each block is a user comment, and no content; None where the labeler
+    does not say."""

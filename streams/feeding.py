@@ -27,6 +27,8 @@ class FeedCounts:
     """What was no page."""
     failed: Counter[BrokenReason] = field(default_factory=Counter)
     """Pages that could not be read or sent."""
+    unanswered: int = 0
+    """Pages that were on their way when the feed ended early: the topic may hold them."""
 
 
 Report = Callable[[FeedCounts, Skipped | Broken | None], None]
@@ -41,15 +43,15 @@ async def feed(
     *,
     pages_per_second: float | None,
     compression: Compression,
+    counts: FeedCounts,
     report: Report,
-) -> FeedCounts:
-    """Send the pages in order, no faster than the brokers take them.
+) -> None:
+    """Send the pages in order, no faster than the brokers take them, and count them, however it ends.
 
     Raises:
         UnavailableError: the brokers do not answer.
         ConfigurationError: there is no such file, or the brokers refuse the user.
     """
-    counts = FeedCounts()
     urls: deque[str] = deque()
 
     async def records() -> AsyncIterator[Outgoing]:
@@ -66,15 +68,17 @@ async def feed(
                 case Broken():
                     _note(counts, outcome, report)
 
-    async for sent in send(kafka, records(), compression):
-        url = urls.popleft()
-        if sent.refusal is None:
-            counts.sent += 1
-            counts.bytes += len(sent.outgoing)
-            report(counts, None)
-        else:
-            _note(counts, Broken(BrokenReason.PAGE_TOO_LARGE, sent.refusal, url), report)
-    return counts
+    try:
+        async for sent in send(kafka, records(), compression):
+            url = urls.popleft()
+            if sent.refusal is None:
+                counts.sent += 1
+                counts.bytes += len(sent.outgoing)
+                report(counts, None)
+            else:
+                _note(counts, Broken(BrokenReason.PAGE_TOO_LARGE, sent.refusal, url), report)
+    finally:
+        counts.unanswered = len(urls)
 
 
 async def _read(

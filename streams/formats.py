@@ -69,6 +69,7 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "date": _milliseconds(document.fetched_at),
         "language": document.language,
         "title": document.title,
+        "comments": document.comments,
         "site": document.site,
         "labeler": document.labeler,
         "model": f"{document.model.name}/{document.model.version}",

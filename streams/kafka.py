@@ -208,13 +208,16 @@ def create_command(settings: KafkaSettings, topic: Topic) -> str:
 
 
 def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
-    """What to do about missing topics, in a line, with Kafka's tools and without."""
-    local = TopicSettings()
+    """What to do about missing topics, in a line, with Kafka's own tools and without."""
     commands = " && ".join(create_command(settings, topic) for topic in topics)
-    return (
-        f"`dehusk up` makes {local.input}, {local.output} and {local.dead_letters} by itself, "
-        f"Kafka's own tools make others: {commands}"
-    )
+    return f"{topics_of_local_stack()}; create others with Kafka's own tools: {commands}"
+
+
+def topics_of_local_stack() -> str:
+    """What a cluster has that comes without Kafka's tools."""
+    local = TopicSettings()
+    names = f"{local.input}, {local.output} and {local.dead_letters}"
+    return f"the Kafka of `dehusk up`, which comes without Kafka's tools, has {names}: use these there"
 
 
 @asynccontextmanager

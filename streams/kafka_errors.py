@@ -5,9 +5,12 @@ read, a `ConfigurationError`.
 """
 
 import logging
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
+from aiokafka.consumer.fetcher import PartitionRecords
 from aiokafka.errors import (
     ClusterAuthorizationFailedError,
     CorruptRecordException,
@@ -40,6 +43,40 @@ _REFUSED = (
     TopicAuthorizationFailedError,
 )
 _UNREADABLE = (CorruptRecordException, UnsupportedCodecError)
+_UNPACKING = PartitionRecords._unpack_records.__code__  # noqa: SLF001 nothing else knows the batch
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableBatch:
+    """Records of a partition whose checksum or compression is wrong."""
+
+    topic: str
+    partition: int
+    offset: int
+    """The first offset that cannot be read."""
+    next_offset: int | None
+    """The offset behind the batch, as its header says; None where there is none."""
+    cause: str
+
+    def __str__(self) -> str:
+        last = "" if self.next_offset is None else f" to {self.next_offset - 1}"
+        where = f"partition {self.partition} of topic {self.topic}"
+        return f"{where} cannot be read from offset {self.offset}{last}: {self.cause}"
+
+
+def unreadable_batch(error: Exception) -> UnreadableBatch | None:
+    """The batch that aiokafka could not read when it raised this error; None where it is about another thing.
+
+    Its errors do not name the batch, and may be of any class: those of compressions come as they are.
+    """
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is _UNPACKING:
+            records, batch = frame.f_locals["self"], frame.f_locals.get("next_batch")
+            offset = records.next_fetch_offset
+            behind = batch.next_offset if batch is not None and batch.next_offset > offset else None
+            topic, partition = frame.f_locals["tp"]
+            return UnreadableBatch(topic, partition, offset, behind, f"{type(error).__name__}: {error}")
+    return None
 
 
 @contextmanager
@@ -49,9 +86,14 @@ def kafka_errors(settings: KafkaSettings) -> Iterator[None]:
         yield
     except _REFUSED as error:
         raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
-    except _UNREADABLE as error:
-        raise ConfigurationError(f"a batch of records cannot be read: {error}") from error
-    except (KafkaError, OSError) as error:
+    except Exception as error:
+        batch = unreadable_batch(error)
+        if batch is not None:
+            raise ConfigurationError(str(batch)) from error
+        if isinstance(error, _UNREADABLE):
+            raise ConfigurationError(f"a batch of records cannot be read: {error}") from error
+        if not isinstance(error, KafkaError | OSError):
+            raise
         raise UnavailableError(f"Kafka at {settings.brokers} does not answer{_cause(error)}") from error
 
 

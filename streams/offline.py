@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from inference.labeler import Labeler
-from schemas.documents import CleanedDocument
+from schemas.documents import CleanedDocument, Comments
 from schemas.outcomes import Broken, Skipped, SkipReason
 from schemas.pages import Message, Prediction, RawPage
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
@@ -49,9 +49,11 @@ class DecodedPages:
 _SOURCE = DecodedPages()
 
 
-def writing(max_bytes: int, *, with_blocks: bool, drop_hidden: bool = False) -> Writing:
+def writing(
+    max_bytes: int, *, with_blocks: bool, drop_hidden: bool = False, comments: Comments = Comments.SEPARATE
+) -> Writing:
     """How the pool of `clean_lines` makes documents: a line of JSON for each."""
-    return Writing(_write_line, with_blocks, drop_hidden, 2 * max_bytes)
+    return Writing(_write_line, with_blocks, drop_hidden, comments, 2 * max_bytes)
 
 
 async def clean_lines(
@@ -174,13 +176,14 @@ def _write_line(document: CleanedDocument) -> bytes:
         "title": document.title,
         "language": document.language,
         "text": document.text,
+        "comments": document.comments,
         "model": document.model,
         "labeler": document.labeler,
     }
     if document.blocks is not None:
         fields["blocks"] = [
-            {"text": b.text, "path": b.path, "probability": b.probability, "content": b.content}
-            for b in document.blocks
+            {name: getattr(block, name) for name in ("text", "path", "probability", "content", "comment")}
+            for block in document.blocks
         ]
     return _line({**fields, "error": None})
 
@@ -193,6 +196,7 @@ def _failure_line(page: Input, outcome: Skipped | Broken, *, with_blocks: bool) 
         "title": "",
         "language": None,
         "text": "",
+        "comments": None,
         "model": None,
         "labeler": None,
     }

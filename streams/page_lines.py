@@ -18,18 +18,20 @@ NOWHERE = "file:///"
 
 def read_page_line(line: bytes, max_bytes: int) -> Outcome:
     """The page of a line `{"id", "url", "html"}`; its URL is what the line says, empty where it says none."""
-    try:
-        fields = parse_object(line.removeprefix(codecs.BOM_UTF8))
-        name, url = _said(fields, "id", line), _said(fields, "url", line)
-    except PageError as error:
-        return Broken(error.reason, str(error))
-    outcome = _page(fields, name, url or "", max_bytes)
-    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=name, url=url)
+    fields = _fields(line)
+    return fields if isinstance(fields, Broken) else _outcome(fields, line, max_bytes)
 
 
 def read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
     """The page of a line that is to be put on a topic, where a page without a URL is a dead letter."""
-    outcome = read_page_line(line, max_bytes)
+    fields = _fields(line)
+    outcome = fields if isinstance(fields, Broken) else _outcome(fields, line, max_bytes)
+    if isinstance(fields, Broken) or isinstance(outcome, Broken):
+        return outcome
+    try:
+        expect_text(fields.get("url"), "url")
+    except PageError as error:
+        return Broken(error.reason, str(error), outcome.url, outcome.id)
     if not isinstance(outcome, RawPage):
         return outcome
     if not outcome.url:
@@ -40,6 +42,22 @@ def read_keyed_line(line: bytes, max_bytes: int) -> Outcome:
         return outcome
     reason = address.reason if isinstance(address, Broken) else BrokenReason.MISSING_URL
     return Broken(reason, address.detail, outcome.url, outcome.id)
+
+
+def _fields(line: bytes) -> Fields | Broken:
+    try:
+        return parse_object(line.removeprefix(codecs.BOM_UTF8))
+    except PageError as error:
+        return Broken(error.reason, str(error))
+
+
+def _outcome(fields: Fields, line: bytes, max_bytes: int) -> Outcome:
+    try:
+        name, url = _said(fields, "id", line), _said(fields, "url", line)
+    except PageError as error:
+        return Broken(error.reason, str(error))
+    outcome = _page(fields, name, url or "", max_bytes)
+    return outcome if isinstance(outcome, RawPage) else replace(outcome, id=name, url=url)
 
 
 def _page(fields: Fields, name: str | None, url: str, max_bytes: int) -> Outcome:

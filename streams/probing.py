@@ -1,47 +1,27 @@
 """What a worker would make of topics, found out without touching them."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
+from typing import cast
 
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
-from schemas.pages import Message, RawPage
+from schemas.outcomes import Broken
+from schemas.pages import Message
 from streams.consuming import read
 from streams.kafka import Topic, describe_worker_topics, missing_topics
-from streams.preparation.isolation import open_pool
-from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
+from streams.preparation.isolation import open_pool_of
+from streams.preparation.pool import PreparationPool
+from streams.preparation.prober import (
+    Finding,
+    Preparation,
+    Prepared,
+    Recognised,
+    Recognition,
+    Verdict,
+    finding,
+    open_prober,
+)
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
-from streams.sources.auto import possible_formats
-from streams.sources.confluent import is_framed
-from streams.sources.registry import FORMATS, SourceSettings, open_registry, open_source
-
-
-class Verdict(StrEnum):
-    """What a message, or one page of it, would become."""
-
-    PAGE = "page"
-    SKIPPED = "skipped"
-    DEAD_LETTER = "dead letter"
-    TOMBSTONE = "tombstone"
-    WAITS = "waits"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What would become of one page of a message."""
-
-    verdict: Verdict
-    why: str | None = None
-    """The reason and the detail, where it would not be cleaned."""
-    url: str | None = None
-    encoding: str | None = None
-    """The WHATWG name of the encoding that the page was decoded from."""
-    html_bytes: int | None = None
-    blocks: int | None = None
-    """Text blocks that segmentation finds."""
+from streams.sources.registry import FORMATS, SourceSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +37,8 @@ class ProbedMessage:
     framed: bool
     """Whether it is framed by a schema registry, and what is in the frame can be read."""
     findings: tuple[Finding, ...]
-
-    @property
-    def is_tombstone(self) -> bool:
-        """Whether it has no value, but says that the page of its key is gone."""
-        return any(finding.verdict is Verdict.TOMBSTONE for finding in self.findings)
+    is_tombstone: bool = False
+    """Whether its value is null, which says that the page of its key is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +62,15 @@ class Probe:
         framed = [message.framed for message in self.messages if not message.is_tombstone]
         return bool(framed) and all(framed)
 
+    @property
+    def reasons_against(self) -> list[str]:
+        """Why every message would become a dead letter, tombstones aside; nothing where one would not."""
+        findings = [finding for message in self.messages for finding in message.findings]
+        others = [each for each in findings if each.verdict is not Verdict.TOMBSTONE]
+        if any(each.verdict is not Verdict.DEAD_LETTER for each in others):
+            return []
+        return sorted({(each.why or "").partition(":")[0] for each in others})
+
 
 async def probe(
     kafka: KafkaSettings,
@@ -102,70 +88,38 @@ async def probe(
         UnavailableError: the brokers do not answer.
     """
     found = await describe_worker_topics(kafka, topics)
-    prober = _Prober(source, source_settings)
+    open_one = partial(open_prober, source, source_settings, limits.max_blocks)
     probed = []
-    async with open_pool(partial(open_source, source, source_settings), 1, limits) as pool:
+    async with open_pool_of(open_one, 1, limits) as pool:
         async for message, _ in read(kafka, *(topic.name for topic in found.inputs), newest=sample):
-            outcomes = await pool.prepare_alone(message)
-            probed.append(prober.probed(message, outcomes))
+            probed.append(await probe_message(pool, message, source if source in FORMATS else None))
     largest = max((message.bytes for message in probed), default=0)
     probed.sort(key=lambda message: (message.topic, message.partition, message.offset))
     return Probe(found.inputs, tuple(probed), tuple(missing_topics(topics, found, largest)))
 
 
-class _Prober:
-    """Tells of a message what its outcomes do not: its format and its encodings."""
+async def probe_message(pool: PreparationPool, message: Message, declared: str | None) -> ProbedMessage:
+    """What would become of a message; one that its process fails at is a dead letter.
 
-    def __init__(self, source: str, settings: SourceSettings) -> None:
-        self._source = open_source(source, settings)
-        self._formats = [open_source(name, settings) for name in FORMATS]
-        self._registry = open_registry(settings)
-
-    def probed(self, message: Message, outcomes: Outcomes) -> ProbedMessage:
-        return ProbedMessage(
-            message.topic,
-            message.partition,
-            message.offset,
-            len(message.key or b"") + len(message.value or b""),
-            self._format(message, outcomes),
-            is_framed(message, self._registry),
-            tuple(self._findings(message, outcomes)),
-        )
-
-    def _findings(self, message: Message, outcomes: Outcomes) -> Iterator[Finding]:
-        if isinstance(outcomes, Postponed):
-            yield Finding(Verdict.WAITS, outcomes.detail)
-            return
-        prepared = any(isinstance(outcome, PackedPage) for outcome in outcomes)
-        pages = self._source.decode(message) if prepared else ()
-        for place, outcome in enumerate(outcomes):
-            page = pages[place] if place < len(pages) else None
-            yield _finding(outcome, page.encoding if isinstance(page, RawPage) else None)
-
-    def _format(self, message: Message, outcomes: Outcomes) -> str | None:
-        """The declared format, if the message is of it; else what recognises it."""
-        if message.value is None:
-            return None
-        if self._source.name in FORMATS and not _is_of_another(outcomes):
-            return self._source.name
-        with suppress(UnavailableError):
-            return " or ".join(each.name for each in possible_formats(self._formats, message)) or None
-        return None
-
-
-def _is_of_another(outcomes: Outcomes) -> bool:
-    return not isinstance(outcomes, Postponed) and any(
-        isinstance(outcome, Broken) and outcome.reason is BrokenReason.WRONG_FORMAT for outcome in outcomes
+    Args:
+        pool: its processes were opened by `open_prober`.
+        message: it may be of any kind.
+        declared: the format that all messages are said to be of.
+    """
+    prepared = await pool.answer_alone(Preparation(message))
+    if not isinstance(prepared, Prepared):
+        prepared = Prepared((finding(cast("Broken", prepared)),))
+    recognised = await pool.answer_alone(Recognition(message))
+    if not isinstance(recognised, Recognised):
+        recognised = Recognised()
+    format_ = None if prepared.is_of_another_format or message.value is None else declared
+    return ProbedMessage(
+        message.topic,
+        message.partition,
+        message.offset,
+        len(message.key or b"") + len(message.value or b""),
+        format_ or " or ".join(recognised.formats) or None,
+        recognised.framed,
+        prepared.findings,
+        message.value is None,
     )
-
-
-def _finding(outcome: Outcome, encoding: str | None) -> Finding:
-    match outcome:
-        case PackedPage(identity, encoded):
-            return Finding(Verdict.PAGE, None, identity.url, encoding, identity.raw_length, len(encoded))
-        case Tombstone():
-            return Finding(Verdict.TOMBSTONE)
-        case Skipped(reason, detail, url):
-            return Finding(Verdict.SKIPPED, f"{reason}: {detail}", url)
-        case Broken(reason, detail, url):
-            return Finding(Verdict.DEAD_LETTER, f"{reason}: {detail}", url)

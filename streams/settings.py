@@ -116,8 +116,9 @@ class FlowLimits:
     batches: int = 4
     """Micro-batches being worked on."""
     waiting_pages: int = 2048
-    """Messages that may wait for the schema registry, or behind one that does to be acknowledged."""
-    waiting_bytes: int = 32 * MIB
-    """Bytes of the raw messages of these."""
+    """Messages that may wait for the schema registry, to be cleaned alone, or behind one of these to be
+    acknowledged."""
+    waiting_bytes: int = 16 * MIB
+    """Bytes of those of these that are not delivered, compressed where they have to be cleaned alone."""
     grace_seconds: float = 25.0
     """Seconds a worker may take to finish what is in flight after SIGTERM."""

@@ -3,7 +3,8 @@
 import errno
 import logging
 import sys
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
 
@@ -11,9 +12,9 @@ import click
 
 from schemas.errors import DehuskError
 from streams.cli.configuration import config_option, configure
-from streams.cli.environment import name_variables
+from streams.cli.environment import name_variables, warn_of_unknown_variables
 from streams.cli.interrupts import interrupt_on_signals, interrupted_status
-from streams.cli.standard_input import leave
+from streams.cli.standard_input import CLOSED_PIPE, leave
 from streams.cli.tree import leaves
 from streams.worker.logs import are_json
 
@@ -53,7 +54,21 @@ def _load(name: str) -> click.Command:
     for words, leaf in leaves(command, (name,)):
         name_variables(leaf, words)
         configure(leaf, words)
+        leaf.callback = _warned(leaf.callback)
     return command
+
+
+def _warned(callback: Callable[..., None] | None) -> Callable[..., None] | None:
+    """What a command does, behind warnings, once its options say how these are logged."""
+    if callback is None:
+        return None
+
+    @wraps(callback)
+    def warn_and_call(**values: object) -> None:
+        warn_of_unknown_variables(click.get_current_context().find_root().command)
+        callback(**values)
+
+    return warn_and_call
 
 
 @click.group(
@@ -86,8 +101,8 @@ def cli(config: Path | None) -> None:
 
 def main() -> None:
     """Run the command line; errors that dehusk raises on purpose end with their message and status 1."""
-    interrupt_on_signals()
     try:
+        interrupt_on_signals()
         sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
         _tell(error)
@@ -96,6 +111,12 @@ def main() -> None:
         if not isinstance(aborted.__cause__, KeyboardInterrupt):
             raise  # click says it of files that end early, too
         sys.exit(interrupted_status())
+    except KeyboardInterrupt:
+        sys.exit(interrupted_status())
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # click and rich end so where nobody reads
+            leave(CLOSED_PIPE)
+        raise
     except DehuskError as error:
         _tell(error)
         sys.exit(1)

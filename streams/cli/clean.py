@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
-from click.core import ParameterSource
 
 from inference.repository import DEFAULT_REPOSITORY
+from schemas.documents import Comments
 from schemas.outcomes import Damaged
 from schemas.pages import RawPage
 from streams.cli.interrupts import interrupts_postponed
 from streams.cli.options import (
+    comments_option,
     hidden_text_option,
     max_blocks_option,
     max_page_option,
     model_options,
     page_seconds_option,
     processes_option,
+    require_labeler_of_triton,
+    was_typed,
 )
 from streams.cli.progress import page_progress
 from streams.cli.standard_input import abandoned_on_errors
@@ -72,6 +75,7 @@ Examples:
     shown="one per processor",
     help="Pages are taken apart in so many processes and labeled in so many threads.",
 )
+@comments_option
 @hidden_text_option
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
 @page_seconds_option("gets an error")
@@ -86,6 +90,7 @@ def command(
     model: str,
     model_version: str,
     processes: int,
+    comments: str,
     hidden_text: str,
     no_blocks: bool,
     page_seconds: float,
@@ -97,8 +102,9 @@ def command(
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
     feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz,
     bzip2 or zstd. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url",
-    "site", "title", "language", "text", "model", "labeler", "blocks", "error"}, where `model` is {"name",
-    "version"} and a block is {"text", "path", "probability", "content"}.
+    "site", "title", "language", "text", "comments", "model", "labeler", "blocks", "error"}, where `model` is
+    {"name", "version"} and a block is {"text", "path", "probability", "content", "comment"}. `comments` is
+    null if the model does not tell user comments apart.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then `site`, `language`, `model` and `labeler` are
@@ -110,9 +116,8 @@ def command(
     from streams.worker.dependencies import open_labeler
 
     labeler = labeler or ("triton" if triton else "onnx")
-    if labeler != "triton" and _was_typed("triton"):
-        raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")
-    if labeler != "onnx" and _was_typed("model_repository"):
+    require_labeler_of_triton(labeler)
+    if labeler != "onnx" and was_typed("model_repository"):
         raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
     settings = WorkerSettings(
         labeler=labeler,
@@ -120,6 +125,7 @@ def command(
         page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
         processes=processes,
         drop_hidden=hidden_text == "drop",
+        comments=Comments(comments),
     )
     seen, position = _Seen(), InputPosition()
     paths = paths or (STANDARD_INPUT,)
@@ -138,12 +144,6 @@ def command(
     for damage in seen.damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
     raise SystemExit(1 if seen.damaged else 0)
-
-
-def _was_typed(parameter: str) -> bool:
-    """Whether an option is from the command line; what holds for all commands need not suit this one."""
-    source = click.get_current_context().get_parameter_source(parameter)
-    return source is ParameterSource.COMMANDLINE
 
 
 @dataclass(slots=True)
@@ -180,7 +180,12 @@ async def _clean(
     count = 0
     output = click.get_binary_stream("stdout")
     labelers = [open_one() for _ in range(settings.processes)]
-    lines_of = writing(settings.page.max_bytes, with_blocks=with_blocks, drop_hidden=settings.drop_hidden)
+    lines_of = writing(
+        settings.page.max_bytes,
+        with_blocks=with_blocks,
+        drop_hidden=settings.drop_hidden,
+        comments=settings.comments,
+    )
     try:
         async with (
             open_pool(DecodedPages, settings.processes, settings.page, lines_of) as pool,

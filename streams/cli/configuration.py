@@ -64,7 +64,10 @@ class Configuration:
             raise self._error(f"it is no TOML: {error}") from error
 
     def check(self, root: click.Command) -> None:
-        """See whether all of its keys and tables name options and commands."""
+        """See whether all of its keys and tables name options and commands, and all values suit them.
+
+        Whether a file or folder exists is left to its command, which may run on another machine.
+        """
         self._check(self._table, root, ())
 
     def values(self, words: Words, context: click.Context) -> dict[str, object]:
@@ -87,7 +90,7 @@ class Configuration:
 
     def _check(self, table: Table, command: click.Command, place: Words) -> None:
         commands = subcommands(command)
-        known = {name for _, leaf in leaves(command) for name in options(leaf)} - {_NAME}
+        known = _options_below(command)
         for key, value in table.items():
             named = ".".join((*place, key))
             if isinstance(value, dict) and key in commands:
@@ -99,20 +102,42 @@ class Configuration:
                 raise self._error(f"{named} is no option{near}")
             elif key in DIFFERENT and not place:
                 raise self._error(f"{named} means something else in each command: put it into a table of one")
+            else:
+                for leaf, option in known[key].items():
+                    self._check_value(value, option, (*place, key), click.Context(leaf))
+
+    def _check_value(self, value: object, option: click.Option, place: Words, context: click.Context) -> None:
+        if isinstance(option.type, click.Path):
+            self._check_kind(value, option, place)
+        else:
+            self._value(value, option, place, context)
 
     def _value(self, value: object, option: click.Option, place: Words, context: click.Context) -> object:
-        kind = _kind(option)
-        items = value if option.multiple and isinstance(value, list) else [value]
-        if isinstance(value, list) is not option.multiple or not all(_is(item, kind) for item in items):
-            wanted = f"a list of {_KINDS[kind]}s" if option.multiple else f"a {_KINDS[kind]}"
-            raise self._error(f"{'.'.join(place)} must be {wanted}")
+        self._check_kind(value, option, place)
         try:
             return option.type_cast_value(context, value)
         except click.BadParameter as error:
             raise self._error(f"{'.'.join(place)}: {error.message}") from error
 
+    def _check_kind(self, value: object, option: click.Option, place: Words) -> None:
+        kind = _kind(option)
+        items = value if option.multiple and isinstance(value, list) else [value]
+        if isinstance(value, list) is not option.multiple or not all(_is(item, kind) for item in items):
+            wanted = f"a list of {_KINDS[kind]}s" if option.multiple else f"a {_KINDS[kind]}"
+            raise self._error(f"{'.'.join(place)} must be {wanted}")
+
     def _error(self, problem: str) -> click.UsageError:
         return click.UsageError(f"{self._file}: {problem}")
+
+
+def _options_below(command: click.Command) -> dict[str, dict[click.Command, click.Option]]:
+    """The options that a file can set of a command and those below it, by name and command."""
+    found: dict[str, dict[click.Command, click.Option]] = {}
+    for _, leaf in leaves(command):
+        for name, option in options(leaf).items():
+            if name != _NAME:
+                found.setdefault(name, {})[leaf] = option
+    return found
 
 
 def _dashed(table: Table) -> Table:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import asdict
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +16,7 @@ import orjson
 from schemas.outcomes import BrokenReason
 from streams.cli.options import compression_option, kafka_options, topic_option
 from streams.cli.terminal import plain_console, print_table
+from streams.counted import counted
 from streams.printable import printable
 from streams.settings import Compression, KafkaSettings, TopicSettings
 
@@ -21,11 +24,27 @@ if TYPE_CHECKING:
     from streams.replaying import FoundLetter, Wanted
 
 _COLUMNS = ("failed at", "reason", "URL", "detail", "source")
+_OWN_REASON = re.compile(r"[a-z-]+")
+"""What dehusk's reasons look like; other programs give the class of an exception, with dots or capitals."""
+
+
+def _checked_reason(_context: click.Context, _option: click.Parameter, reason: str | None) -> str | None:
+    """The reason, if letters may have it."""
+    if reason is None or reason in set(BrokenReason) or not _OWN_REASON.fullmatch(reason):
+        return reason
+    near = get_close_matches(reason, BrokenReason, 3)
+    reasons = ", ".join([*near, *(each for each in BrokenReason if each not in near)])
+    raise click.BadParameter(
+        f"{reason!r} is none of these: {reasons}; nor the class of another program's error"
+    )
+
+
 _WHICH = (
     topic_option("--topic", default=TopicSettings().dead_letters, help="The dead-letter topic."),
     click.option(
         "--reason",
         metavar="REASON",
+        callback=_checked_reason,
         help=f"Only this reason: {', '.join(BrokenReason)}, or another program's.",
     ),
     click.option("--stage", metavar="STAGE", help="Only what failed in this step, e.g. prepare."),
@@ -198,7 +217,7 @@ async def _print_table(
         print_table(console, _COLUMNS, map(_row, last))
     for (stage, reason), count in reasons.most_common():
         console.print(printable(f"{count:,} {reason} ({stage})"))
-    console.print(f"{reasons.total():,} dead letters on {topic}")
+    console.print(f"{counted(reasons.total(), 'dead letter')} on {topic}")
     if settled:
         console.print(f"{settled:,} more were put back already; --all shows them too")
 

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.filesize import decimal
 
+from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, Skipped, SkipReason
 from streams.cli.options import (
     compression_option,
@@ -23,6 +24,7 @@ from streams.cli.progress import Advance, page_progress
 from streams.cli.standard_input import abandoned_on_errors
 from streams.cli.terminal import plain_console
 from streams.cli.values import Url
+from streams.counted import counted
 from streams.input_position import InputPosition
 from streams.printable import printable
 from streams.readers import read_pages
@@ -99,9 +101,10 @@ def command(
     same however much there is, and where Kafka is slow, reading waits.
 
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
-    could not be read or sent. Of what is not sent, the first 20 for each reason are named.
+    could not be read or sent. Of what is not sent, the first 20 for each reason are named. The numbers of
+    pages are told at the end, also where Ctrl-C or SIGTERM ends it early.
     """
-    from streams.feeding import feed
+    from streams.feeding import FeedCounts, feed
     from streams.kafka import describe_topic
 
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
@@ -109,22 +112,26 @@ def command(
     source = open_source(crawler, settings)
     position = InputPosition()
     pages = read_pages(paths, settings.max_bytes, base_url or "", needs_url=True, position=position)
-    console = plain_console(stderr=True)
-
+    console, counts = plain_console(stderr=True), FeedCounts()
     with abandoned_on_errors():
         asyncio.run(describe_topic(kafka, topic))
-        with page_progress("feeding", console, paths, position, shown=sys.stderr.isatty()) as advance:
-            counts = asyncio.run(
-                feed(
-                    pages,
-                    kafka,
-                    topic,
-                    source,
-                    pages_per_second=rate,
-                    compression=compression,
-                    report=_reporting(advance, console),
+        try:
+            with page_progress("feeding", console, paths, position, shown=sys.stderr.isatty()) as advance:
+                asyncio.run(
+                    feed(
+                        pages,
+                        kafka,
+                        topic,
+                        source,
+                        pages_per_second=rate,
+                        compression=compression,
+                        counts=counts,
+                        report=_reporting(advance, console),
+                    )
                 )
-            )
+        except (KeyboardInterrupt, UnavailableError):
+            click.echo(_summary(counts, topic))
+            raise
     click.echo(_summary(counts, topic))
     raise SystemExit(1 if counts.failed else 0)
 
@@ -153,7 +160,9 @@ def _unsent(unsent: Skipped | Broken) -> str:
 
 
 def _summary(counts: FeedCounts, topic: str) -> str:
-    lines = [f"{counts.sent:,} pages ({decimal(counts.bytes)}) sent to {topic}"]
+    lines = [f"{counted(counts.sent, 'page')} ({decimal(counts.bytes)}) sent to {topic}"]
     lines += [f"{count:,} passed over: {reason}" for reason, count in counts.skipped.most_common()]
     lines += [f"{count:,} not sent: {reason}" for reason, count in counts.failed.most_common()]
+    if counts.unanswered:
+        lines.append(f"{counts.unanswered:,} perhaps sent, without an answer before the end")
     return "\n".join(lines)

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import click
+from click.core import ParameterSource
 
+from schemas.documents import Comments
 from schemas.errors import ConfigurationError
 from streams.cli.values import Brokers, Url
 from streams.input_topics import input_topics
@@ -22,6 +24,7 @@ from streams.settings import (
 from streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
 from streams.sources.registry import SOURCES, SourceSettings
 from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
+from streams.worker.settings import LabelerName
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
@@ -121,13 +124,23 @@ def compression_option(command: Command) -> Command:
     return option(command)
 
 
+def seconds_option(name: str, *, least: float, default: float, help: str) -> Option:  # noqa: A002 click's
+    """How long something may take."""
+    return click.option(
+        name,
+        type=click.FloatRange(min=least),
+        default=default,
+        show_default=True,
+        help=help,
+    )
+
+
 def page_seconds_option(otherwise: str) -> Option:
     """The CPU time of a page, as `page_seconds`, and what becomes of a slower one."""
-    return click.option(
+    return seconds_option(
         "--page-seconds",
-        type=click.FloatRange(min=0.1),
+        least=0.1,
         default=PageLimits().seconds,
-        show_default=True,
         help=f"CPU time that each step of one page may take; a slower one {otherwise}. "
         "The limit of wall time is six times that.",
     )
@@ -153,6 +166,19 @@ hidden_text_option: Option = click.option(
     "leaves it to the model, for panels and answers hide so; `drop` keeps it out of the document's text.",
 )
 """What becomes of hidden text, which reaches the command as `hidden_text`."""
+
+
+def comments_option(command: Command) -> Command:
+    """What becomes of user comments, which reaches the command as `comments`."""
+    option = click.option(
+        "--comments",
+        type=click.Choice([each.value for each in Comments]),
+        default=Comments.SEPARATE.value,
+        show_default=True,
+        help="What becomes of user comments: `separate` puts them into the field `comments`, `include` into "
+        "the text, `drop` leaves them out. Posts of a forum are content.",
+    )
+    return option(command)
 
 
 def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Option:  # noqa: A002 click's name
@@ -281,6 +307,22 @@ def require_warc_directory(crawler: str, settings: SourceSettings) -> None:
     """
     if crawler == WarcPointer.name and settings.warc_directory is None:
         raise click.UsageError(NO_DIRECTORY)
+
+
+def require_labeler_of_triton(labeler: LabelerName) -> None:
+    """See whether a labeler asks the Triton server that the command line names.
+
+    Raises:
+        click.UsageError: it asks none.
+    """
+    if labeler != "triton" and was_typed("triton"):
+        raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")
+
+
+def was_typed(parameter: str) -> bool:
+    """Whether an option is from the command line; what holds for all commands need not suit each."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is ParameterSource.COMMANDLINE
 
 
 def model_options(command: Command) -> Command:

@@ -16,6 +16,7 @@ from rich.filesize import decimal
 
 from streams.cli.options import kafka_options, source_options, topic_option, worker_topics
 from streams.cli.terminal import plain_console, print_table
+from streams.counted import counted
 from streams.printable import printable, without_password
 from streams.program import program
 from streams.settings import KafkaSettings, PageLimits, TopicSettings
@@ -23,7 +24,7 @@ from streams.settings import KafkaSettings, PageLimits, TopicSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streams.probing import Probe
+    from streams.probing import Probe, ProbedMessage
     from streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
@@ -76,7 +77,7 @@ def command(
     Reads a sample without joining a consumer group and without committing anything, and decodes and segments
     it as a worker would: which crawler's format each message is, its URL, encoding and size, what would be
     skipped or become a dead letter, and why. Ends with the commands that create the missing topics and start
-    the worker.
+    the worker; with what to do instead where every message would become a dead letter.
     """
     from streams.kafka import create_command
     from streams.probing import probe
@@ -85,7 +86,8 @@ def command(
     limits = PageLimits(source_settings.max_bytes)
     found = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))
     creating = [create_command(kafka, missing) for missing in found.missing]
-    worker = _worker_command(click.get_current_context(), found)
+    fits = not found.reasons_against
+    worker = _worker_command(click.get_current_context(), found) if fits else None
     if as_json:
         click.echo(orjson.dumps({**_fields(found), "create": creating, "worker": worker}))
     else:
@@ -136,14 +138,16 @@ def _fields(found: Probe) -> dict[str, Any]:
 
 
 def _formats(found: Probe) -> Counter[str]:
-    return Counter(message.format or "unknown" for message in found.messages)
+    return Counter(map(_kind, found.messages))
 
 
 def _outcomes(found: Probe) -> Counter[str]:
     return Counter(finding.verdict.value for message in found.messages for finding in message.findings)
 
 
-def _show(found: Probe, creating: list[str], worker: str) -> None:
+def _show(found: Probe, creating: list[str], worker: str | None) -> None:
+    from streams.kafka import topics_of_local_stack
+
     console = plain_console()
     if found.messages:
         print_table(console, _COLUMNS, _rows(found))
@@ -152,6 +156,10 @@ def _show(found: Probe, creating: list[str], worker: str) -> None:
         console.print("\nTopics to create, with Kafka's own tools:")
         for line in creating:
             console.print(f"  {line}", soft_wrap=True)
+        console.print(f"Or name topics that exist: {topics_of_local_stack()}.")
+    if worker is None:
+        console.print(f"\n{_no_worker(found)}", soft_wrap=True)
+        return
     console.print("\nThe worker for it:")
     console.print(f"  {printable(worker)}", soft_wrap=True)
     console.print(
@@ -160,12 +168,25 @@ def _show(found: Probe, creating: list[str], worker: str) -> None:
     )
 
 
+def _no_worker(found: Probe) -> str:
+    """What to do where a worker would clean nothing."""
+    return (
+        "No worker fits yet: all that was looked at would become dead letters: "
+        f"{', '.join(found.reasons_against)}.\nThe column `why` says more. Look again with --source and "
+        "the crawler's format, or with --source json --field url=PATH --field html=PATH for JSON of your own."
+    )
+
+
+def _kind(message: ProbedMessage) -> str:
+    return "tombstone" if message.is_tombstone else message.format or "unknown"
+
+
 def _rows(found: Probe) -> Iterator[tuple[str, ...]]:
     for message in found.messages:
         for finding in message.findings:
             yield (
                 f"{message.topic}/{message.partition}/{message.offset}",
-                message.format or "unknown",
+                _kind(message),
                 decimal(message.bytes),
                 finding.verdict.value,
                 finding.encoding or "",
@@ -178,14 +199,16 @@ def _rows(found: Probe) -> Iterator[tuple[str, ...]]:
 def _summary(found: Probe) -> str:
     """What the sample holds, a line each: topics, formats, outcomes, sizes."""
     lines = [
-        f"{topic.name}: {topic.partitions} partitions, {topic.replicas} replicas" for topic in found.topics
+        f"{topic.name}: {counted(topic.partitions, 'partition')}, {counted(topic.replicas, 'replica')}"
+        for topic in found.topics
     ]
     lines[0] = f"\n{lines[0]}"
     if not found.messages:
         return "\n".join([*lines, "no messages yet: nothing is known of their format"])
     sizes = [message.bytes for message in found.messages]
     lines.append(
-        f"{len(sizes):,} messages: {decimal(int(median(sizes)))} in the middle, {decimal(max(sizes))} at most"
+        f"{counted(len(sizes), 'message')}: {decimal(int(median(sizes)))} in the middle, "
+        f"{decimal(max(sizes))} at most"
     )
     lines += [f"{count:,} {name}" for name, count in _formats(found).most_common()]
     if found.framed:

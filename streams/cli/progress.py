@@ -15,6 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from streams.counted import counted
 from streams.input_position import InputPosition
 from streams.readers import input_size
 
@@ -36,7 +37,7 @@ def page_progress(
 
         def advance(pages: int, page_bytes: int) -> None:
             speed = pages / (progress.tasks[0].elapsed or 1e-9)
-            done = f"{pages:,} pages, {decimal(page_bytes)}, {speed:,.0f} pages/s"
+            done = f"{counted(pages, 'page')}, {decimal(page_bytes)}, {speed:,.0f} pages/s"
             progress.update(task, completed=position.bytes, pages=done)
 
         yield advance

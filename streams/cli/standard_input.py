@@ -10,6 +10,9 @@ from typing import NoReturn
 from schemas.errors import DehuskError
 from streams.cli.interrupts import interrupted_status
 
+CLOSED_PIPE = 128 + signal.SIGPIPE
+"""The exit status of a command whose output nobody reads any more."""
+
 
 @contextmanager
 def abandoned_on_errors() -> Iterator[None]:
@@ -21,7 +24,7 @@ def abandoned_on_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        leave(128 + signal.SIGPIPE)
+        leave(CLOSED_PIPE)
     except KeyboardInterrupt:
         leave(interrupted_status())
     except DehuskError as error:

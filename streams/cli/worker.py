@@ -5,8 +5,10 @@ from typing import get_args
 
 import click
 
+from schemas.documents import Comments
 from streams.cli.interrupts import interrupts_postponed
 from streams.cli.options import (
+    comments_option,
     compression_option,
     hidden_text_option,
     kafka_options,
@@ -14,7 +16,9 @@ from streams.cli.options import (
     model_options,
     page_seconds_option,
     processes_option,
+    require_labeler_of_triton,
     require_warc_directory,
+    seconds_option,
     source_options,
     topic_option,
     worker_topics,
@@ -96,11 +100,10 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="Triton's gRPC address.",
 )
 @model_options
-@click.option(
+@seconds_option(
     "--triton-seconds",
-    type=click.FloatRange(min=0.1),
+    least=0.1,
     default=_TRITON.timeout,
-    show_default=True,
     help="How long Triton may take for one page until it counts as unavailable.",
 )
 @click.option(
@@ -120,11 +123,10 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
     "pages are cleaned without and marked as degraded.",
 )
-@click.option(
+@seconds_option(
     "--redis-seconds",
-    type=click.FloatRange(min=0.1),
+    least=0.1,
     default=RedisSettings().timeout,
-    show_default=True,
     help="How long Redis may take for a batch of pages until it counts as unavailable.",
 )
 @click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster.")
@@ -137,6 +139,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
 )
 @compression_option
+@comments_option
 @hidden_text_option
 @click.option("--with-blocks", is_flag=True, help="List every block with its probability.")
 @processes_option(
@@ -147,19 +150,17 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
 )
 @page_seconds_option("is a dead letter")
 @max_blocks_option("is a dead letter")
-@click.option(
+@seconds_option(
     "--session-seconds",
-    type=click.FloatRange(min=1.0),
+    least=1.0,
     default=_WORKER.session_seconds,
-    show_default=True,
     help="How long Kafka waits for a worker that died before it gives its pages to others; within the "
     "brokers' group.min.session.timeout.ms and group.max.session.timeout.ms.",
 )
-@click.option(
+@seconds_option(
     "--grace-seconds",
-    type=click.FloatRange(min=1.0),
+    least=1.0,
     default=FlowLimits().grace_seconds,
-    show_default=True,
     help="How long the worker may take to stop; what it has not finished by then, another one does.",
 )
 @click.option(
@@ -206,6 +207,7 @@ def command(
     document_format: str,
     compression: Compression,
     with_blocks: bool,
+    comments: str,
     hidden_text: str,
     processes: int,
     page_seconds: float,
@@ -230,6 +232,7 @@ def command(
 
     configure_logs(log_level, as_json=log_json)
     require_warc_directory(source, source_settings)
+    require_labeler_of_triton(labeler)
     settings = WorkerSettings(
         kafka=kafka,
         topics=worker_topics(input_topic, output, dead_letters, group),
@@ -247,6 +250,7 @@ def command(
         compression=compression,
         with_blocks=with_blocks,
         drop_hidden=hidden_text == "drop",
+        comments=Comments(comments),
         monitoring=_address(monitoring),
     )
     asyncio.run(run_worker(settings))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemas.errors import UnavailableError
+from streams.counted import counted
 from streams.demo.crawler import Crawler
 from streams.demo.display import Display
 from streams.demo.outcome import Crawled, read_cleaned, read_crawled, read_dead
@@ -134,8 +135,8 @@ class _Watch:
         report = self.monitoring.report()
         totals, waiting = report.totals, report.in_flight + (report.lag or 0)
         self.display.progress(
-            f"{totals.messages + waiting} pages crawled; {totals.documents} documents, "
-            f"{totals.skipped} skipped, {totals.dead_letters} dead letters, {waiting} to come"
+            f"{counted(totals.messages + waiting, 'page')} crawled; {counted(totals.documents, 'document')}, "
+            f"{totals.skipped:,} skipped, {counted(totals.dead_letters, 'dead letter')}, {waiting:,} to come"
         )
         time.sleep(_SECONDS_BETWEEN_LOOKS)
         return totals.messages

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from streams.counted import counted
 from streams.demo.outcome import Block
 
 _FIRST_ROWS = 30
@@ -114,9 +115,9 @@ def _example(summary: Summary) -> Table:
     last = rest[-_LAST_ROWS:]
     _add_blocks(table, first)
     if len(rest) > len(last):
-        table.add_row(f"… {len(rest) - len(last)} blocks …", "", style="dim")
+        table.add_row(f"… {counted(len(rest) - len(last), 'block')} …", "", style="dim")
     _add_blocks(table, last)
-    table.caption = f"{len(first) + len(last)} of the page's {len(summary.example)} blocks"
+    table.caption = f"{len(first) + len(last)} of the page's {counted(len(summary.example), 'block')}"
     return table
 
 

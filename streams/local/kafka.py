@@ -13,6 +13,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from schemas.errors import ConfigurationError
+from streams.counted import counted
 from streams.local.addresses import LOOPBACK
 from streams.settings import MIB
 
@@ -158,7 +159,9 @@ def kafka_nodes(ports: Sequence[int], directory: Path, java: Path, jars: Path) -
 def _cluster_id(directory: Path, nodes: int) -> str:
     kept = len(list(directory.glob("kafka-*")))
     if kept not in (0, nodes):
-        raise ConfigurationError(f"{directory} holds the data of {kept} Kafka nodes, not of {nodes}")
+        raise ConfigurationError(
+            f"{directory} holds the data of {counted(kept, 'Kafka node')}, not of {nodes}"
+        )
     for formatted in directory.glob("kafka-*/data/meta.properties"):
         return _property(formatted, "cluster.id")
     return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

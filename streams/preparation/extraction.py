@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from inference.cleaning import PreparedPage
 from inference.extraction import extract
-from schemas.documents import CleanedDocument, Origin
+from schemas.documents import CleanedDocument, Comments, Origin
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import BlockFrequencies, Prediction
 from streams.settings import PageLimits
@@ -50,6 +50,8 @@ class Writing:
     """Whether documents list all blocks."""
     drop_hidden: bool = False
     """Whether text that a page hides at first is left out."""
+    comments: Comments = Comments.SEPARATE
+    """What becomes of user comments."""
     most_bytes: int = 2 * PageLimits().max_bytes
     """The largest document."""
 
@@ -65,6 +67,7 @@ class Writing:
                 degraded=page.degraded,
                 with_blocks=self.with_blocks,
                 drop_hidden=self.drop_hidden,
+                comments=self.comments,
             )
             with _room_to_write():
                 value = bytes(memoryview(self.write(document)))

@@ -8,6 +8,7 @@ from functools import partial
 from streams.preparation.extraction import Writing
 from streams.preparation.leftovers import claim_folder
 from streams.preparation.pool import PreparationPool
+from streams.preparation.process import Work
 from streams.preparation.steps import open_steps
 from streams.settings import PageLimits
 from streams.sources.source import Source
@@ -24,8 +25,22 @@ async def open_pool(
     Raises:
         ConfigurationError: the source or the processes cannot be opened.
     """
+    open_work = partial(open_steps, open_source, limits.max_blocks, writing)
+    async with open_pool_of(open_work, processes, limits) as pool:
+        yield pool
+
+
+@asynccontextmanager
+async def open_pool_of(
+    open_work: Callable[[], Work], processes: int, limits: PageLimits
+) -> AsyncIterator[PreparationPool]:
+    """A pool that does the work which is opened in each process, and ends tasks that take too long.
+
+    Raises:
+        ConfigurationError: the work or the processes cannot be opened.
+    """
     claim_folder()
-    pool = PreparationPool(partial(open_steps, open_source, limits.max_blocks, writing), processes, limits)
+    pool = PreparationPool(open_work, processes, limits)
     guard = asyncio.create_task(pool.kill_the_stuck())
     try:
         await pool.start()

@@ -60,7 +60,7 @@ class PreparationPool:
 
     async def prepare_alone(self, message: Message) -> Outcomes:
         """What became of a message that may take the large share of memory."""
-        return _outcomes(await self._in_process(lambda process: self._answer_alone(process, message)))
+        return _outcomes(await self.answer_alone(message))
 
     async def extract(
         self, pages: Sequence[LabeledPage], room: float = math.inf
@@ -71,8 +71,11 @@ class PreparationPool:
 
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
         """The document of a page that may take the large share of memory."""
-        answer = await self._in_process(lambda process: self._answer_alone(process, page))
-        return cast("WrittenDocument | Broken", answer)
+        return cast("WrittenDocument | Broken", await self.answer_alone(page))
+
+    async def answer_alone(self, task: object) -> object:
+        """What became of a task of any kind that may take the large share of memory; Broken if it failed."""
+        return await self._in_process(lambda process: self._answer_alone(process, task))
 
     async def kill_the_stuck(self) -> None:
         """Kill processes whose page is overdue, for as long as this runs."""
@@ -119,7 +122,7 @@ class PreparationPool:
                     break
         return [answer for answer in answers if not isinstance(answer, Oversized)]
 
-    def _answer_alone(self, process: PageProcess, task: Task) -> object:
+    def _answer_alone(self, process: PageProcess, task: object) -> object:
         """What became of a task that may take the large share of memory."""
         with self._large:
             deaths = 0

@@ -4,6 +4,7 @@ It runs in the processes of `streams.preparation.pool`; of a page's HTML nothing
 """
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inference.cleaning import PreparedPage
@@ -44,17 +45,25 @@ def pack(page: PreparedPage) -> PackedPage:
 
 def prepare(source: Source, message: Message, max_blocks: int) -> Outcomes:
     """What each page of the message became; never empty, nothing raised."""
+    pages = decode(source, message)
+    if isinstance(pages, Postponed):
+        return pages
+    return tuple(prepare_decoded(page, max_blocks) for page in pages)
+
+
+def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
+    """The pages of the message, or what it has instead; never empty, nothing raised."""
     try:
         pages = source.decode(message)
     except UnavailableError as error:
         return Postponed(str(error))
     except Exception as error:  # noqa: BLE001 whatever a message does to a decoder, it ends this message alone
         return (_broken(error),)
-    nothing = Skipped(SkipReason.NOT_A_PAGE, "the message holds no page")
-    return tuple(_prepare_page(page, max_blocks) for page in pages) or (nothing,)
+    return pages or (Skipped(SkipReason.NOT_A_PAGE, "the message holds no page"),)
 
 
-def _prepare_page(page: Decoded, max_blocks: int) -> Outcome:
+def prepare_decoded(page: Decoded, max_blocks: int) -> Outcome:
+    """What one page became; nothing raised."""
     if not isinstance(page, RawPage):
         return page
     try:

@@ -34,4 +34,5 @@ def _arrival(app: AppT, stream: Stream, event: Event) -> Arrival:
     read = event.message
     headers = tuple(cast("Headers", read.headers or ()))
     message = Message(read.key, read.value, headers, read.topic, read.partition, read.offset)
+    read.value = event.value = None  # the event lives until it is acknowledged, the value may go before
     return Arrival(message, partial(stream.ack, event), partial(app.consumer.unacked.discard, read))

@@ -11,6 +11,7 @@ from faust.exceptions import ConsumerNotStarted
 from faust.types import EventT
 from mode.utils.queues import ThrowableQueue
 
+from streams.counted import counted
 from streams.input_topics import input_topics
 from streams.kafka import ssl_context
 from streams.settings import MIB, KafkaSettings
@@ -95,7 +96,7 @@ class FaustApp(faust.App):
         self.on_assigned()
         assigned = self.consumer.assignment()
         names = ", ".join(sorted({partition.topic for partition in assigned}))
-        _log.info("reads %d partitions%s", len(assigned), f" of {names}" if names else "")
+        _log.info("reads %s%s", counted(len(assigned), "partition"), f" of {names}" if names else "")
 
     def _on_rebalance_when_stopped(self) -> None:
         """Leave the consumer to its own thread: Faust would cut it off before it has left the group."""

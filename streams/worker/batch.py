@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 from schemas.documents import Origin
 from schemas.outcomes import Broken
@@ -11,13 +10,14 @@ from schemas.pages import BlockFrequencies, Message, Prediction
 from streams.preparation.extraction import LabeledPage, WrittenDocument
 from streams.preparation.pool import PreparationPool
 from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
+from streams.preparation.process import Oversized
 from streams.settings import MIB
 from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
+from streams.worker.cleaning import Result
 from streams.worker.labeling import Labeled, Labeling
 from streams.worker.memory import give_back_what_is_free
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
-from streams.worker.postponed import Result
 
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""
@@ -35,10 +35,11 @@ class BatchCleaner:
     _metrics: Metrics
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
-        """What became of the first messages, in order; postponed is one whose schema cannot be asked for now.
+        """What became of the first messages, in order, of one at least.
 
-        It ends where the prepared pages or their documents take too much room, and before a message that has
-        to be cleaned alone, be it the first.
+        Postponed is one whose schema cannot be asked for now, oversized a first one that has to be cleaned
+        alone. It ends where the prepared pages or their documents take too much room, and before any other
+        message that has to be cleaned alone.
         """
         with self._metrics.step("prepare"):
             prepared = await self._pool.prepare(messages, _ROOM)
@@ -46,9 +47,9 @@ class BatchCleaner:
         async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
             return await self._pool.extract(pages, _ROOM)
 
-        return await self._finish(messages, prepared, extract)
+        return [*await self._finish(messages, prepared, extract)] or [Oversized()]
 
-    async def clean_alone(self, message: Message) -> Result:
+    async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:
         """What became of a message that may take the large share of memory."""
         with self._metrics.step("prepare"):
             prepared = await self._pool.prepare_alone(message)
@@ -62,14 +63,19 @@ class BatchCleaner:
 
     async def _finish(
         self, messages: Sequence[Message], prepared: Sequence[Outcomes], extract: Extract
-    ) -> list[Result]:
+    ) -> list[CleanedMessage | Postponed]:
         """The way of prepared messages, as far as there are documents for them."""
         pairs = list(zip(messages, prepared, strict=False))
         begun = [message for message, each in pairs if not isinstance(each, Postponed)]
         outcomes = [each for each in prepared if not isinstance(each, Postponed)]
         cleaned = iter(await self._clean(begun, outcomes, extract))
-        results = (each if isinstance(each, Postponed) else next(cleaned, None) for each in prepared)
-        return [result for result in takewhile(lambda each: each is not None, results) if result is not None]
+        results: list[CleanedMessage | Postponed] = []
+        for each in prepared:
+            result = each if isinstance(each, Postponed) else next(cleaned, None)
+            if result is None:
+                break
+            results.append(result)
+        return results
 
     async def _clean(
         self, messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]], extract: Extract

@@ -1,6 +1,8 @@
 """Faust's driver for Kafka, set up to read committed records of all topics in the worker's input."""
 
+import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
@@ -9,7 +11,12 @@ from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
 from streams.input_topics import is_pattern
+from streams.kafka_errors import unreadable_batch
 from streams.worker import positions
+from streams.worker.exit import fail_at
+
+_IDLE_SECONDS = 1.0
+"""How long a consumer without partitions to read waits until it looks for some again."""
 
 
 class _ConsumerThread(positions.ConsumerThread):
@@ -31,6 +38,16 @@ class _ConsumerThread(positions.ConsumerThread):
             return
         subscribe = self._ensure_consumer().subscribe
         await self.call_thread(subscribe, pattern=pattern, listener=self._rebalance_listener)
+
+    async def _fetch_records(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 Faust's
+        """Fetch records; a batch that cannot be read ends the process, for whoever runs it has to decide."""
+        try:
+            return await super()._fetch_records(*args, **options)
+        except Exception as error:
+            batch = unreadable_batch(error)
+            if batch is None:
+                raise
+            fail_at(batch, self.app.conf.id)
 
     def highwater(self, tp: TP) -> int:
         """The offset behind the partition's last one, for Faust's statistics; 0 where it is not known."""
@@ -59,6 +76,28 @@ class Consumer(positions.Consumer):
 
     logger = driver.logger
     _thread: _ConsumerThread
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
+        super().__init__(*args, **options)
+        self._drained = asyncio.Event()
+
+    def on_buffer_drop(self, tp: TP) -> None:
+        """Read a partition again, since the agent's buffer has room."""
+        super().on_buffer_drop(tp)
+        self._drained.set()
+
+    async def _wait_next_records(
+        self,
+        timeout: float,  # noqa: ASYNC109 Faust's
+    ) -> tuple[Any, set[TP] | None]:
+        """Wait for records; while the buffer is full, Faust would sleep a second, and the agent run dry."""
+        self._drained.clear()
+        if self.flow_active and not self._get_active_partitions():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_IDLE_SECONDS):
+                    await self._drained.wait()
+            return {}, set()
+        return await super()._wait_next_records(timeout)
 
     def _new_consumer_thread(self) -> _ConsumerThread:
         return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)

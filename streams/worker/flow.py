@@ -1,6 +1,7 @@
 """The flow of micro-batches: several are cleaned at once, delivered in order, and acknowledged in order.
 
-What is postponed leaves the flow and comes back to it; what comes behind is delivered meanwhile.
+What waits for the schema registry, or has to be cleaned alone, leaves its batch for a lane beside the flow;
+what is behind it is delivered meanwhile.
 """
 
 import asyncio
@@ -8,31 +9,18 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from schemas.pages import Message
 from streams.settings import FlowLimits
 from streams.worker.acknowledging import Acknowledgments, Entry
 from streams.worker.assembly import CleanedMessage
 from streams.worker.availability import Dependency
+from streams.worker.cleaning import Cleaner, Cleaning, Result
 from streams.worker.intake import Intake
 from streams.worker.metrics import Metrics
-from streams.worker.postponed import Cleaned, PostponedMessages, Result
+from streams.worker.set_aside import Cleaned, Lane, SetAside
 
 Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
 _log = logging.getLogger(__name__)
-
-
-class Cleaner(Protocol):
-    """What takes messages through all steps but delivery."""
-
-    async def clean(self, messages: Sequence[Message]) -> list[Result]:
-        """What became of the first messages, in order; of none where the first has to be cleaned alone."""
-        ...
-
-    async def clean_alone(self, message: Message) -> Result:
-        """What became of a message, whatever it needs."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +36,7 @@ class _Batch:
 
 
 class Flow:
-    """Bounds what is in flight: while all batches are busy, arrivals wait and the stream is not read.
-
-    A message that has to be cleaned alone waits until its batch is the oldest, so there is one at a time.
-    """
+    """Bounds what is in flight: while all batches are busy, arrivals wait and the stream is not read."""
 
     def __init__(
         self,
@@ -63,12 +48,13 @@ class Flow:
     ) -> None:
         self.intake = Intake(limits)
         self._limits = limits
-        self._cleaner = cleaner
         self._deliver = deliver
         self._metrics = metrics
         self._in_flight: list[_Batch] = []
         self._unacknowledged = Acknowledgments(limits)
-        self._postponed = PostponedMessages(schema_registry, limits.batch_pages)
+        self._cleaning = Cleaning(cleaner, self._unacknowledged)
+        self._set_aside = SetAside(schema_registry, limits.batch_pages)
+        self._trials: dict[Lane, float] = {}
         self._delivering = asyncio.Lock()
         self._finished = asyncio.Event()
         self._moved = 0.0
@@ -101,19 +87,25 @@ class Flow:
 
     @property
     def age(self) -> float:
-        """Seconds since the oldest batch in flight was begun or came forward; 0 where there is none."""
-        oldest = self._in_flight[:1]  # a copy, for the watchdog asks from a thread of its own
-        return time.monotonic() - max(oldest[0].begun, self._moved) if oldest else 0.0
+        """Seconds since the oldest batch in flight was begun or came forward, or a lane began with a trial.
+
+        It is the longest of these times, and 0 where there is none.
+        """
+        # of copies, for the watchdog asks from a thread of its own
+        begun = [max(batch.begun, self._moved) for batch in self._in_flight[:1]] + list(self._trials.values())
+        return time.monotonic() - min(begun) if begun else 0.0
 
     async def _run(self) -> None:
         self._in_flight.clear()
         self._unacknowledged.clear()
-        self._postponed.clear()
+        self._set_aside.clear()
+        self._trials.clear()
         free = asyncio.Semaphore(self._limits.batches)
         batches: asyncio.Queue[_Batch] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._finish_in_order(batches, free))
-            tasks.create_task(self._try_again(tasks))
+            tasks.create_task(self._work_off(self._set_aside.postponed, alone=False))
+            tasks.create_task(self._work_off(self._set_aside.oversized, alone=True))
             while True:
                 await free.acquire()
                 await self._wait_for_room()
@@ -122,7 +114,7 @@ class Flow:
                 batches.put_nowait(self._begin(entries, tasks))
 
     def _begin(self, entries: list[Entry], tasks: asyncio.TaskGroup) -> _Batch:
-        cleaning = tasks.create_task(self._cleaner.clean(_messages(entries)))
+        cleaning = tasks.create_task(self._cleaning.clean(entries))
         batch = _Batch(entries, cleaning, time.monotonic())
         self._in_flight.append(batch)
         return batch
@@ -130,16 +122,17 @@ class Flow:
     async def _finish_in_order(self, batches: asyncio.Queue[_Batch], free: asyncio.Semaphore) -> None:
         while True:
             batch = await batches.get()
-            entries, results = batch.entries, await batch.cleaning
-            await self._finish(self._postponed.hold_back(entries, results))
-            while entries := entries[len(results) :]:
-                results = await self._cleaner.clean(_messages(entries)) or await self._clean_first(entries)
-                await self._finish(self._postponed.hold_back(entries, results))
+            entries = await self._finish_first(batch.entries, await batch.cleaning)
+            while entries:
+                entries = await self._finish_first(entries, await self._cleaning.clean(entries))
             self._end(batch)
             free.release()
 
-    async def _clean_first(self, entries: Sequence[Entry]) -> list[Result]:
-        return [await self._cleaner.clean_alone(entries[0].arrival.message)]
+    async def _finish_first(self, entries: list[Entry], results: Sequence[Result]) -> list[Entry]:
+        """Finish what need not wait of the first entries, for which there are results; returns the others."""
+        await self._finish(self._set_aside.hold_back(entries, results))
+        self._moved = time.monotonic()
+        return entries[len(results) :]
 
     async def _wait_for_room(self) -> None:
         while sum(batch.size for batch in self._in_flight) >= self._limits.in_flight_bytes:
@@ -150,13 +143,14 @@ class Flow:
         self._in_flight.remove(batch)
         self._finished.set()
 
-    async def _try_again(self, tasks: asyncio.TaskGroup) -> None:
-        """Clean what was postponed, until that succeeds."""
+    async def _work_off(self, lane: Lane, *, alone: bool) -> None:
+        """Clean what is set aside in a lane, until that succeeds."""
         while True:
-            batch = self._begin(await self._postponed.due(), tasks)
-            results = await batch.cleaning or await self._clean_first(batch.entries)
-            await self._finish(self._postponed.try_again(batch.entries, results))
-            self._end(batch)
+            entries = await lane.due()
+            self._trials[lane] = time.monotonic()
+            results = await self._cleaning.clean_again(entries, alone=alone)
+            await self._finish(self._set_aside.try_again(lane, entries, results))
+            del self._trials[lane], results
 
     async def _finish(self, cleaned: Cleaned) -> None:
         messages = [message for _, message in cleaned]
@@ -166,7 +160,6 @@ class Flow:
             await self._unacknowledged.done([entry for entry, _ in cleaned])
         for message in messages:
             self._metrics.count(message)
-        self._moved = time.monotonic()
 
     def _abandon(self) -> None:
         if len(self):
@@ -175,7 +168,3 @@ class Flow:
         self._unacknowledged.abandon()
         if self._running is not None:
             self._running.cancel()
-
-
-def _messages(entries: Sequence[Entry]) -> list[Message]:
-    return [entry.arrival.message for entry in entries]

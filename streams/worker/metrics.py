@@ -7,6 +7,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from streams.counted import counted
 from streams.worker.assembly import CleanedMessage
 from streams.worker.availability import Dependency
 
@@ -29,8 +30,9 @@ class Totals:
 
     def __str__(self) -> str:
         return (
-            f"{self.pages} pages = {self.documents} documents ({self.empty_documents} empty) "
-            f"+ {self.tombstones} tombstones + {self.skipped} skipped + {self.dead_letters} dead letters"
+            f"{counted(self.pages, 'page')} = {counted(self.documents, 'document')} "
+            f"({self.empty_documents:,} empty) + {counted(self.tombstones, 'tombstone')} "
+            f"+ {self.skipped:,} skipped + {counted(self.dead_letters, 'dead letter')}"
         )
 
 

@@ -4,9 +4,10 @@
 it has its partitions and all dependencies are there as well, and `/metrics` is for Prometheus.
 """
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import orjson
 from aiohttp import web
@@ -17,6 +18,19 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from schemas.errors import ConfigurationError
 from streams.worker.progress import Report
 from streams.worker.settings import MonitoringSettings
+
+
+async def check_port(settings: MonitoringSettings) -> None:
+    """See whether the pages can be served, before there is anything to report.
+
+    Raises:
+        ConfigurationError: the port is taken.
+    """
+    with _port_named(settings):
+        server = await asyncio.get_running_loop().create_server(
+            asyncio.Protocol, settings.host, settings.port, start_serving=False
+        )
+    server.close()
 
 
 @asynccontextmanager
@@ -33,17 +47,23 @@ async def monitoring(
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port)
-        try:
+        with _port_named(settings):
             await site.start()
-        except OSError as error:
-            raise ConfigurationError(
-                f"cannot listen on {settings.host}:{settings.port}: {error}; "
-                "choose another with --monitoring HOST:PORT, port 0 for any free one"
-            ) from error
         host, port = runner.addresses[0][:2]
         yield f"http://{host}:{port}/"
     finally:
         await runner.cleanup()
+
+
+@contextmanager
+def _port_named(settings: MonitoringSettings) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {settings.host}:{settings.port}: {error}; "
+            "choose another with --monitoring HOST:PORT, port 0 for any free one"
+        ) from error
 
 
 def _is_no_malformed_request(record: logging.LogRecord) -> bool:

@@ -16,6 +16,8 @@ from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka
 from faust.types import TP
 
+from streams.counted import counted
+
 _ASK_SECONDS = 1.0
 _log = logging.getLogger(__name__)
 
@@ -96,9 +98,9 @@ class Consumer(aiokafka.Consumer):
     async def _skip(self, partition: TP, position: int, beginning: int) -> None:
         """Go on behind what was removed."""
         _log.warning(
-            "%s: Kafka removed %d messages, from offset %d on, before they were read",
+            "%s: Kafka removed %s, from offset %d on, before they were read",
             _named(partition),
-            beginning - position,
+            counted(beginning - position, "message"),
             position,
         )
         self.transport.on_removed(beginning - position)

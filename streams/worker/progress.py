@@ -33,10 +33,10 @@ class Report:
         return waits + [f"{name} is unavailable: {reason}" for name, reason in self.unavailable.items()]
 
     def __str__(self) -> str:
-        to_come = "" if self.lag is None else f", {self.lag} to come"
+        to_come = "" if self.lag is None else f", {self.lag:,} to come"
         return (
             f"{self.pages_per_second:.0f} pages/s, {self.bytes_per_second / 1e6:.1f} MB/s; {self.totals}; "
-            f"{'; '.join([f'{self.in_flight} in flight{to_come}', *self.hindrances])}"
+            f"{'; '.join([f'{self.in_flight:,} in flight{to_come}', *self.hindrances])}"
         )
 
 

@@ -32,7 +32,7 @@ from streams.worker.exit import fail
 from streams.worker.flow import Flow
 from streams.worker.memory import give_back_what_is_huge
 from streams.worker.metrics import Metrics
-from streams.worker.monitoring import monitoring
+from streams.worker.monitoring import check_port, monitoring
 from streams.worker.observation import Observer
 from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.progress import Progress
@@ -77,6 +77,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
 async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable[[], Source] | None) -> None:
     async with AsyncExitStack() as resources:
         check_source(settings)
+        await check_port(settings.monitoring)
         partitions = await check_topics(settings)
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
@@ -161,6 +162,7 @@ def _writing(settings: WorkerSettings) -> Writing:
         FORMATS[settings.format].write,
         with_blocks=settings.with_blocks or FORMATS[settings.format].needs_blocks,
         drop_hidden=settings.drop_hidden,
+        comments=settings.comments,
         most_bytes=2 * settings.page.max_bytes,
     )
 

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Literal
 
+from schemas.documents import Comments
 from streams.settings import (
     Compression,
     FlowLimits,
@@ -69,4 +70,6 @@ class WorkerSettings:
     """Whether documents list every block with its label."""
     drop_hidden: bool = False
     """Whether text that a page hides is left out, whatever the model says."""
+    comments: Comments = Comments.SEPARATE
+    """What becomes of user comments."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)

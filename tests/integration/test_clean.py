@@ -48,12 +48,12 @@ def test_one_line_per_page_in_the_same_order(labeler):
     ended, lines = clean(*labeler, stdin="".join(map(line, range(50))))
     assert (ended.returncode, ended.stderr) == (0, "")
     assert [each["id"] for each in lines] == [f"id-{number}" for number in range(50)]
-    fields = ("id", "url", "site", "title", "language", "text", "model", "labeler", "blocks", "error")
-    assert {tuple(each) for each in lines} == {fields}
+    fields = "id url site title language text comments model labeler blocks error"
+    assert {" ".join(each) for each in lines} == {fields}
     assert {each["labeler"] for each in lines} == {labeler[1] if labeler else "onnx"}
     assert {each["error"] for each in lines} == {None}
     assert [block["path"] for block in lines[0]["blocks"]] == ["html/body/nav/a", "html/body/p"]
-    assert set(lines[0]["blocks"][0]) == {"text", "path", "probability", "content"}
+    assert set(lines[0]["blocks"][0]) == {"text", "path", "probability", "content", "comment"}
 
 
 def test_triton_answers_as_the_model_in_process_does(stack):

@@ -49,8 +49,10 @@ def test_a_service_that_fails_meanwhile_is_started_again_and_costs_no_page(tmp_p
     (triton,) = (process for process in below if process.name() == "tritonserver")
     triton.send_signal(signal.SIGSEGV)
     output, messages = demo.communicate(timeout=200)
-    assert "triton failed: it ended with status 139 (SIGSEGV). It is started again now" in messages
     assert demo.returncode == 0, messages
+    (failure,) = (line for line in messages.splitlines() if line.startswith("triton failed: "))
+    assert "It is started again now" in failure
+    assert any(cause in failure for cause in ("status 139 (SIGSEGV)", "the process of a model died"))
     assert orjson.loads(output)["documents"] == PAGES
 
 

@@ -123,10 +123,11 @@ async def test_does_not_send_what_a_worker_could_only_refuse(kafka, topics):
     lines = jsonl({"url": "http://x.test/1", "html": html(1)}, {"html": html(2)}, {"url": 7, "html": html(3)})
     status, output, errors = await run(kafka, "--topic", topics.input, "-", stdin=lines)
     assert status == 1
-    assert "1 pages (" in output
-    assert "2 not sent: missing-url\n" in output
+    assert "1 page (" in output
+    assert "1 not sent: missing-url\n" in output
+    assert "1 not sent: malformed-message\n" in output
     assert "not sent: missing-url: line 2 of standard input: it has no 'url'" in errors
-    assert "not sent: 7: missing-url: line 3 of standard input: '7' is no URL of a page" in errors
+    assert "line 3 of standard input: field 'url': a JSON number where a string is expected" in errors
     assert [message.key for message in await messages(kafka, topics.input)] == [b"http://x.test/1"]
 
 

@@ -151,7 +151,7 @@ async def test_looks_at_several_topics_and_at_all_that_match(kafka, fresh):
         ]
         assert shlex.split(found["worker"])[2:4] == ["--input", ",".join(arguments)]
     output = await run(kafka, first, second)
-    assert f"{first}: 2 partitions, 1 replicas\n{second}: 3 partitions" in output
+    assert f"{first}: 2 partitions, 1 replica\n{second}: 3 partitions" in output
     with pytest.raises(ConfigurationError, match=f"topic {fresh}-d does not exist"):
         await run(kafka, first, f"{fresh}-d")
     with pytest.raises(ConfigurationError, match=r"no topic on .* matches"):

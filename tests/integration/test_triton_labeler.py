@@ -12,7 +12,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 from inference.batching import WINDOW_BLOCKS
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY, find_model
-from inference.signature import STRUCTURE
+from inference.signature import STRUCTURE_WITH_COMMENTS
 from inference.triton import TritonLabeler
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
@@ -64,7 +64,8 @@ async def test_triton_answers_as_the_training_framework_did(stack, model):
     labeler = TritonLabeler(stack.addresses.triton_grpc, model)
     answers = await labeler.label([golden.page for golden in GOLDEN[model]])
     for answer, golden in zip(answers, GOLDEN[model], strict=True):
-        assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
+        assert answer.probabilities == pytest.approx(golden.probabilities, abs=1e-5)
+        assert answer.comments == pytest.approx(golden.comments, abs=1e-5)
         assert (answer.model, answer.labeler) == (ModelVersion(model, NEWEST[model].name), "triton")
     await labeler.close()
 
@@ -90,7 +91,7 @@ async def test_a_page_without_blocks_is_never_sent(labeler, stack):
     before = inferences(stack)
     (empty,) = await labeler.label([page(0)])
     assert len(empty.probabilities) == 0
-    assert empty.model == ModelVersion("boilernet", "1")
+    assert empty.model == ModelVersion("boilernet", NEWEST["boilernet"].name)
     assert inferences(stack) == before
 
 
@@ -121,11 +122,12 @@ async def test_a_model_that_is_not_served_is_a_configuration_error(stack, model,
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
     """A Triton of this module's own, and the repository that it serves."""
-    repository = tmp_path_factory.mktemp("models")
-    shutil.copytree(DEFAULT_REPOSITORY / "boilernet", repository / "boilernet")
+    model = tmp_path_factory.mktemp("models") / "boilernet"
+    shutil.copytree(NEWEST["boilernet"], model / "1")
+    shutil.copy(DEFAULT_REPOSITORY / "boilernet" / "config.pbtxt", model)
     directory = tmp_path_factory.mktemp("own")
-    with LocalStack(directory, repository=repository, services=("triton",)) as stack:
-        yield stack, repository / "boilernet"
+    with LocalStack(directory, repository=model.parent, services=("triton",)) as stack:
+        yield stack, model
 
 
 async def load(stack, model):
@@ -176,7 +178,8 @@ async def test_a_swap_to_a_model_of_another_signature_stops_the_labeler(own):
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
     await labeler.label(PAGES[:1])
     served = (model / "config.pbtxt").read_text()
-    (model / "config.pbtxt").write_text(served.replace(STRUCTURE.declared, "tokens of tomorrow"))
+    changed = served.replace(STRUCTURE_WITH_COMMENTS.declared, "tokens of tomorrow")
+    (model / "config.pbtxt").write_text(changed)
     shutil.copytree(model / "3", model / "4")
     await load(stack, model)
     with pytest.raises(ConfigurationError, match="declares the signature 'tokens of tomorrow'"):

@@ -1,6 +1,7 @@
 """Workers as their users start them, on the real services, and what they leave on the topics."""
 
 import asyncio
+import os
 import re
 import signal
 import subprocess
@@ -39,6 +40,7 @@ class Worker:
     """A worker process."""
 
     command: list[str]
+    environment: dict[str, str]
     folder: Path
     starts: int = 0
     process: subprocess.Popen[bytes] = field(init=False)
@@ -50,7 +52,9 @@ class Worker:
     def start(self) -> None:
         self.starts += 1
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(self.command, stderr=log, stdout=log)
+            self.process = subprocess.Popen(
+                self.command, stderr=log, stdout=log, env=os.environ | self.environment
+            )
 
     def kill(self) -> None:
         self.process.kill()
@@ -65,7 +69,7 @@ class Worker:
 
     def has_partitions(self) -> bool:
         """Whether it has its partitions, be they none."""
-        return re.search(r"reads \d+ partitions", self.log.read_text(errors="replace")) is not None
+        return re.search(r"reads \d+ partition", self.log.read_text(errors="replace")) is not None
 
     @property
     def monitoring(self) -> str:
@@ -140,14 +144,15 @@ class Bench:
         """A worker that runs; options given win over those of the stack."""
         addresses = self.stack.addresses
         given = [
-            *("--brokers", addresses.kafka, "--redis", addresses.redis, "--triton", addresses.triton_grpc),
+            *("--brokers", addresses.kafka, "--redis", addresses.redis),
             *("--input", self.topics.input, "--output", self.topics.output, "--group", self.topics.group),
             *("--dead-letters", self.topics.dead_letters, "--monitoring", "127.0.0.1:0"),
             *("--session-seconds", "6", "--processes", "1", "--labeler", "rules"),
         ]
         folder = self.folder / f"worker-{len(self.workers)}"
         folder.mkdir()
-        worker = Worker([*map(str, program), *given, *options], folder)
+        environment = {"DEHUSK_WORKER_TRITON": addresses.triton_grpc}  # ignored by other labelers
+        worker = Worker([*map(str, program), *given, *options], environment, folder)
         self.workers.append(worker)
         worker.start()
         return worker

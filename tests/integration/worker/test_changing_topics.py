@@ -74,7 +74,7 @@ async def test_messages_removed_while_a_worker_waits_are_counted(bench, site, ad
     await asyncio.to_thread(triton.pause)
     try:
         await bench.produce(records[100:])
-        await bench.until(lambda: worker.report()["in_flight"] > 100)
+        await bench.until(lambda: worker.report()["in_flight"] > 0)
         await asyncio.sleep(5)
         await remove_all_messages(bench, admin)
     finally:

@@ -75,6 +75,18 @@ async def test_a_decoder_that_fails_ends_its_message_alone(bench, site) -> None:
     assert worker.stop() == 0
 
 
+async def test_a_huge_page_does_not_hold_up_its_neighbours(bench, site) -> None:
+    neighbours = site(200)
+    huge = Record(b"https://h.example/hangs", TEXT + bytes(5 * MIB), HTML)
+    worker = bench.worker("--page-seconds", "5", "--processes", "2", program=HOSTILE_WORKER)
+    await bench.produce([huge, *neighbours])
+    await bench.until(worker.has_partitions)
+    await bench.until(lambda: worker.report()["totals"]["documents"] == len(neighbours))
+    assert worker.report()["totals"]["dead_letters"] == 0
+    assert await bench.left() > 0
+    await _check_neighbours(bench, neighbours)
+
+
 def _mixed(neighbours: list[Record], hostile: list[Record]) -> list[Record]:
     """The hostile pages, each between neighbours."""
     mixed = list(neighbours)

@@ -1,13 +1,17 @@
 import logging
 
 import pytest
+from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.consumer.fetcher import READ_COMMITTED, PartitionRecords
 from aiokafka.errors import (
     CorruptRecordException,
     KafkaConnectionError,
     SaslAuthenticationFailed,
     UnsupportedCodecError,
 )
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
 
 from schemas.errors import ConfigurationError, UnavailableError
 from streams.kafka import describe_topics
@@ -44,6 +48,53 @@ def test_records_that_cannot_be_read_are_no_fault_of_the_brokers(error, told):
     unreadable = pytest.raises(ConfigurationError, match=f"a batch of records cannot be read: .*{told}")
     with unreadable, kafka_errors(KafkaSettings("k:9")):
         raise error
+
+
+def records_of(batch, *, check_crcs=True):
+    """The records of a partition that has one batch, of the offsets from 40 on."""
+    batch[:8] = (40).to_bytes(8)
+    tp, offset = TopicPartition("raw", 3), 41
+    return PartitionRecords(
+        tp, MemoryRecords(bytes(batch)), [], offset, None, None, check_crcs, READ_COMMITTED
+    )
+
+
+@pytest.fixture(params=[0, 1], ids=["plain", "gzip"])
+def batch(request):
+    builder = DefaultRecordBatchBuilder(2, request.param, 0, -1, -1, -1, 1 << 20)
+    for offset in range(5):
+        builder.append(offset, 0, b"key", b"value", [])
+    return bytearray(builder.build())
+
+
+def unreadable(records):
+    with pytest.raises(ConfigurationError) as raised, kafka_errors(KafkaSettings("k:9")):
+        list(records)
+    return str(raised.value)
+
+
+def test_a_batch_whose_checksum_is_wrong_is_named_with_its_offsets(batch):
+    batch[-1] ^= 1
+    assert unreadable(records_of(batch)) == (
+        "partition 3 of topic raw cannot be read from offset 41 to 44: CorruptRecordException: "
+        "[Error 2] CorruptRecordException: Invalid CRC - TopicPartition(topic='raw', partition=3)"
+    )
+
+
+def test_a_batch_whose_compression_is_wrong_is_named_with_its_offsets(batch):
+    batch[61:] = b"x" * len(batch[61:])
+    said = unreadable(records_of(batch, check_crcs=False))
+    assert said.startswith("partition 3 of topic raw cannot be read from offset 41 to 44: ")
+
+
+def test_records_that_can_be_read_raise_nothing(batch):
+    with kafka_errors(KafkaSettings("k:9")):
+        assert [record.offset for record in records_of(batch)] == [41, 42, 43, 44]
+
+
+def test_what_is_no_error_of_kafka_stays_as_it_is():
+    with pytest.raises(KeyError), kafka_errors(KafkaSettings("k:9")):
+        raise KeyError
 
 
 async def test_where_no_broker_is_reached_one_error_tells_why_of_each(caplog):

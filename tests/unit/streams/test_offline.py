@@ -54,9 +54,18 @@ async def test_a_line_has_just_these_fields():
         "title": "Page 7",
         "language": "en",
         "text": PROSE.strip(),
+        "comments": None,
         "model": {"name": "boilerpipe", "version": "1"},
         "labeler": "rules",
-        "blocks": [{"text": PROSE.strip(), "path": "html/body/p", "probability": 1.0, "content": True}],
+        "blocks": [
+            {
+                "text": PROSE.strip(),
+                "path": "html/body/p",
+                "probability": 1.0,
+                "content": True,
+                "comment": False,
+            }
+        ],
         "error": None,
     }
     (short,) = await cleaned([page(7)], with_blocks=False)

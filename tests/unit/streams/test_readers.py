@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+import orjson
 import pytest
 import zstandard
 from hypothesis import given
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
-from schemas.pages import RawPage
+from schemas.pages import Message, RawPage
 from streams.input_position import InputPosition
 from streams.readers import ESCAPED, STANDARD_INPUT, input_size, read_lines, read_pages
+from streams.sources.json_fields import JsonFields
 from streams.sources.warc import write_warc
 
 MAX_BYTES = 10_000
@@ -183,13 +185,27 @@ def test_a_url_that_is_no_text_is_passed_on_as_json(tmp_path, url, said):
     assert (empty.reason, empty.url) == (SkipReason.NO_BODY, said)
 
 
-@pytest.mark.parametrize("url", [*NO_PAGES_URL, *NO_TEXT])
+@pytest.mark.parametrize("url", NO_PAGES_URL)
 def test_what_is_no_url_of_a_page_is_named_where_each_needs_one(tmp_path, url):
     file = tmp_path / "pages.jsonl"
     file.write_bytes(lines({"id": "7", "url": url, "html": "<p>"}))
     (broken,) = read_pages([file], MAX_BYTES, needs_url=True)
-    assert (broken.reason, broken.id, broken.url) == (BrokenReason.MISSING_URL, "7", NO_TEXT.get(url, url))
+    assert (broken.reason, broken.id, broken.url) == (BrokenReason.MISSING_URL, "7", url)
     assert broken.detail.startswith(f"line 1 of {file}: ")
+
+
+@pytest.mark.parametrize("html", ["<p>", None])
+@pytest.mark.parametrize(("url", "said"), NO_TEXT.items())
+def test_a_url_that_is_no_text_is_malformed_where_each_needs_one_as_it_is_to_a_worker(
+    tmp_path, url, said, html
+):
+    file = tmp_path / "pages.jsonl"
+    page = {"id": "7", "url": url, "html": html}
+    file.write_bytes(lines(page))
+    (broken,) = read_pages([file], MAX_BYTES, needs_url=True)
+    (of_worker,) = JsonFields(MAX_BYTES).decode(Message(None, orjson.dumps(page)))
+    assert broken == Broken(of_worker.reason, f"line 1 of {file}: {of_worker.detail}", said, "7")
+    assert of_worker.reason is BrokenReason.MALFORMED_MESSAGE
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inference.repository import DEFAULT_REPOSITORY
+from inference.repository import DEFAULT_REPOSITORY, find_model
 from schemas.pages import RawPage
 from streams.sources.warc import write_warc
 
@@ -80,7 +80,7 @@ def repository(tmp_path: Path) -> Path:
     """A repository with one model, version 7 of `mine`."""
     folder = tmp_path / "repository"
     (folder / "mine").mkdir(parents=True)
-    (folder / "mine" / "7").symlink_to(DEFAULT_REPOSITORY / "boilernet" / "1")
+    (folder / "mine" / "7").symlink_to(find_model(DEFAULT_REPOSITORY, "boilernet")[1].parent)
     return folder
 
 
@@ -145,7 +145,7 @@ def test_the_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
             shown += part
     os.close(terminal)
     assert ended.stdout.count(b"\n") == 1
-    assert b"1 pages" in shown
+    assert b"1 page, " in shown
     assert b"100%, ETA" in shown
 
 

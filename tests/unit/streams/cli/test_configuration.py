@@ -117,9 +117,30 @@ def test_what_does_not_fit_is_named_with_its_file(file: Path, text: str, said: s
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: dehusk.toml: {said}")
 
 
-def test_what_is_said_of_another_command_is_checked_for_its_names(file: Path) -> None:
-    file.write_text("[feed]\nrat = 3")
-    assert "feed.rat is no option; did you mean rate?" in run("read", "--config", str(file)).stderr
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[feed]\nrat = 3", "feed.rat is no option; did you mean rate?"),
+        ("[feed]\nrate = 'fast'", "feed.rate must be a number"),
+        ("[worker]\nprocesses = 0", "worker.processes: 0 is not in the range x>=1."),
+        ("[worker]\nwarc-directory = 1", "worker.warc-directory must be a string"),
+        ("[dead-letters]\nall = 1", "dead-letters.all must be a boolean"),
+        ("processes = '3'", "processes must be a whole number"),
+    ],
+)
+def test_what_is_said_of_another_command_is_checked(file: Path, text: str, said: str) -> None:
+    file.write_text(text)
+    result = run("read", "--config", str(file))
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: dehusk.toml: {said}")
+
+
+def test_a_folder_of_another_command_may_be_on_another_machine(file: Path) -> None:
+    file.write_text("[worker]\nwarc-directory = 'missing'")
+    assert parameters("read", "--config", str(file))["topic"] == "cleaned-documents"
+    assert (
+        "worker.warc-directory: Directory 'missing' does not exist."
+        in run("worker", "--config", "dehusk.toml").stderr
+    )
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"a = \x00"])

@@ -1,12 +1,18 @@
 """The environment variables of options, as the commands of dehusk have them."""
 
+import os
+import subprocess
+import sys
 from collections import defaultdict
+from collections.abc import Callable
 
 import click
+import orjson
 import pytest
 from click.testing import CliRunner
 
 from streams.cli import cli
+from streams.cli.environment import warn_of_unknown_variables
 from streams.cli.tree import DIFFERENT, leaves, options
 
 LEAVES = dict(leaves(cli))
@@ -57,3 +63,43 @@ def test_a_flag_is_switched_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_error_names_the_variables_in_words() -> None:
     said = CliRunner().invoke(cli, ["worker"], env={"DEHUSK_TRITON": "x"}).stderr
     assert "(env var: 'DEHUSK_WORKER_TRITON' or 'DEHUSK_TRITON'): 'x' is not HOST:PORT" in said
+
+
+@pytest.fixture
+def warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    """What is said of an environment with these variables."""
+
+    monkeypatch.setattr("streams.cli.environment.are_json", lambda: False)
+
+    def said(**variables: str) -> list[str]:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        warn_of_unknown_variables(cli)
+        return capsys.readouterr().err.splitlines()
+
+    return said
+
+
+def test_a_mistyped_variable_is_named_with_the_nearest_one(warnings: Callable[..., list[str]]) -> None:
+    assert warnings(DEHUSK_BROKRES="k:1", DEHUSK_CLEAN_PROCESES="1", DEHUSK_QQQQQQQQQQQQQQ="1") == [
+        "dehusk: DEHUSK_BROKRES is ignored: no option has this variable; did you mean DEHUSK_BROKERS?",
+        "dehusk: DEHUSK_CLEAN_PROCESES is ignored: no option has this variable; did you mean "
+        "DEHUSK_CLEAN_PROCESSES?",
+        "dehusk: DEHUSK_QQQQQQQQQQQQQQ is ignored: no option has this variable",
+    ]
+
+
+def test_the_variables_of_any_command_are_no_mistake(warnings: Callable[..., list[str]]) -> None:
+    assert warnings(DEHUSK_BROKERS="k:1", DEHUSK_READ_TOPIC="t", DEHUSK_CONFIG="c") == []
+
+
+def test_a_mistyped_variable_is_json_in_a_log_of_json() -> None:
+    code = "from streams.cli import main; main()"
+    command = [sys.executable, "-c", code, "worker", "--log-json", "--brokers", "127.0.0.1:1"]
+    environment = os.environ | {"DEHUSK_GRUOP": "g"}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    line = orjson.loads(ended.stderr.splitlines()[0])
+    assert (line["level"], line["message"]) == (
+        "warning",
+        "DEHUSK_GRUOP is ignored: no option has this variable; did you mean DEHUSK_GROUP?",
+    )

@@ -32,6 +32,18 @@ def command():
 streams.cli.cli = command
 streams.cli.main()"""
 
+INTERRUPTED_WHILE_LOADING = """\
+import signal, sys
+from streams.__main__ import main
+
+class Interrupter:
+    def find_spec(self, name, path, target=None):
+        if name == "streams.cli":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupter())
+main()"""
+
 
 @pytest.fixture
 def silent() -> Iterator[socket.socket]:
@@ -89,3 +101,14 @@ def test_an_interrupt_while_modules_load_comes_behind_it() -> None:
     with pytest.raises(KeyboardInterrupt):
         load()
     assert loaded
+
+
+def test_an_interrupt_while_the_command_line_loads_ends_it_without_a_word() -> None:
+    command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING]
+    ended = subprocess.run(command, capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
+def test_the_module_runs_the_command_line() -> None:
+    command = [sys.executable, "-m", "streams", "--version"]
+    assert b", version " in subprocess.run(command, capture_output=True, check=True).stdout

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import orjson
 import pytest
 from click.testing import CliRunner
 
 from streams.cli import cli, probe
 from streams.kafka import Topic
-from streams.probing import Finding, Probe, ProbedMessage, Verdict
+from streams.preparation.prober import Finding, Verdict
+from streams.probing import Probe, ProbedMessage
 
 PAGE = Finding(Verdict.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
 SKIPPED = Finding(Verdict.SKIPPED, "no-body: nothing")
@@ -23,9 +25,11 @@ MESSAGES = (
 def look(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """The lines that a pipe gets, of a topic that holds some messages and of the options that are given."""
 
-    def lines(messages: tuple[ProbedMessage, ...], *options: str) -> list[str]:
+    def lines(
+        messages: tuple[ProbedMessage, ...], *options: str, missing: tuple[Topic, ...] = ()
+    ) -> list[str]:
         async def found(*_: object, **__: object) -> Probe:
-            return Probe((Topic("raw", 2, 1),), messages, ())
+            return Probe((Topic("raw", 2, 1),), messages, missing)
 
         monkeypatch.setattr("streams.probing.probe", found)
         monkeypatch.setattr(probe, "program", lambda: ".venv/bin/dehusk")
@@ -47,6 +51,22 @@ def test_a_pipe_gets_a_line_for_each_finding_without_padding(lines: list[str]) -
         "raw/0/3\thtml\t400 bytes\tpage\tutf-8\t7\thttp://x.test/" + "a" * 300 + "\t",
         "raw/1/0\tunknown\t9 bytes\tskipped\t\t\t\tno-body: nothing",
     ]
+
+
+def test_one_is_singular(look: Callable[..., list[str]]) -> None:
+    output = look(MESSAGES[:1])
+    assert "raw: 2 partitions, 1 replica" in output
+    assert "1 message: 400 bytes in the middle, 400 bytes at most" in output
+
+
+def test_missing_topics_come_with_a_way_without_the_tools_of_kafka(look: Callable[..., list[str]]) -> None:
+    output = look(MESSAGES, missing=(Topic("out", 2, 1),))
+    at = output.index(
+        "  kafka-topics.sh --bootstrap-server k:9 --create --topic out --partitions 2 --replication-factor 1"
+    )
+    assert output[at + 1].startswith(
+        "Or name topics that exist: the Kafka of `dehusk up`, which comes without"
+    )
 
 
 def test_the_worker_can_be_started_as_this_program_was(lines: list[str]) -> None:
@@ -82,7 +102,7 @@ def test_a_url_without_a_password_is_given(look: Callable[..., list[str]]) -> No
 
 def test_a_topic_whose_values_are_all_framed_is_said_to_be(look: Callable[..., list[str]]) -> None:
     framed = ProbedMessage("raw", 0, 3, 400, "html", framed=True, findings=(PAGE,))
-    gone = ProbedMessage("raw", 0, 4, 4, None, framed=False, findings=(GONE,))
+    gone = ProbedMessage("raw", 0, 4, 4, None, framed=False, findings=(GONE,), is_tombstone=True)
     output = look((framed, gone))
     assert "each framed by a schema registry: --framed" in output
     assert "  .venv/bin/dehusk worker --input raw --source html --framed --brokers k:9" in output
@@ -99,3 +119,31 @@ def test_no_format_is_chosen_for_messages_of_two(look: Callable[..., list[str]])
     output = look((ProbedMessage("raw", 0, 3, 400, "json or cdr", framed=False, findings=(SKIPPED,)),))
     assert "1 json or cdr" in output
     assert "  .venv/bin/dehusk worker --input raw --brokers k:9" in output
+
+
+def test_tombstones_are_named(look: Callable[..., list[str]]) -> None:
+    gone = ProbedMessage("raw", 0, 4, 4, None, framed=False, findings=(GONE,), is_tombstone=True)
+    output = look((*MESSAGES, gone))
+    assert "raw/0/4\ttombstone\t4 bytes\ttombstone\t\t\t\t" in output
+    assert {"1 html", "1 unknown", "1 tombstone"} <= set(output)
+
+
+DEAD = Finding(Verdict.DEAD_LETTER, "unknown-format: no crawler format begins with 'x'")
+
+
+def test_no_worker_is_suggested_where_all_would_become_dead_letters(look: Callable[..., list[str]]) -> None:
+    dead = ProbedMessage("raw", 0, 3, 400, None, framed=False, findings=(DEAD, DEAD))
+    gone = ProbedMessage("raw", 0, 4, 4, None, framed=False, findings=(GONE,), is_tombstone=True)
+    output = look((dead, gone))
+    at = output.index("No worker fits yet: all that was looked at would become dead letters: unknown-format.")
+    assert "--source json --field url=PATH" in output[at + 1]
+    assert "worker --input" not in "".join(output)
+    (line,) = look((dead, gone), "--json")
+    assert orjson.loads(line)["worker"] is None
+
+
+def test_a_worker_is_suggested_where_some_messages_have_a_page(look: Callable[..., list[str]]) -> None:
+    dead = ProbedMessage("raw", 0, 3, 400, None, framed=False, findings=(DEAD,))
+    gone = ProbedMessage("raw", 0, 4, 4, None, framed=False, findings=(GONE,), is_tombstone=True)
+    for messages in ((*MESSAGES, dead), (gone,), ()):
+        assert "worker --input raw" in "".join(look(messages))

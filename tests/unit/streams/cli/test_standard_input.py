@@ -1,4 +1,4 @@
-"""Leaving a command whose standard input has not ended."""
+"""Leaving a command whose standard input has not ended, or whose output nobody reads any more."""
 
 import os
 import subprocess
@@ -29,3 +29,35 @@ def test_a_full_disk_is_said_in_one_line(arguments: list[str], unbuffered: str) 
         process.stdin.flush()  # and stays open: the command must not wait for its end
         said = process.stderr.read()
     assert (process.returncode, said) == (1, "dehusk: cannot write the output: No space left on device\n")
+
+
+STUBBED = """\
+import streams.probing, streams.reading
+from schemas.pages import Message
+from streams.cli import main
+from streams.kafka import Topic
+
+async def read_documents(*_, **__):
+    yield Message(b"key", b"value")
+
+async def probe(*_, **__):
+    return streams.probing.Probe((Topic("raw", 1, 1),), (), ())
+
+streams.reading.read_documents, streams.probing.probe = read_documents, probe
+main()"""
+"""Runs a command whose Kafka holds a document."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["read"], ["read", "--follow"], ["probe", "raw"], ["clean", "--labeler", "rules"]],
+)
+def test_a_closed_pipe_ends_every_command_silently_with_the_same_status(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", STUBBED, *arguments]
+    ended = subprocess.run(
+        command, input=PAGE, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, "")

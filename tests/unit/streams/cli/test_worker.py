@@ -54,18 +54,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     worker(
         *("--compression", "lz4"),
         *("--input", "in,more", "--output", "out", "--dead-letters", "dead", "--group", "g"),
-        *(
-            "--labeler",
-            "onnx",
-            "--triton",
-            "t:1",
-            "--model",
-            "m",
-            "--model-version",
-            "3",
-            "--triton-seconds",
-            "5",
-        ),
+        *("--triton", "t:1", "--model", "m", "--model-version", "3", "--triton-seconds", "5"),
         *("--when-triton-is-unavailable", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
         *("--redis-seconds", "0.5"),
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
@@ -76,7 +65,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     (settings,) = started
     assert settings.topics == TopicSettings("in,more", "out", "dead", "g")
     assert settings.compression == "lz4"
-    assert (settings.labeler, settings.triton) == ("onnx", TritonSettings("t:1", "m", "3", 5.0))
+    assert (settings.labeler, settings.triton) == ("triton", TritonSettings("t:1", "m", "3", 5.0))
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert settings.redis == RedisSettings("redis://r:1/2", cluster=True, timeout=0.5)
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
@@ -142,6 +131,8 @@ def test_the_help_names_each_variable() -> None:
         (["--input", ",,"], "is neither names separated by commas nor one pattern"),
         (["--input", "a", "--output", "a"], "the input a holds a, which the worker writes to"),
         (["--output", "a", "--dead-letters", "a"], "both go to a"),
+        (["--labeler", "onnx", "--triton", "t:1"], "--triton is for --labeler triton, not onnx"),
+        (["--labeler", "rules", "--triton", "t:1"], "--triton is for --labeler triton, not rules"),
     ],
 )
 def test_what_is_missing_or_malformed_ends_with_2(

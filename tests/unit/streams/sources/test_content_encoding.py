@@ -51,13 +51,15 @@ def test_a_message_of_any_format_may_be_compressed(name, coding, settings):
 @pytest.mark.parametrize("name", FORMATS)
 def test_gzip_is_known_without_a_header(name, settings):
     record = open_source(name, settings).encode(PAGE)
-    message = Message(record.key, gzip.compress(record.value), record.headers)
+    message = Message(record.key, gzip.compress(record.value, mtime=0), record.headers)
     for source in (name, "auto"):
         outcome = only(message, settings, source)
         assert (outcome.url, outcome.html, outcome.source) == (PAGE.url, PAGE.html, name)
 
 
-@pytest.mark.parametrize("value", [gzip.compress(b"\0\1\2"), gzip.compress(b"<p>")[:5], b"\x1f\x8b damaged"])
+@pytest.mark.parametrize(
+    "value", [gzip.compress(b"\0\1\2", mtime=0), gzip.compress(b"<p>", mtime=0)[:5], b"\x1f\x8b damaged"]
+)
 def test_gzip_that_holds_no_page_stays_what_it_is(value, settings):
     message = Message(b"https://example.org/", value)
     assert only(message, settings).reason is BrokenReason.UNKNOWN_FORMAT
@@ -65,9 +67,9 @@ def test_gzip_that_holds_no_page_stays_what_it_is(value, settings):
 
 
 def test_a_whole_message_in_gzip_is_inflated_no_further_than_a_page_may_be(settings):
-    message = Message(b"https://example.org/", gzip.compress(b"<p>" + b"x" * MAX_BYTES))
+    message = Message(b"https://example.org/", gzip.compress(b"<p>" + b"x" * MAX_BYTES, mtime=0))
     assert only(message, settings).reason is BrokenReason.INFLATES_TOO_LARGE
-    damaged = gzip.compress(PAGE.html)[:-9]
+    damaged = gzip.compress(PAGE.html, mtime=0)[:-9]
     assert only(replace(message, value=damaged), settings).reason is BrokenReason.MALFORMED_COMPRESSION
 
 

@@ -49,7 +49,7 @@ def record(kind="response", status="200 OK", content_type="text/html", *, gzippe
         f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {URL}\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     value = written.encode() + block + b"\r\n\r\n"
-    return Message(URL.encode(), gzip.compress(value) if gzipped else value)
+    return Message(URL.encode(), gzip.compress(value, mtime=0) if gzipped else value)
 
 
 def packed(*parts):
@@ -92,7 +92,7 @@ SHAPES: dict[str, dict[str, Message]] = {
         "page without headers": answer(HTML.encode()),
         "utf-16": answer(HTML.encode("utf-16")),
         "words": answer(b"plain words", "text/html"),
-        "gzip": answer(gzip.compress(HTML.encode()), "text/html", **{"content-encoding": "gzip"}),
+        "gzip": answer(gzip.compress(HTML.encode(), mtime=0), "text/html", **{"content-encoding": "gzip"}),
         "error": answer(HTML.encode(), "text/html", status="404"),
         "image": answer(PNG, "image/png"),
         "image without a type": answer(PNG),
@@ -308,8 +308,8 @@ ANSWERS = {
     "application/xml": b"<?xml version='1.0'?><catalog><item/></catalog>",
     "application/rss+xml": b"<rss version='2.0'><channel></channel></rss>",
     "application/octet-stream": b"\x01\x02\x03\x04 some data",
-    "application/gzip": gzip.compress(b"data"),
-    "application/x-gzip": gzip.compress(b"<html><p>data"),
+    "application/gzip": gzip.compress(b"data", mtime=0),
+    "application/x-gzip": gzip.compress(b"<html><p>data", mtime=0),
     "application/wasm": b"\0asm\1\0\0\0",
     "application/protobuf": b"\x0a\x03abc",
     "application/javascript": b"callback({})",

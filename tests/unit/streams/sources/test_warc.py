@@ -107,15 +107,15 @@ CHUNKED = ("Transfer-Encoding", "chunked")
         (chunked(BODY), [CHUNKED]),
         (chunked(BODY), [("transfer-encoding", "Chunked")]),
         (BODY, [CHUNKED]),
-        (chunked(gzip.compress(BODY)), [CHUNKED, ("Content-Encoding", "gzip")]),
-        (chunked(gzip.compress(BODY)), [CHUNKED]),
+        (chunked(gzip.compress(BODY, mtime=0)), [CHUNKED, ("Content-Encoding", "gzip")]),
+        (chunked(gzip.compress(BODY, mtime=0)), [CHUNKED]),
         (chunked(BODY, trailer=b"Expires: 0\r\nX-Trailer: <p>none</p>\r\n"), [CHUNKED]),
         (chunked(BODY).replace(b"\r\n0\r\n", b"\r\n000 ; last=yes\r\n"), [CHUNKED]),
         (chunked(BODY).removesuffix(b"0\r\n\r\n"), [CHUNKED]),
         (chunked(BODY).removesuffix(b"\r\n\r\n"), [CHUNKED]),
-        (gzip.compress(BODY), [CHUNKED, ("Content-Encoding", "gzip")]),
-        (gzip.compress(BODY), [("Content-Encoding", "gzip")]),
-        (gzip.compress(BODY), []),
+        (gzip.compress(BODY, mtime=0), [CHUNKED, ("Content-Encoding", "gzip")]),
+        (gzip.compress(BODY, mtime=0), [("Content-Encoding", "gzip")]),
+        (gzip.compress(BODY, mtime=0), []),
         (zlib.compress(BODY), [("Content-Encoding", "deflate")]),
         (bare_deflate(BODY), [("Content-Encoding", "deflate")]),
         (brotli.compress(BODY), [("Content-Encoding", "br")]),
@@ -195,11 +195,23 @@ MALFORMED = BrokenReason.MALFORMED_MESSAGE
         (bare(RESPONSE[0], b"Content-Length: 0"), BrokenReason.MISSING_URL, "no URL"),
         (warc()[:-20], MALFORMED, "cut short"),
         (warc(compress=True)[:-20], BrokenReason.MALFORMED_COMPRESSION, "ends early"),
-        (warc(gzip.compress(BODY)[:-20], TYPE, GZIP), BrokenReason.MALFORMED_COMPRESSION, "ends early"),
+        (
+            warc(gzip.compress(BODY, mtime=0)[:-20], TYPE, GZIP),
+            BrokenReason.MALFORMED_COMPRESSION,
+            "ends early",
+        ),
         (warc(b"<p>" + b"x" * MAX_BYTES), BrokenReason.PAGE_TOO_LARGE, "limit"),
         (warc(b"<p>" + b"x" * 9 * MAX_HEAD), BrokenReason.PAGE_TOO_LARGE, "a record of 2,359,"),
-        (warc(gzip.compress(bytes(10_000_000)), TYPE, GZIP), BrokenReason.INFLATES_TOO_LARGE, "grows"),
-        (gzip.compress(b"WARC/1.0\r\n" + bytes(10_000_000)), BrokenReason.INFLATES_TOO_LARGE, "grows"),
+        (
+            warc(gzip.compress(bytes(10_000_000), mtime=0), TYPE, GZIP),
+            BrokenReason.INFLATES_TOO_LARGE,
+            "grows",
+        ),
+        (
+            gzip.compress(b"WARC/1.0\r\n" + bytes(10_000_000), mtime=0),
+            BrokenReason.INFLATES_TOO_LARGE,
+            "grows",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_broken_with_its_reason(value, reason, detail):
@@ -279,7 +291,7 @@ def test_what_is_encoded_decodes_to_the_same_page():
 
 
 @pytest.mark.parametrize(
-    "value", [None, b"", b"<html>", b"{}", gzip.compress(b"<html>"), b"\x1f\x8bWARC/", b"WARC"]
+    "value", [None, b"", b"<html>", b"{}", gzip.compress(b"<html>", mtime=0), b"\x1f\x8bWARC/", b"WARC"]
 )
 def test_other_messages_are_not_recognised(value):
     assert not Warc(MAX_BYTES).recognises(Message(None, value))

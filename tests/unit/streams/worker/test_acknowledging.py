@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -16,8 +17,8 @@ LIMITS = FlowLimits(batches=1, batch_pages=1, batch_bytes=10, waiting_pages=1, w
 class Entered:
     """Arrivals in their entries, and what was acknowledged of them."""
 
-    def __init__(self) -> None:
-        self.acknowledgments = Acknowledgments(LIMITS)
+    def __init__(self, limits: FlowLimits = LIMITS) -> None:
+        self.acknowledgments = Acknowledgments(limits)
         self.acknowledged: list[int] = []
         self.abandoned: list[int] = []
 
@@ -56,6 +57,31 @@ async def test_what_is_given_up_is_not_acknowledged(entered: Entered) -> None:
     entered.acknowledgments.clear()
     await entered.acknowledgments.done([second])
     assert (entered.acknowledged, entered.abandoned) == ([0], [1])
+
+
+async def test_room_is_made_by_what_is_packed_or_done_before_it_is_acknowledged() -> None:
+    entered = Entered(replace(LIMITS, waiting_pages=9, waiting_bytes=990))
+    first, second = entered.enter(0, size=1000), entered.enter(1, size=1000)
+    waiting = asyncio.create_task(entered.acknowledgments.room())
+    await entered.acknowledgments.pack(first)
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await entered.acknowledgments.done([second])
+    await waiting
+    assert entered.acknowledged == []
+    assert second.arrival.message.value is None
+
+
+@pytest.mark.parametrize("value", [b"page " * 10, b"", None])
+def test_what_is_packed_is_unpacked_unchanged(value: bytes | None) -> None:
+    async def acknowledge() -> None:
+        raise AssertionError("nobody is to be told")
+
+    message = Message(b"key", value, offset=7)
+    entry = Entry(Arrival(message, acknowledge, lambda: None))
+    entry.pack()
+    assert entry.arrival.size != len(b"page " * 10)
+    assert entry.unpacked() == message
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (20,)])

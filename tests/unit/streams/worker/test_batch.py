@@ -13,6 +13,7 @@ from schemas.pages import EncodedPage, Message
 from streams.frequencies.memory import MemoryFrequencyStore
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from streams.preparation.preparation import Outcomes, PackedPage, Postponed
+from streams.preparation.process import Oversized
 from streams.worker.assembly import Assembler, Failure
 from streams.worker.availability import Dependency
 from streams.worker.batch import BatchCleaner
@@ -125,7 +126,7 @@ async def test_a_message_that_has_to_be_cleaned_alone_is_none_of_a_batch(
     message: Message, page: PackedPage
 ) -> None:
     pool = Pool()
-    assert await cleaner(pool).clean([message]) == []
+    assert await cleaner(pool).clean([message]) == [Oversized()]
     pool.answers = [(page, page)]
     assert (await cleaner(pool).clean_alone(message)).documents == 2
     assert pool.alone == ["prepare", "extract", "extract"]

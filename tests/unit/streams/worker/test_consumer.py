@@ -1,5 +1,6 @@
 """What the consumer is set up to read, and how far behind it is."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 
@@ -46,6 +47,21 @@ async def test_of_partitions_that_were_given_up_nothing_is_committed(made: Faust
     assert not await made.consumer._thread._commit({TP("crawl-a", 3): 17})
     assert made.consumer.behind() == 0
     assert made.consumer.highwater(TP("crawl-a", 3)) == 0
+
+
+async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
+    made: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.worker.consumer._IDLE_SECONDS", 3600.0)
+    consumer, full = made.consumer, TP("crawl-a", 3)
+    consumer._set_active_tps({full})
+    consumer.on_buffer_full(full)
+    waiting = asyncio.create_task(consumer._wait_next_records(3600.0))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    consumer.on_buffer_drop(full)
+    assert await asyncio.wait_for(waiting, 60) == ({}, set())
+    assert consumer._get_active_partitions() == {full}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from types import SimpleNamespace
 
 import pytest
@@ -12,13 +13,14 @@ from prometheus_client import CollectorRegistry
 
 from schemas.pages import Message
 from streams.preparation.preparation import Postponed
+from streams.preparation.process import Oversized
 from streams.settings import FlowLimits
 from streams.worker.assembly import CleanedMessage
 from streams.worker.availability import Dependency
+from streams.worker.cleaning import Result
 from streams.worker.flow import Flow
 from streams.worker.intake import Arrival
 from streams.worker.metrics import Metrics
-from streams.worker.postponed import Result
 
 LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2, waiting_pages=3)
 
@@ -28,6 +30,7 @@ class Steps:
 
     def __init__(self) -> None:
         self.gates = [asyncio.Event() for _ in range(10)]
+        self.alone_gate = asyncio.Event()
         self.begun: list[int] = []
         self.alone: list[int] = []
         self.delivered: list[int] = []
@@ -40,22 +43,24 @@ class Steps:
         self.running = asyncio.create_task(self.flow.run())
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
-        if messages[0].offset in self.postponed:
+        if messages[0].offset in self.postponed and messages[0].value != b"huge":
             return [Postponed("unavailable") for _ in messages]
-        if len(messages) > 1:  # what was postponed is tried again together
-            return [CleanedMessage(message) for message in messages]
+        if len(messages) > 1:  # what was set aside is tried again together
+            ordinary = list(takewhile(lambda message: message.value != b"huge", messages))
+            return [CleanedMessage(message) for message in ordinary] or [Oversized()]
         (message,) = messages
         self.begun.append(message.offset)
         await self.gates[message.offset].wait()
         if message.value == b"huge":
-            return []
+            return [Oversized()]
         if message.value == b"bug":
             raise ZeroDivisionError("a bug")
         return [CleanedMessage(message)]
 
-    async def clean_alone(self, message: Message) -> Result:
+    async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:
         self.alone.append(message.offset)
-        return CleanedMessage(message)
+        await self.alone_gate.wait()
+        return Postponed("unavailable") if message.offset in self.postponed else CleanedMessage(message)
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         self.delivered.extend(cleaned.message.offset for cleaned in batch)
@@ -134,16 +139,77 @@ async def test_a_batch_that_is_cleaned_in_portions_is_delivered_and_acknowledged
     running.cancel()
 
 
-async def test_a_message_is_cleaned_alone_once_those_before_it_are_delivered(steps: Steps) -> None:
-    await steps.put(0)
+async def test_what_is_behind_a_message_that_is_cleaned_alone_is_delivered_meanwhile(steps: Steps) -> None:
+    steps.finish(0, 1, 2)
+    await steps.put(0, b"huge")
+    await steps.put(1)
+    await steps.put(2, partition=1)
+    await settle()
+    assert (steps.alone, steps.delivered, steps.acknowledged) == ([0], [1, 2], [2])
+    assert len(steps.flow) == 2
+    steps.alone_gate.set()
+    await settle()
+    assert (steps.delivered, steps.acknowledged) == ([1, 2, 0], [2, 0, 1])
+    assert len(steps.flow) == 0
+
+
+async def test_one_message_at_a_time_is_cleaned_alone(steps: Steps) -> None:
+    steps.finish(0, 1)
+    await steps.put(0, b"huge")
     await steps.put(1, b"huge")
-    steps.finish(1)
     await settle()
-    assert (steps.begun, steps.alone) == ([0, 1], [])
-    steps.finish(0)
+    assert steps.alone == [0]
+    steps.alone_gate.set()
     await settle()
-    assert 1 in steps.alone
+    assert steps.alone == [0, 1]
     assert steps.delivered == steps.acknowledged == [0, 1]
+
+
+async def test_later_versions_of_a_page_that_is_cleaned_alone_wait_behind_it(steps: Steps) -> None:
+    steps.finish(*range(4))
+    await steps.put(0, b"huge", key=b"a")
+    await steps.put(1, key=b"a")
+    await steps.put(2, key=b"b")
+    await steps.put(3, key=b"a")
+    await settle()
+    assert steps.delivered == [2]
+    steps.alone_gate.set()
+    await settle()
+    assert steps.alone == [0]
+    assert (steps.delivered, steps.acknowledged) == ([2, 0, 1, 3], [0, 1, 2, 3])
+
+
+async def test_neither_lane_waits_for_the_other(steps: Steps) -> None:
+    steps.postponed = {0, 1}
+    steps.finish(*range(4))
+    await steps.put(0, b"huge")
+    await steps.put(1)
+    await steps.put(2, b"huge")
+    await settle()
+    assert steps.alone == [0]
+    steps.postponed.remove(1)
+    await steps.until(lambda: steps.delivered == [1])
+    steps.alone_gate.set()
+    await steps.until(lambda: steps.delivered == [1, 2])
+    assert steps.registry.unavailable
+    steps.postponed.clear()
+    await steps.until(lambda: steps.acknowledged == [0, 1, 2])
+    assert not steps.registry.unavailable
+
+
+async def test_what_is_cleaned_alone_is_given_up_with_the_others(steps: Steps) -> None:
+    steps.finish(*range(4))
+    await steps.put(0, b"huge", key=b"a")
+    await steps.put(1, key=b"a")
+    await steps.put(2)
+    await settle()
+    steps.flow.finish_within(0)
+    await settle()
+    assert (steps.abandoned, steps.delivered, steps.acknowledged) == ([0, 1, 2], [2], [])
+    assert len(steps.flow) == steps.flow.age == 0
+    await steps.put(3, key=b"a")
+    await settle()
+    assert steps.acknowledged == [3]
 
 
 async def test_no_further_batch_is_begun_while_many_bytes_are_in_flight(
@@ -311,5 +377,24 @@ async def test_the_age_is_that_of_the_oldest_batch_since_the_one_before_it(
     now[0] += 5
     assert steps.flow.age == 5
     steps.finish(1)
+    await settle()
+    assert steps.flow.age == 0
+
+
+async def test_the_age_is_that_of_a_message_that_is_cleaned_alone_while_others_go_on(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("streams.worker.flow.time", SimpleNamespace(monotonic=lambda: now[0]))
+    steps.finish(0, 1)
+    await steps.put(0, b"huge")
+    await settle()
+    for _ in range(2):
+        now[0] += 10
+        await steps.put(1)
+        await settle()
+    assert steps.delivered == [1, 1]
+    assert steps.flow.age == 20
+    steps.alone_gate.set()
     await settle()
     assert steps.flow.age == 0

@@ -10,11 +10,13 @@ from prometheus_client import CollectorRegistry
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Skipped, SkipReason
 from schemas.pages import Message
+from streams.local.addresses import free_ports
 from streams.worker.assembly import CleanedMessage
 from streams.worker.dependencies import Dependencies, name_dependencies
 from streams.worker.metrics import Metrics
-from streams.worker.monitoring import monitoring
+from streams.worker.monitoring import check_port, monitoring
 from streams.worker.progress import Progress, Report
+from streams.worker.run import run_worker
 from streams.worker.settings import MonitoringSettings, WorkerSettings
 
 ANY_PORT = MonitoringSettings(port=0)
@@ -50,7 +52,7 @@ async def get(client: aiohttp.ClientSession, path: str) -> tuple[int, str]:
 async def test_the_report_is_for_people_and_programs(client: aiohttp.ClientSession) -> None:
     status, text = await get(client, "/")
     assert status == 200
-    assert "1 pages = 0 documents (0 empty) + 0 tombstones + 1 skipped + 0 dead letters" in text
+    assert "1 page = 0 documents (0 empty) + 0 tombstones + 1 skipped + 0 dead letters" in text
     assert "7 in flight, 9 to come" in text
     async with client.get("/report") as answer:
         report = await answer.json()
@@ -104,6 +106,18 @@ async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Depe
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
             async with monitoring(taken, metrics.registry, progress.report):
                 pass
+        with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
+            await check_port(taken)
+        with pytest.raises(ConfigurationError, match="cannot listen"):
+            await run_worker(WorkerSettings(monitoring=taken))  # of which neither Kafka nor Triton answers
+
+
+async def test_a_port_that_was_checked_is_free(metrics: Metrics, dependencies: Dependencies) -> None:
+    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
+    (port,) = free_ports(1)
+    await check_port(MonitoringSettings(port=port))
+    async with monitoring(MonitoringSettings(port=port), metrics.registry, progress.report) as address:
+        assert address == f"http://127.0.0.1:{port}/"
 
 
 async def test_the_log_tells_of_progress(

@@ -72,10 +72,9 @@ async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(
-        "topic raw-pages does not exist on localhost:9092; `dehusk up` makes raw-pages, "
-    )
-    assert (
-        "Kafka's own tools make others: kafka-topics.sh --bootstrap-server localhost:9092 --create" in message
+        "topic raw-pages does not exist on localhost:9092; the Kafka of `dehusk up`, which comes without "
+        "Kafka's tools, has raw-pages, cleaned-documents and dead-letters: use these there; create others "
+        "with Kafka's own tools: kafka-topics.sh --bootstrap-server localhost:9092 --create"
     )
 
 

@@ -1,0 +1,21 @@
+"""The start of the `dehusk` command, which loads as little as possible before it minds Ctrl-C."""
+
+import os
+import signal
+from types import FrameType
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while its modules load ends it without a word."""
+    signal.signal(signal.SIGINT, _end)
+    from streams.cli import main
+
+    main()
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    os._exit(128 + number)
+
+
+if __name__ == "__main__":
+    main()
