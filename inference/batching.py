@@ -166,13 +166,19 @@ def _fits(group: list[int], lengths: Sequence[int], total: int) -> bool:
 def join(
     page: EncodedPage, answers: Sequence[npt.NDArray[np.float32]], model: ModelVersion, labeler: str
 ) -> Prediction | Broken:
-    """The labels of a page from the answers to its windows, or why the model's answer is none."""
-    probabilities = np.concatenate([np.empty(0, np.float32), *answers])
-    if len(probabilities) != len(page):
-        return _rejected(f"{len(probabilities)} probabilities for {len(page)} blocks", model)
+    """The labels of a page from the answers to its windows, or why the model's answer is none.
+
+    An answer has the tensors of the signature's `answer` as rows, shape [tensors, blocks].
+    """
+    if not answers:
+        return Prediction(np.empty(0, np.float32), model, labeler)
+    probabilities = np.concatenate(answers, axis=1)
+    if probabilities.shape[1] != len(page):
+        return _rejected(f"{probabilities.shape[1]} probabilities for {len(page)} blocks", model)
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         return _rejected("an answer that is no probability", model)
-    return Prediction(probabilities, model, labeler)
+    content, *comments = probabilities
+    return Prediction(content, model, labeler, *comments)
 
 
 def _rejected(detail: str, model: ModelVersion) -> Broken:

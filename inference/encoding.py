@@ -9,7 +9,7 @@ import numpy.typing as npt
 from inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from inference.native.contexts import BlockContexts
 from inference.native.declared import describe_declared
-from inference.native.hashing import MAX_BLOCK_TOKENS, ends_of_blocks, fingerprints, hash_words, join_tags
+from inference.native.hashing import MAX_BLOCK_TOKENS, ends_of_blocks, fingerprints, hash_blocks, hash_words
 from inference.native.repeats import find_repeats
 from inference.native.texts import describe_texts, link_densities
 from inference.tokens import tag_id
@@ -24,6 +24,8 @@ _IN_CELL = [feature.name for feature in BLOCK_FEATURES].index("in_cell")
 _ARTICLE = tag_id("article")
 _LEAST_REPEATED_WORDS = 30
 """A run of fewer that stands on a page twice may be meant: the same parameter of two functions, a refrain."""
+_NEAR = 10
+"""Blocks within which a block that repeats one of its kind is meant: a refrain, an example."""
 
 Counts = npt.NDArray[np.uint32]
 
@@ -50,8 +52,7 @@ class _Blocks(NamedTuple):
 
 def encode(page: SegmentedPage) -> EncodedPage:
     """The tensors of a page; of one without structure, those that texts and paths suffice for."""
-    words, counts = hash_words(page.texts)
-    ids, block_lengths = join_tags(page.paths, words, counts)
+    ids, block_lengths, words, counts = hash_blocks(page.paths, page.texts)
     density, linked_words = link_densities(page.texts, page.linked, counts)
     hidden = np.frombuffer(bytearray(page.hidden), np.bool_)
     blocks = _Blocks(words, counts, density, *find_repeats(words, counts), hidden)
@@ -69,11 +70,12 @@ def encode(page: SegmentedPage) -> EncodedPage:
 
 
 def _repeats(blocks: _Blocks, tensors: StructureTensors | None) -> npt.NDArray[np.int32]:
-    """The block that each repeats, or -1; cells that repeat one of the same kind are meant."""
+    """The block that each repeats, or -1; those near one of the same kind, or in cells, are meant."""
     repeats = np.where(blocks.repeating >= _LEAST_REPEATED_WORDS, blocks.repeat, -1).astype(np.int32)
     if tensors is not None:
         of_its_kind = tensors.alike == tensors.alike[repeats]
-        repeats[of_its_kind & (tensors.features[:, _IN_CELL] > 0)] = -1
+        is_near = np.arange(len(repeats)) - repeats <= _NEAR
+        repeats[of_its_kind & (is_near | (tensors.features[:, _IN_CELL] > 0))] = -1
     return repeats
 
 

@@ -1,13 +1,12 @@
 """Labeled blocks as a cleaned document."""
 
-from collections.abc import Sequence
-
 import numpy as np
+import numpy.typing as npt
 
 from inference.cleaning import PreparedPage
 from inference.plain_text import plain_text
-from inference.selection import select
-from schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
+from inference.selection import likely_comments, select
+from schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
 from schemas.pages import BlockFrequencies, Prediction, SegmentedPage
 
 _DIGITS = 4
@@ -23,13 +22,19 @@ def extract(
     degraded: tuple[str, ...] = (),
     with_blocks: bool = False,
     drop_hidden: bool = False,
+    comments: Comments = Comments.SEPARATE,
 ) -> CleanedDocument:
     """The document of a page: the blocks that are selected as its content, or only the shown ones of them."""
     identity, segmented = page.identity, page.segmented
     probabilities = labels.probabilities.astype(np.float64).round(_DIGITS)
-    shown = ~page.encoded.hidden if drop_hidden else np.ones(len(probabilities), np.bool_)
-    content = (shown & select(probabilities * shown, page.encoded.words, page.encoded.repeat)).tolist()
-    text = plain_text(segmented, content)
+    encoded = page.encoded
+    shown = ~encoded.hidden if drop_hidden else np.ones(len(probabilities), np.bool_)
+    content = shown & select(probabilities * shown, encoded.words, encoded.repeat, labels.comments)
+    is_comment = shown & likely_comments(probabilities, labels.comments)
+    if comments is Comments.INCLUDE:
+        content |= is_comment
+    text = plain_text(segmented, content.tolist())
+    tells_comments = comments is Comments.SEPARATE and labels.comments is not None
     return CleanedDocument(
         id=identity.id,
         url=identity.url,
@@ -37,6 +42,7 @@ def extract(
         fetched_at=identity.fetched_at,
         title=segmented.title,
         text=text,
+        comments=plain_text(segmented, is_comment.tolist()) if tells_comments else None,
         language=segmented.language or identity.language,
         raw_length=identity.raw_length,
         text_length=len(text),
@@ -45,18 +51,20 @@ def extract(
         degraded=degraded,
         template=_template(frequencies),
         source=origin,
-        blocks=_blocks(segmented, probabilities.tolist(), content, frequencies) if with_blocks else None,
+        blocks=_blocks(segmented, probabilities, content, is_comment, frequencies) if with_blocks else None,
     )
 
 
 def _blocks(
     segmented: SegmentedPage,
-    probabilities: Sequence[float],
-    content: Sequence[bool],
+    probabilities: npt.NDArray[np.float64],
+    content: npt.NDArray[np.bool_],
+    comment: npt.NDArray[np.bool_],
     frequencies: BlockFrequencies | None,
 ) -> tuple[CleanedBlock, ...]:
     counts = [None] * len(segmented) if frequencies is None else frequencies.counts.tolist()
-    columns = zip(segmented.texts, segmented.paths, probabilities, content, counts, strict=True)
+    labels = (each.tolist() for each in (probabilities, content, comment))
+    columns = zip(segmented.texts, segmented.paths, *labels, counts, strict=True)
     return tuple(CleanedBlock(*column) for column in columns)
 
 

@@ -11,7 +11,7 @@ import onnxruntime
 
 from inference.batching import Window, groups, join, windows
 from inference.repository import DEFAULT_REPOSITORY, find_model
-from inference.signature import PROBABILITIES, SIGNATURE_KEY, SIGNATURES, Signature, signature_of
+from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, Prediction
@@ -54,7 +54,7 @@ class OnnxLabeler:
                 turn = await asyncio.to_thread(self._take_turn, numbered)
             for number, answer in turn:
                 answers[number].append(answer)
-            is_done = sum(len(answer) for _, answer in turn) < _TURN_BLOCKS
+            is_done = sum(answer.shape[1] for _, answer in turn) < _TURN_BLOCKS
         return [join(page, cut, self._model, "onnx") for page, cut in zip(pages, answers, strict=True)]
 
     async def close(self) -> None:
@@ -64,7 +64,7 @@ class OnnxLabeler:
         return windows(page, self._signature)
 
     def _take_turn(self, numbered: Iterator[tuple[int, Window]]) -> list[tuple[int, Floats]]:
-        """The probabilities of the next windows, each with its page's number."""
+        """The answers to the next windows, each with its page's number."""
         numbers: list[int] = []
         cut: list[Window] = []
         blocks = 0
@@ -77,7 +77,7 @@ class OnnxLabeler:
         return list(zip(numbers, self._answers(cut), strict=True))
 
     def _answers(self, cut: list[Window]) -> list[Floats]:
-        """The probabilities of each window, in order; windows of similar length run together."""
+        """The answer to each window, in order; windows of similar length run together."""
         answers: dict[int, Floats] = {}
         for group in groups([len(window) for window in cut]):
             answers.update(zip(group, self._run([cut[index] for index in group]), strict=True))
@@ -91,9 +91,9 @@ class OnnxLabeler:
         for count in self._signature.counts:
             sizes = [len(window.tensors[count.counted.name]) for window in batch]
             feed[count.tensor.name] = np.array(sizes, np.int32)
-        (probabilities,) = self._session.run([PROBABILITIES.name], feed)
+        answers = np.stack(self._session.run([tensor.name for tensor in self._signature.answer], feed))
         ends = accumulate(len(window) for window in batch)
-        return [probabilities[end - len(window) : end] for window, end in zip(batch, ends, strict=True)]
+        return [answers[:, end - len(window) : end] for window, end in zip(batch, ends, strict=True)]
 
 
 def _open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:

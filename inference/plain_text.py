@@ -10,6 +10,8 @@ from schemas.pages import BULLET, Boundary, SegmentedPage
 
 # Plain integers: operators of an IntFlag cost more than the rest of the loop.
 _CELL, _ROW, _PARAGRAPH = Boundary.CELL.value, Boundary.ROW.value, Boundary.PARAGRAPH.value
+_SPACE = Boundary.SPACE.value
+_WITHIN_LINE = Boundary.VISIBILITY.value | _SPACE
 
 _INDENTED_TOGETHER = 1 << 16
 """Characters that are cut into lines at once: millions of lines take many times the memory of their text."""
@@ -21,14 +23,15 @@ def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
     """The content blocks as they stand on the page.
 
     Blank lines part paragraphs, tabs the cells of a row, spaces the blocks in one of these cells. An item is
-    marked by `- ` or its number, and what else stands in it is indented, lists in it included.
+    marked by `- ` or its number, and what else stands in it is indented, lists in it included. A line goes on
+    behind hidden text in it that is left out.
     """
     of_items, cells = _columns(segmented.lists_and_tables, len(segmented))
     parts: list[str] = []
     items, row = _Items(segmented), _Row(parts)
-    passed = 0
-    columns = (segmented.texts, segmented.boundaries, of_items, cells, content)
-    for text, boundary, item, cell, is_content in zip(*columns, strict=True):
+    passed, was_hidden = 0, False
+    columns = (segmented.texts, segmented.boundaries, segmented.hidden, of_items, cells, content)
+    for text, boundary, is_hidden, item, cell, is_content in zip(*columns, strict=True):
         passed |= boundary
         if boundary & _ROW:
             row = _Row(parts)
@@ -37,18 +40,21 @@ def plain_text(segmented: SegmentedPage, content: Sequence[bool]) -> str:
                 row.leave_out(cell)
             continue
         margin = ""
+        goes_on = bool(parts and passed) and not passed & ~_WITHIN_LINE and is_hidden == was_hidden
         if cell:
             margin = row.margin(cell)
             parting = row.parting(cell, text)
+        elif goes_on:
+            parting = " " if passed & _SPACE else ""
         else:
             parting = "\t" if parts and passed & _CELL and not passed & (_ROW | _PARAGRAPH) else ""
-        if parting:
+        if parting or goes_on:
             parts += parting, items.marked(item, text, margin=False)
         else:
             if parts:
                 parts.append("\n\n" if passed & _PARAGRAPH and not items.goes_on(item) else "\n")
             parts.append(items.marked(item, margin + text))
-        passed = 0
+        passed, was_hidden = 0, is_hidden
     return "".join(parts)
 
 

@@ -2,13 +2,14 @@
 
 A model reads one of two encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` is the default model's. A
 worker makes both and sends what the model declares, so that models of either kind take over while it runs.
+Some also tell user comments from the rest.
 
 Pages travel ragged: what belongs to all blocks one after the other. Triton merges the pages of several
 requests and adds how much each of them brought (`batch_input` in `config.pbtxt`), so that the graph can tell
 them apart.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Count:
 
 PROBABILITIES = Tensor("prob", "FP32")
 """The probability that each block is content; NaN for a page whose lengths contradict its tokens."""
-ANSWER = (PROBABILITIES,)
+COMMENTS = Tensor("comment", "FP32")
+"""The probability that each block is a user comment, and no content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +44,25 @@ class Signature:
     request: tuple[Tensor, ...]
     counts: tuple[Count, ...]
     per_block: Tensor
-    """The tensor of `request` that has one element per block, as the answer has."""
+    """The tensor of `request` that has one element per block, as each tensor of the answer has."""
+    answer: tuple[Tensor, ...] = (PROBABILITIES,)
 
     @property
     def declared(self) -> str:
         """What a model must declare to be sent this encoding."""
-        tensors = (*self.request, *ANSWER)
+        tensors = (*self.request, *self.answer)
         return f"{self.encoding}; " + "; ".join(f"{tensor.name} {tensor.data_type}" for tensor in tensors)
 
 
 IDS = Tensor("ids", "UINT32")
-"""The hashed tokens (ancestor tags, words) of all blocks, one block after the other."""
+"""The tokens (ancestor tags, words, punctuation) of all blocks, one block after the other."""
 BLOCK_LENGTHS = Tensor("block_len", "UINT16")
 """How many of `ids` belong to each block."""
 ID_COUNTS = Tensor("n_ids", "INT32")
 BLOCK_COUNTS = Tensor("n_blocks", "INT32")
 
 TOKENS = Signature(
-    encoding="tokens crc32",
+    encoding="tokens 2 crc32",
     request=(IDS, BLOCK_LENGTHS),
     counts=(Count(ID_COUNTS, IDS), Count(BLOCK_COUNTS, BLOCK_LENGTHS)),
     per_block=BLOCK_LENGTHS,
@@ -112,7 +115,9 @@ STRUCTURE = Signature(
     per_block=WORD_LENGTHS,
 )
 
-SIGNATURES = (TOKENS, STRUCTURE)
+STRUCTURE_WITH_COMMENTS = replace(STRUCTURE, answer=(PROBABILITIES, COMMENTS))
+
+SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS)
 
 SIGNATURE_KEY = "signature"
 """Where a model says which signature it has: a parameter in `config.pbtxt`, a property in `model.onnx`."""

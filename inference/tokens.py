@@ -1,17 +1,40 @@
-"""Tokens as stable 32-bit hashes, so that a worker needs no model's vocabulary."""
+"""Tags and words as stable 32-bit hashes, so that a worker needs no model's vocabulary."""
 
 import zlib
 
-from inference.native.tokens import count_words, count_words_of_markup, words
+from inference.native.tokens import count_words, count_words_of_markup, tokens, words
 
-__all__ = ["count_words", "count_words_of_markup", "tag_id", "word_id", "words"]
+__all__ = [
+    "OF_TAG",
+    "count_words",
+    "count_words_of_markup",
+    "tag_id",
+    "tag_token",
+    "tokens",
+    "word_id",
+    "word_token",
+    "words",
+]
+
+OF_TAG = 1 << 31
+"""The bit of a token that says that it stands for a tag."""
+
+
+def tag_token(tag: str) -> int:
+    """The token of an ancestor's tag: its hash, with the bit of tags."""
+    return tag_id(tag) | OF_TAG
+
+
+def word_token(word: str) -> int:
+    """The token of a word, lower case, or of punctuation: its hash, without the bit of tags."""
+    return word_id(word) & ~OF_TAG
 
 
 def tag_id(tag: str) -> int:
-    """The token of an ancestor's tag: crc32 of `t:<tag>`."""
+    """The hash of a tag: crc32 of `t:<tag>`."""
     return zlib.crc32(b"t:" + tag.encode("utf-8", "surrogatepass"))
 
 
 def word_id(word: str) -> int:
-    """The token of a word, lower case: crc32 of `w:<word>`."""
+    """The hash of a word, lower case, or of punctuation: crc32 of `w:<word>`."""
     return zlib.crc32(b"w:" + word.encode("utf-8", "surrogatepass"))

@@ -6,20 +6,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from tritonclient.grpc import InferInput
+from tritonclient.grpc import InferInput, InferResult
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
 from inference.batching import Window, join, windows
-from inference.signature import (
-    ANSWER,
-    PROBABILITIES,
-    SIGNATURE_KEY,
-    SIGNATURES,
-    Signature,
-    Tensor,
-    signature_of,
-)
+from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
 from schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, ModelVersion, Prediction
@@ -98,10 +90,7 @@ class TritonLabeler:
         if version not in self._checked:
             await self._check()
             self._checked.add(version)
-        values: Floats | None = result.as_numpy(PROBABILITIES.name)
-        if values is None:
-            raise PageError(BrokenReason.REJECTED_BY_MODEL, f"no tensor {PROBABILITIES.name!r} in the answer")
-        return values.reshape(-1), version
+        return np.stack([_values(result, tensor) for tensor in signature.answer]), version
 
     @property
     def _client(self) -> InferenceServerClient:
@@ -124,7 +113,7 @@ class TritonLabeler:
         tensors = {Tensor(each.name, each.datatype) for each in (*metadata.inputs, *metadata.outputs)}
         declared = config.config.parameters[SIGNATURE_KEY].string_value
         signature = signature_of(declared)
-        if signature is None or tensors != {*signature.request, *ANSWER}:
+        if signature is None or tensors != {*signature.request, *signature.answer}:
             known = " and ".join(repr(each.declared) for each in SIGNATURES)
             raise ConfigurationError(
                 f"model {self._model!r} at {self._address} declares the signature {declared!r} and has the"
@@ -178,6 +167,14 @@ def _input(tensor: Tensor, values: npt.NDArray[Any]) -> InferInput:
     made = InferInput(tensor.name, [1, len(values)], tensor.data_type)
     made.set_data_from_numpy(values[np.newaxis])
     return made
+
+
+def _values(result: InferResult, tensor: Tensor) -> Floats:
+    """A tensor of the answer, shape [blocks]."""
+    values: Floats | None = result.as_numpy(tensor.name)
+    if values is None:
+        raise PageError(BrokenReason.REJECTED_BY_MODEL, f"no tensor {tensor.name!r} in the answer")
+    return values.reshape(-1)
 
 
 def _raised(answer: Prediction | Broken | BaseException) -> Prediction | Broken:

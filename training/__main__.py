@@ -3,22 +3,31 @@
 import asyncio
 import sys
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
-from inference.signature import STRUCTURE
+from inference.signature import TOKENS
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.cli.standard_input import abandoned_on_errors
 from training.dehusk.config import DEFAULT_CONFIG
+from training.dehusk.parts import LeftOut
 from training.kinds import kind_of
+from training.labels import DROPPED, TAUGHT, write_labels
 from training.predict import write_predictions
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FRAMEWORK = ("lightgbm", "onnx", "scipy", "sklearn", "torch")
-"""What training needs and serving does not."""
+_WHERE_INSTALLED = {
+    **dict.fromkeys(
+        ("lightgbm", "onnx", "scipy", "sklearn", "torch"),
+        ".venv-training has it (make test-training makes it)",
+    ),
+    **dict.fromkeys(("resiliparse", "trafilatura"), ".venv has it (make setup makes it)"),
+}
+"""What training or teaching needs and serving does not."""
 
 _directory = click.option(
     "--directory",
@@ -76,6 +85,36 @@ def cli() -> None:
     """Train the models that label blocks, and label with them: predict."""
 
 
+@cli.command("teach")
+@click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
+@_repository
+@click.option(
+    "--teacher", required=True, metavar="NAME/VERSION", help="A model that did not learn from them."
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=TAUGHT,
+    help="Where the labels are written.  [training/taught.json]",
+)
+@click.argument("files", type=_file, nargs=-1, required=True)
+def teach_command(
+    processes: int, repository: Path, teacher: str, output: Path, files: tuple[Path, ...]
+) -> None:
+    """Label pages in FILES without a gold text by what TEACHER, trafilatura and resiliparse agree on.
+
+    FILES have xz JSON lines: id, url, html, expected_text (or null).
+    """
+    from training.teachers import taught  # noqa: PLC0415 -- what trains has no such extractors
+
+    name, _, version = teacher.partition("/")
+    labels = {
+        each.page: each.labels for each in taught(files, ModelVersion(name, version), repository, processes)
+    }
+    write_labels(output, labels)
+    click.echo(f"{sum(each != DROPPED for each in labels.values())} of {len(labels)} pages have labels.")
+
+
 @cli.command("prepare")
 @_directory
 @_config
@@ -110,11 +149,20 @@ def train_command(directory: Path, config: Path) -> None:
 @_device
 @click.option("--seed", "seeds", type=int, multiple=True, default=(1, 2), show_default=True)
 @click.option(
+    "--leave-out",
+    type=click.Choice(get_args(LeftOut)),
+    default="site",
+    show_default=True,
+    help="Whether a model that scores a page never saw its site, or its collection.",
+)
+@click.option(
     "--ablate", is_flag=True, help="Also train without each group of inputs, and show what it brings."
 )
-def cross_validate_command(directory: Path, config: Path, seeds: tuple[int, ...], *, ablate: bool) -> None:
-    """Score default models on sites that they never saw; `export` puts that into the card."""
-    kind_of(config).cross_validate(directory, config, seeds, ablate=ablate)
+def cross_validate_command(
+    directory: Path, config: Path, seeds: tuple[int, ...], *, leave_out: LeftOut, ablate: bool
+) -> None:
+    """Score default models on pages that they never saw; `export` puts the scores by site into the card."""
+    kind_of(config).cross_validate(directory, config, seeds, leave_out=leave_out, ablate=ablate)
 
 
 @cli.command("evaluate")
@@ -158,7 +206,7 @@ def predict_command(repository: Path, model: str, file: Path) -> None:
     name, _, version = model.partition("/")
     labeler = OnnxLabeler(name, version, repository)
     with abandoned_on_errors():
-        rebuild = labeler.signature is STRUCTURE
+        rebuild = labeler.signature is not TOKENS
         asyncio.run(write_predictions(file, labeler, sys.stdout.buffer, rebuild=rebuild))
 
 
@@ -169,10 +217,10 @@ def main() -> None:
     except DehuskError as error:
         raise SystemExit(f"Error: {error}") from error
     except ModuleNotFoundError as error:
-        if error.name not in _FRAMEWORK:
+        if error.name not in _WHERE_INSTALLED:
             raise
         raise SystemExit(
-            f"Error: {error.name} is not installed here; .venv-training has it (make test-training makes it)"
+            f"Error: {error.name} is not installed here; {_WHERE_INSTALLED[error.name]}"
         ) from error
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
 from inference.encoding import encode
 from inference.segmentation import segment
 from schemas.pages import EncodedPage
-from training.predictor import Predict
+from training.predictor import Answer, Floats
 
 GOLDEN_FILE = "golden.json"
 _PAGES = Path(__file__).with_name("golden_pages")
@@ -24,7 +23,10 @@ class GoldenAnswer:
     """A model's answer on one of the pages of `training/golden_pages`."""
 
     name: str
-    probabilities: npt.NDArray[np.float32]
+    probabilities: Floats
+    """Shape [T]: of content."""
+    comments: Floats | None
+    """Shape [T]: of user comments; None where the model does not tell them."""
 
     @property
     def page(self) -> EncodedPage:
@@ -32,12 +34,14 @@ class GoldenAnswer:
         return encode(segment((_PAGES / f"{self.name}.html").read_bytes()))
 
 
-def golden_answers(predict: Predict) -> list[GoldenAnswer]:
+def golden_answers(answer: Answer) -> list[GoldenAnswer]:
     """The answers on all golden pages."""
-    names = sorted(file.stem for file in _PAGES.glob("*.html"))
-    return [
-        GoldenAnswer(name, predict(encode(segment((_PAGES / f"{name}.html").read_bytes())))) for name in names
-    ]
+    return [_golden_answer(answer, file) for file in sorted(_PAGES.glob("*.html"))]
+
+
+def _golden_answer(answer: Answer, file: Path) -> GoldenAnswer:
+    content, *comments = np.atleast_2d(answer(encode(segment(file.read_bytes()))))
+    return GoldenAnswer(file.stem, content, comments[0] if comments else None)
 
 
 def write_golden(file: Path, answers: list[GoldenAnswer]) -> None:
@@ -48,6 +52,10 @@ def write_golden(file: Path, answers: list[GoldenAnswer]) -> None:
 def read_golden(file: Path) -> list[GoldenAnswer]:
     """The answers that `write_golden` wrote."""
     return [
-        GoldenAnswer(each["name"], np.array(each["probabilities"], np.float32))
+        GoldenAnswer(
+            each["name"],
+            np.array(each["probabilities"], np.float32),
+            np.array(each["comments"], np.float32) if each.get("comments") else None,
+        )
         for each in orjson.loads(file.read_bytes())
     ]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from inference.signature import ANSWER, SIGNATURE_KEY, Signature, Tensor
+from inference.signature import SIGNATURE_KEY, Signature, Tensor
 
 TREES = "ai.onnx.ml"
 """The domain of ONNX's operators on trees."""
@@ -72,7 +72,9 @@ class Graph:
     def model(self, name: str, signature: Signature) -> onnx.ModelProto:
         """The checked model, which reads and gives the tensors of the signature and declares it."""
         inputs = (*signature.request, *(count.tensor for count in signature.counts))
-        graph = helper.make_graph(self._nodes, name, _declared(inputs), _declared(ANSWER), self._constants)
+        graph = helper.make_graph(
+            self._nodes, name, _declared(inputs), _declared(signature.answer), self._constants
+        )
         domains = sorted({node.domain for node in self._nodes})
         opsets = [helper.make_opsetid(domain, OPSETS[domain]) for domain in domains]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dehusk")

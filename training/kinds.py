@@ -7,6 +7,7 @@ from typing import Protocol
 from schemas.errors import ConfigurationError
 from schemas.pages import ModelVersion
 from training.configuration import read_tables
+from training.dehusk.parts import LeftOut
 
 # ruff: noqa: PLC0415 -- the training framework is imported by the commands that use it
 
@@ -27,8 +28,10 @@ class Kind(Protocol):
         """Train the networks; goes on from the last checkpoint where one is."""
         ...
 
-    def cross_validate(self, directory: Path, config: Path, seeds: Sequence[int], *, ablate: bool) -> None:
-        """Score models on sites that they never saw; with `ablate` also without each group of inputs."""
+    def cross_validate(
+        self, directory: Path, config: Path, seeds: Sequence[int], *, leave_out: LeftOut, ablate: bool
+    ) -> None:
+        """Score models on what they never saw; with `ablate` also without each group of inputs."""
         ...
 
     def evaluate(

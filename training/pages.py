@@ -27,9 +27,16 @@ class GoldPage:
     id: str
     site: str
     page_type: str
-    """Empty where the page was rebuilt from blocks."""
+    """Empty where it is not known."""
     html: str
-    text: str
+    text: str | None
+    """None where it is not known."""
+    collection: str = ""
+    """The name of the file that it is in."""
+    comments: str | None = None
+    """The text of its user comments; None where it is not known."""
+    is_forum: bool = False
+    """Whether what is called a comment may be a post, which is content."""
 
     @property
     def stripped(self) -> bool:
@@ -38,8 +45,12 @@ class GoldPage:
 
 
 def read_gold(files: Iterable[Path]) -> Iterator[GoldPage]:
-    """The pages of xz-compressed JSON lines: id, url, page_type, html, main_content; or id and blocks."""
-    return read_objects(files, _gold_page)
+    """The pages of xz-compressed JSON lines: id, url, html, main_content or expected_text; or id and blocks.
+
+    Optional fields are page_type or kind, site and comments.
+    """
+    for file in files:
+        yield from read_objects([file], partial(_gold_page, file.name.partition(".")[0]))
 
 
 def read_objects(files: Iterable[Path], read: Callable[[dict[str, Any]], Item]) -> Iterator[Item]:
@@ -62,23 +73,28 @@ def read_objects(files: Iterable[Path], read: Callable[[dict[str, Any]], Item]) 
             raise ConfigurationError(f"line {number} of {file} is no page: {error}") from error
 
 
-def _gold_page(fields: Mapping[str, Any]) -> GoldPage:
-    return _from_blocks(fields) if "blocks" in fields else _from_html(fields)
+def _gold_page(collection: str, fields: Mapping[str, Any]) -> GoldPage:
+    return (_from_blocks if "blocks" in fields else _from_html)(collection, fields)
 
 
-def _from_html(fields: Mapping[str, Any]) -> GoldPage:
+def _from_html(collection: str, fields: Mapping[str, Any]) -> GoldPage:
+    page_type = fields.get("page_type", "")
     return GoldPage(
         id=fields["id"],
-        site=site_of(fields["url"] or "") or fields["id"],
-        page_type=fields["page_type"],
+        collection=collection,
+        site=fields.get("site") or site_of(fields["url"] or "") or fields["id"],
+        page_type=page_type,
         html=fields["html"],
-        text=fields["main_content"],
+        text=fields["main_content"] if "main_content" in fields else fields["expected_text"],
+        comments=fields.get("comments"),
+        is_forum="forum" in (page_type, fields.get("kind")),
     )
 
 
-def _from_blocks(fields: Mapping[str, Any]) -> GoldPage:
+def _from_blocks(collection: str, fields: Mapping[str, Any]) -> GoldPage:
     return GoldPage(
         id=fields["id"],
+        collection=collection,
         site=fields["id"],
         page_type="",
         html=rebuilt(fields["blocks"]).html,

@@ -14,7 +14,7 @@ from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage
 from training.golden import GOLDEN_FILE, golden_answers, write_golden
-from training.predictor import Predict
+from training.predictor import Answer, answers_of
 
 LARGEST_DIFFERENCE = 1e-5
 """By how much the exported model's probabilities may differ from the trained one's."""
@@ -24,9 +24,9 @@ CARD_FILE = "card.md"
 
 
 def publish(
-    model: onnx.ModelProto, predict: Predict, pages: Sequence[EncodedPage], card: str, directory: Path
+    model: onnx.ModelProto, answer: Answer, pages: Sequence[EncodedPage], card: str, directory: Path
 ) -> float:
-    """Write a version's directory; its difference, but for outliers, from what `predict` gives.
+    """Write a version's directory; its difference, but for outliers, from what `answer` gives.
 
     Raises:
         ConfigurationError: the version is there already, or the exported model gives other answers.
@@ -38,8 +38,8 @@ def publish(
         staged.mkdir(parents=True)
         (staged / MODEL_FILE).write_bytes(model.SerializeToString())
         (staged / CARD_FILE).write_text(card, encoding="utf-8")
-        write_golden(staged / GOLDEN_FILE, golden_answers(predict))
-        difference = _difference(predict, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
+        write_golden(staged / GOLDEN_FILE, golden_answers(answer))
+        difference = _difference(answer, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
         if not difference <= LARGEST_DIFFERENCE:
             raise ConfigurationError(f"the exported model differs from the trained one by {difference:.1e}")
         staged.rename(directory)
@@ -64,14 +64,14 @@ def announcement(directory: Path, difference: float) -> str:
     )
 
 
-def _difference(predict: Predict, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
+def _difference(answer: Answer, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
     """The largest difference but for outliers, the exported model reading the pages in batches.
 
     It is infinite where that rejects a page.
     """
     differences = []
-    for page, answer in zip(pages, asyncio.run(labeler.label(pages)), strict=True):
-        if isinstance(answer, Broken):
+    for page, labels in zip(pages, asyncio.run(labeler.label(pages)), strict=True):
+        if isinstance(labels, Broken):
             return np.inf
-        differences.append(np.abs(predict(page) - answer.probabilities))
+        differences.append(np.abs(answer(page) - answers_of(labels)).ravel())
     return float(np.quantile(np.concatenate(differences), 1 - OUTLIERS, method="higher"))

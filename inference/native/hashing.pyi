@@ -4,9 +4,11 @@ import numpy.typing as npt
 MAX_BLOCK_TOKENS: int
 
 def hash_words(texts: tuple[str, ...]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
-def join_tags(
-    paths: tuple[str, ...], words: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32]
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint16]]: ...
+def hash_blocks(
+    paths: tuple[str, ...], texts: tuple[str, ...]
+) -> tuple[
+    npt.NDArray[np.uint32], npt.NDArray[np.uint16], npt.NDArray[np.uint32], npt.NDArray[np.uint32]
+]: ...
 def ends_of_blocks(
     words: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32]
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]: ...

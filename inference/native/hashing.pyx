@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Blocks as hashes: of their tags and words, one by one, and of their text as a whole."""
+"""Blocks as hashes: of their tags, words and punctuation, one by one, and of their text as a whole."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from inference.native.buffer cimport Buffer, append, content, free, more
-from inference.native.tokens cimport Text, add_words, crc32, crc32_of, text_of
+from inference.native.tokens cimport Text, add_hashes, crc32, crc32_of, text_of
 
 cdef extern from "Python.h":
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
@@ -27,12 +27,13 @@ cdef uint8_t[ASCII] _ascii
 for _character in range(ASCII):
     _text = "" if chr(_character).isdigit() else chr(_character).lower()
     _ascii[_character] = ord(" ") if _text.isspace() else ord(_text or "\0")
+cdef uint32_t _OF_TAG = 1 << 31
 cdef uint32_t _TAG = crc32(0, b"t:", 2)
 cdef uint32_t _WORD = crc32(0, b"w:", 2)
 
 
 def hash_words(tuple texts not None) -> tuple:
-    """The words of all blocks, hashed, and how many each block has."""
+    """The words of some texts, hashed, and how many each text has."""
     cdef Py_ssize_t count = len(texts), block
     cdef Buffer words = Buffer(NULL, 0, 0)
     cdef Text text
@@ -42,33 +43,40 @@ def hash_words(tuple texts not None) -> tuple:
     try:
         for block in range(count):
             text, before = text_of(texts[block]), words.used
-            add_words(&words, _WORD, &text)
+            add_hashes(&words, NULL, _WORD, &text)
             column[block] = (words.used - before) // sizeof(uint32_t)
         return np.frombuffer(content(&words), np.uint32), counts
     finally:
         free(&words)
 
 
-def join_tags(tuple paths not None, const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
-    """The tokens of all blocks, ancestors' tags and then words, and how many each block has."""
-    cdef Py_ssize_t block, taken
+def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
+    """The tokens of all blocks, ancestors' tags and then words and punctuation, and how many each block has.
+
+    Then the words alone, hashed, and how many each block has.
+    """
+    cdef Py_ssize_t count = len(texts), block
     cdef dict known = {}
-    cdef Buffer ids = Buffer(NULL, 0, 0)
-    cdef size_t before, word = 0
-    lengths = np.empty(len(paths), np.uint16)
-    cdef uint16_t[::1] column = lengths
+    cdef Buffer words = Buffer(NULL, 0, 0), ids = Buffer(NULL, 0, 0)
+    cdef Text text
+    cdef size_t words_before, ids_before
+    lengths, counts = np.empty(count, np.uint16), np.empty(count, np.uint32)
+    cdef uint16_t[::1] ids_column = lengths
+    cdef uint32_t[::1] words_column = counts
     try:
-        for block in range(len(paths)):
-            before = ids.used
+        for block in range(count):
+            text, words_before, ids_before = text_of(texts[block]), words.used, ids.used
             _add_tags(&ids, paths[block], known)
-            taken = _MOST - <Py_ssize_t> ((ids.used - before) // sizeof(uint32_t))
-            taken = min(taken, <Py_ssize_t> counts[block])
-            if taken > 0:
-                append(&ids, &words[word], taken * sizeof(uint32_t))
-            word += counts[block]
-            column[block] = (ids.used - before) // sizeof(uint32_t)
-        return np.frombuffer(content(&ids), np.uint32), lengths
+            add_hashes(&words, &ids, _WORD, &text)
+            ids.used = min(ids.used, ids_before + _MOST * sizeof(uint32_t))
+            ids_column[block] = (ids.used - ids_before) // sizeof(uint32_t)
+            words_column[block] = (words.used - words_before) // sizeof(uint32_t)
+        return (
+            np.frombuffer(content(&ids), np.uint32), lengths,
+            np.frombuffer(content(&words), np.uint32), counts,
+        )
     finally:
+        free(&words)
         free(&ids)
 
 
@@ -85,7 +93,7 @@ cdef int _add_tags(Buffer *ids, str path, dict known) except -1:
     text = text_of(path)
     for position in range(text.length + 1):
         if position == text.length or PyUnicode_READ(text.kind, text.data, position) == c"/":
-            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, position)
+            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, position) | _OF_TAG
             start = position + 1
     known[path] = before, ids.used
     return 0

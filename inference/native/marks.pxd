@@ -12,6 +12,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     LONGEST_GUTTER = 20_000  # characters and nodes
+    LONGEST_READ_ALOUD = 400  # bytes and nodes
     PILCROW = 0xB6
     SECTION = 0xA7
     CHAIN = 0x1F517
@@ -48,13 +49,25 @@ cdef inline bint is_gutter(Element *element):
 cdef inline bint is_read_aloud(Element *element):
     """Whether an element's class says that screen readers read it, and nobody sees it.
 
-    The names are those of Bootstrap, WordPress, Foundation, Drupal and HTML5 Boilerplate.
+    The names are those of Bootstrap, WordPress, Foundation, Drupal and HTML5 Boilerplate. What holds much text
+    is for everybody, and shown by script.
     """
     cdef String classes = lexbor.value_of(element.classes), name
     while classes.length:
         name = _next_name(&classes)
         if (name.data[0] == c"s" or name.data[0] == c"v" or name.data[0] == c"e") and _names_unseen(name):
+            return not _is_long(&element.node)
+    return False
+
+
+cdef inline bint _is_long(Node *top) noexcept:
+    cdef Node *node = top
+    cdef size_t seen = 0
+    while node != NULL:
+        seen += 1 + lexbor.text_of(node).length
+        if seen > LONGEST_READ_ALOUD:
             return True
+        node = lexbor.following(node, top)
     return False
 
 

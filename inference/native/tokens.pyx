@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Words, and the hashes that stand for them."""
+"""Words and punctuation, and the hashes that stand for them."""
 
 from libc.stdint cimport uint32_t
 
@@ -12,16 +12,19 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
     bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
+    bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
     uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
 
 cdef enum:
-    SEPARATOR
-    LETTER
+    SPACE
+    PUNCTUATION
+    LETTER  # words are made of this and what follows
     UNSPACED
     IDEOGRAPH
 
 cdef enum:
     LONGEST_UNSPACED = 4
+    WITHOUT_TOP_BIT = 0x7FFFFFFF
 
 cdef uint32_t[256] _crcs
 cdef unsigned char[128] _ascii
@@ -35,7 +38,7 @@ cdef void _fill_tables() noexcept:
             crc = crc >> 1 ^ (0xEDB88320 if crc & 1 else 0)
         _crcs[byte] = crc
     for byte in range(128):
-        _ascii[byte] = LETTER if Py_UNICODE_ISALNUM(byte) or byte == c"_" else SEPARATOR
+        _ascii[byte] = LETTER if Py_UNICODE_ISALNUM(byte) or byte == c"_" else _between(byte)
 
 
 _fill_tables()
@@ -47,16 +50,25 @@ def words(str text not None) -> list:
     Where a script writes no spaces, a Chinese or Japanese character is a word, and so are four letters of
     Thai, Lao, Khmer or Burmese, about the length of a word there.
     """
+    return _found(text, LETTER)
+
+
+def tokens(str text not None) -> list:
+    """The words of a text and its punctuation, in order: each character of no word but white space."""
+    return _found(text, PUNCTUATION)
+
+
+cdef list _found(str text, int least):
     cdef Text read = text_of(text)
     cdef Py_ssize_t start, end = 0
     found = []
-    while next_word(&read, &start, &end):
+    while _next(&read, least, &start, &end):
         found.append(_lower(text, start, end))
     return found
 
 
 cdef str _lower(str text, Py_ssize_t start, Py_ssize_t end):
-    """A part of a text in lower case, each letter on its own: as `add_words` hashes it."""
+    """A part of a text in lower case, each letter on its own: as `add_hashes` hashes it."""
     part = text[start:end]
     if part.isascii():
         return part.lower()
@@ -67,7 +79,7 @@ def count_words(str text not None) -> int:
     """How many words a text has."""
     cdef Text read = text_of(text)
     cdef Py_ssize_t start, end = 0, found = 0
-    while next_word(&read, &start, &end):
+    while _next(&read, LETTER, &start, &end):
         found += 1
     return found
 
@@ -82,7 +94,7 @@ def count_words_of_markup(str markup not None) -> int:
         while part.length < read.length and PyUnicode_READ(read.kind, read.data, part.length) != c"<":
             part.length += 1
         end = position
-        while next_word(&part, &start, &end):
+        while _next(&part, LETTER, &start, &end):
             found += 1
         position = _after_tag(&read, part.length)
     return found
@@ -109,23 +121,32 @@ cdef Text text_of(str text):
     return read
 
 
-cdef int add_words(Buffer *hashes, uint32_t seed, Text *text) except -1:
-    """Add the crc32 of each word of a text, lower case, continued from that of the bytes before it."""
-    cdef Py_ssize_t position, start = 0
-    cdef uint32_t character, crc = 0
-    cdef int script, word = SEPARATOR
-    for position in range(text.length):
+cdef int add_hashes(Buffer *words, Buffer *tokens, uint32_t seed, Text *text) except -1:
+    """Add the crc32 of each word of a text, lower case, continued from that of the bytes before it.
+
+    `tokens`, where it is not NULL, gets that of each punctuation character as well, all without their top bit.
+    """
+    cdef Py_ssize_t position = 0, start
+    cdef uint32_t character, crc
+    cdef int script
+    while position < text.length:
+        start = position
         character = PyUnicode_READ(text.kind, text.data, position)
         script = _script(character)
-        if word != SEPARATOR and not _goes_on(word, script, position - start):
-            (<uint32_t *> more(hashes, sizeof(uint32_t)))[0] = ~crc
-            word = SEPARATOR
-        if script != SEPARATOR:
-            if word == SEPARATOR:
-                word, start, crc = script, position, ~seed
+        position += 1
+        if script == SPACE or script == PUNCTUATION and tokens == NULL:
+            continue
+        crc = _add_character(~seed, lowered(character))
+        while position < text.length:
+            character = PyUnicode_READ(text.kind, text.data, position)
+            if not _goes_on(script, _script(character), position - start):
+                break
             crc = _add_character(crc, lowered(character))
-    if word != SEPARATOR:
-        (<uint32_t *> more(hashes, sizeof(uint32_t)))[0] = ~crc
+            position += 1
+        if script != PUNCTUATION:
+            (<uint32_t *> more(words, sizeof(uint32_t)))[0] = ~crc
+        if tokens != NULL:
+            (<uint32_t *> more(tokens, sizeof(uint32_t)))[0] = ~crc & WITHOUT_TOP_BIT
     return 0
 
 
@@ -134,13 +155,13 @@ cdef inline bint _goes_on(int word, int script, Py_ssize_t length) noexcept nogi
     return script == word and (script == LETTER or script == UNSPACED and length < LONGEST_UNSPACED)
 
 
-cdef bint next_word(Text *text, Py_ssize_t *start, Py_ssize_t *end) noexcept:
-    """Whether there is a word from `end` on, and where."""
+cdef bint _next(Text *text, int least, Py_ssize_t *start, Py_ssize_t *end) noexcept:
+    """Whether there is a word from `end` on, and where; `least` is LETTER, or PUNCTUATION to find that, too."""
     cdef Py_ssize_t position = end[0]
-    cdef int script = SEPARATOR
+    cdef int script = SPACE
     while position < text.length:
         script = _script(PyUnicode_READ(text.kind, text.data, position))
-        if script != SEPARATOR:
+        if script >= least:
             break
         position += 1
     else:
@@ -176,7 +197,12 @@ cdef inline int _script(uint32_t character) noexcept nogil:
         or 0x20000 <= character <= 0x3FFFF
     ):
         return IDEOGRAPH
-    return LETTER if Py_UNICODE_ISALNUM(character) else SEPARATOR
+    return LETTER if Py_UNICODE_ISALNUM(character) else _between(character)
+
+
+cdef inline int _between(uint32_t character) noexcept nogil:
+    """What a character of no word is."""
+    return SPACE if Py_UNICODE_ISSPACE(character) else PUNCTUATION
 
 
 cdef uint32_t crc32(uint32_t crc, const unsigned char *data, size_t size) noexcept nogil:

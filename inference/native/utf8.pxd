@@ -129,6 +129,18 @@ cdef inline size_t leading_space(const unsigned char *data, size_t size) noexcep
     return position
 
 
+cdef inline bint ends_in_space(const unsigned char *data, size_t size) noexcept nogil:
+    """Whether white space comes last."""
+    cdef size_t last = size
+    cdef uint32_t character
+    while last:
+        last -= 1
+        if data[last] & 0xC0 != 0x80:
+            read(data + last, size - last, &character)
+            return Py_UNICODE_ISSPACE(character)
+    return False
+
+
 cdef inline size_t characters(const unsigned char *data, size_t size) noexcept nogil:
     """How many characters can be seen up to the last that is no white space."""
     cdef size_t position = 0, count = 0, inked = 0

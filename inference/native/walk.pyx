@@ -25,6 +25,7 @@ from schemas.pages import Boundary, ElementFlag, TagCount
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK
 cdef int LINE = Boundary.LINE.value, PARAGRAPH = Boundary.PARAGRAPH.value
+cdef int VISIBILITY = Boundary.VISIBILITY.value, SPACE = Boundary.SPACE.value
 cdef int ITEM = elements.ITEM, CELL = elements.CELL
 cdef uint16_t CODE = ElementFlag.CODE, HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
@@ -244,13 +245,17 @@ cdef class Walk:
         cdef uint16_t flags = self._rows.at(row).flags
         cdef bint hidden = flags & HIDDEN != 0, in_code = flags & CODE != 0
         cdef bint preformatted = self._rows.at(row).preformatted
+        cdef String before
+        cdef int edge
         if space == text.length:
             if self._open and not self._rows.is_foreign(row):
                 append(&self._leaves, text.data, text.length)
             return 0
         if self._open and hidden != self._hidden:
+            before = self._text()
+            edge = VISIBILITY | (SPACE if space or utf8.ends_in_space(before.data, before.length) else 0)
             self._end_block()
-            self._boundary = LINE
+            self._boundary = edge
         if not self._open:
             self._open, self._hidden, self._common = True, hidden, row
         elif (self._edges or self._shift) and not preformatted:

@@ -1,8 +1,8 @@
 """How many blocks a model labels as people did: precision, recall and F1 of boilerplate and of content."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,11 @@ class BlockScore:
         return 2 * self.precision * self.recall / total if total else 0.0
 
 
-def score_blocks(pages: Iterable[LabeledPage], predict: Predict) -> tuple[BlockScore, BlockScore]:
+BlockScores = tuple[BlockScore, BlockScore]
+"""Those of boilerplate and of content."""
+
+
+def score_blocks(pages: Iterable[LabeledPage], predict: Predict) -> BlockScores:
     """The scores of boilerplate (class 0) and content (class 1) over the blocks of all pages.
 
     Raises:
@@ -55,6 +59,26 @@ def _score(name: str, truth: Marks, found: Marks) -> BlockScore:
 def mean_f1(scores: Iterable[BlockScore]) -> float:
     """What epochs are compared by: F1 averaged over both classes."""
     return fmean(score.f1 for score in scores)
+
+
+def median_seed(scores: Mapping[int, BlockScores]) -> int:
+    """The seed whose F1, averaged over both classes, is the median: of two in the middle the worse."""
+    ordered = sorted(scores, key=lambda seed: mean_f1(scores[seed]))
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def seed_table(scores: Mapping[int, BlockScores]) -> str:
+    """The F1 of several seeds with their mean and standard deviation as a Markdown table."""
+    classes = [[each.f1 for each in of_class] for of_class in zip(*scores.values(), strict=True)]
+    columns = [*classes, [mean_f1(each) for each in scores.values()]]
+    names = [each.name for each in next(iter(scores.values()))]
+    lines = ["| F1 of seed | " + " | ".join(names) + " | both |", "|---|" + "--:|" * len(columns)]
+    lines += [
+        f"| {seed} | " + " | ".join(f"{value:.3f}" for value in row) + " |"
+        for seed, row in zip(scores, zip(*columns, strict=True), strict=True)
+    ]
+    means = " | ".join(f"{fmean(column):.3f} ± {stdev(column):.3f}" for column in columns)
+    return "\n".join([*lines, f"| mean ± standard deviation | {means} |"])
 
 
 def block_table(scores: Iterable[BlockScore]) -> str:

@@ -38,6 +38,7 @@ def card(
         "lengths": "similar" if run.config.trainer.by_length else "any",
         "schedule": "falls to zero" if run.config.trainer.decay else "stays",
         "kept": _kept(run),
+        "seeds": _seeds(run),
         "scores": scores,
     }
     if data is None:
@@ -47,6 +48,14 @@ def card(
         "unreliable_pages": sum(not reliable(page, data) for page in pages),
     }
     return _TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+
+
+def _seeds(run: Run) -> str:
+    seeds = run.config.trainer.seeds
+    if len(seeds) == 1:
+        return f"Seed {run.seed}."
+    named = ", ".join(map(str, seeds))
+    return f"Seeds {named}; this is seed {run.seed}, whose F1 is the median, averaged over both classes."
 
 
 def _kept(run: Run) -> str:

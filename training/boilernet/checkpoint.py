@@ -12,6 +12,9 @@ from training.boilernet.vocabulary import Vocabulary
 from training.checkpoint import load_state, save_state
 from training.directory import left_by
 
+_EPSILON = 1e-7
+"""Adam's, as in the framework of the released code."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Best:
@@ -29,6 +32,7 @@ class Run:
     """A network under training."""
 
     config: BoilerNetConfig
+    seed: int
     vocabulary: Vocabulary
     network: BoilerNet
     optimizer: torch.optim.Optimizer
@@ -40,17 +44,18 @@ class Run:
     """None where the last epoch is kept."""
 
 
-def new_run(config: BoilerNetConfig, vocabulary: Vocabulary) -> Run:
+def new_run(config: BoilerNetConfig, vocabulary: Vocabulary, seed: int) -> Run:
     """An untrained network, the same for the same seed."""
-    torch.manual_seed(config.trainer.seed)
+    torch.manual_seed(seed)
     network = BoilerNet(len(vocabulary), config.network)
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.trainer.learning_rate)
-    return Run(config, vocabulary, network, optimizer, epochs=0, seconds=0.0)
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.trainer.learning_rate, eps=_EPSILON)
+    return Run(config, seed, vocabulary, network, optimizer, epochs=0, seconds=0.0)
 
 
 def save(run: Run, file: Path) -> None:
     """Write a run."""
     state = {
+        "seed": run.seed,
         "vocabulary": asdict(run.vocabulary),
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
@@ -69,7 +74,7 @@ def load(file: Path, config: BoilerNetConfig) -> Run:
     """
     state = load_state(left_by("train", file), config)
     vocabulary = Vocabulary(**{kind: tuple(tokens) for kind, tokens in state["vocabulary"].items()})
-    run = new_run(config, vocabulary)
+    run = new_run(config, vocabulary, state["seed"])
     run.network.load_state_dict(state["network"])
     run.optimizer.load_state_dict(state["optimizer"])
     best = state["best"] and Best(**state["best"])

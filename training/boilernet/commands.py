@@ -1,6 +1,6 @@
 """The steps from data to a published version of BoilerNet, as `python -m training` runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -10,10 +10,10 @@ from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from schemas.errors import ConfigurationError
 from schemas.pages import ModelVersion
-from training.boilernet.block_scores import block_table, score_blocks
+from training.boilernet.block_scores import BlockScores, block_table, median_seed, score_blocks, seed_table
 from training.boilernet.card import card
-from training.boilernet.checkpoint import load_trained
-from training.boilernet.config import DataConfig, read_config
+from training.boilernet.checkpoint import Run, load_trained
+from training.boilernet.config import BoilerNetConfig, DataConfig, read_config
 from training.boilernet.evaluation import markdown, scores_by_group
 from training.boilernet.export import build_model
 from training.boilernet.model import network_predict
@@ -26,7 +26,6 @@ from training.predictor import Predict, labeler_predict
 from training.publish import announcement, publish, refuse_existing
 from training.sources import sources
 
-_CHECKPOINT = "checkpoint.pt"
 _SCORES = "scores.md"
 
 
@@ -43,12 +42,25 @@ def prepare(
 
 
 def train(directory: Path, config: Path) -> None:
-    """Train the network; goes on from the last checkpoint where one is."""
-    run = train_boilernet(prepared_pages(directory), read_config(config), directory / _CHECKPOINT)
-    click.echo(f"{run.epochs} epochs in {run.seconds / 60:.1f} minutes.")
+    """Train a network from each seed; goes on from the last checkpoint where one is."""
+    pages, settings = prepared_pages(directory), read_config(config)
+    for seed in settings.trainer.seeds:
+        run = train_boilernet(pages, settings, seed, _checkpoint(directory, seed))
+        click.echo(f"seed {seed}: {run.epochs} epochs in {run.seconds / 60:.1f} minutes.")
 
 
-def cross_validate(directory: Path, config: Path, seeds: Sequence[int], *, ablate: bool) -> None:  # noqa: ARG001 -- what every kind takes
+def _checkpoint(directory: Path, seed: int) -> Path:
+    return directory / f"checkpoint-{seed}.pt"
+
+
+def cross_validate(
+    directory: Path,  # noqa: ARG001 -- what every kind takes
+    config: Path,  # noqa: ARG001
+    seeds: Sequence[int],  # noqa: ARG001
+    *,
+    leave_out: str,  # noqa: ARG001
+    ablate: bool,  # noqa: ARG001
+) -> None:
     """Nothing: a part of the sites is held out once.
 
     Raises:
@@ -58,34 +70,54 @@ def cross_validate(directory: Path, config: Path, seeds: Sequence[int], *, ablat
 
 
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
-    """Score the network, or a version of the repository, on the held-out pages."""
+    """Score what was trained, or a version of the repository, on the held-out pages."""
     settings = read_config(config)
     if version:
         predict = labeler_predict(OnnxLabeler(model, version, repository))
-    else:
-        predict = network_predict(load_trained(directory / _CHECKPOINT, settings))
-    scores = _scores(held_out_pages(prepared_pages(directory), settings.data), predict, settings.data)
-    if not version:
-        (directory / _SCORES).write_text(scores, encoding="utf-8")
+        held_out = held_out_pages(prepared_pages(directory), settings.data)
+        click.echo(_scores(score_blocks(held_out, predict), held_out, predict, settings.data))
+        return
+    runs = _runs(directory, settings)
+    held_out = held_out_pages(prepared_pages(directory), settings.data)
+    of_seeds = _scores_of_seeds(runs, held_out)
+    seed = median_seed(of_seeds)
+    scores = _scores(of_seeds[seed], held_out, network_predict(runs[seed]), settings.data)
+    if len(runs) > 1:
+        scores += "\n\n" + seed_table(of_seeds)
+    (directory / _SCORES).write_text(scores, encoding="utf-8")
     click.echo(scores)
 
 
-def _scores(held_out: Sequence[LabeledPage], predict: Predict, data: DataConfig | None) -> str:
-    tables = [block_table(score_blocks(held_out, predict))]
+def _runs(directory: Path, settings: BoilerNetConfig) -> dict[int, Run]:
+    """The trained networks by their seeds."""
+    return {seed: load_trained(_checkpoint(directory, seed), settings) for seed in settings.trainer.seeds}
+
+
+def _scores_of_seeds(runs: Mapping[int, Run], held_out: Sequence[LabeledPage]) -> dict[int, BlockScores]:
+    return {seed: score_blocks(held_out, network_predict(run)) for seed, run in runs.items()}
+
+
+def _scores(
+    blocks: BlockScores, held_out: Sequence[LabeledPage], predict: Predict, data: DataConfig | None
+) -> str:
+    tables = [block_table(blocks)]
     if data is not None:
         tables.append(markdown(scores_by_group(held_out, predict, data)))
     return "\n\n".join(tables)
 
 
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
-    """Publish the network as a new version of the repository, with its card."""
+    """Publish the network of the median seed as a new version of the repository, with its card."""
     target = repository / published.name / published.version
     refuse_existing(target)
-    run = load_trained(directory / _CHECKPOINT, read_config(config))
+    settings = read_config(config)
+    runs = _runs(directory, settings)
     pages = prepared_pages(directory)
+    held_out = held_out_pages(pages, settings.data)
+    run = runs[median_seed(_scores_of_seeds(runs, held_out))]
     scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
     text = card(published, run, pages, sources(directory), scores)
-    checked = [encode(page.segmented) for page in held_out_pages(pages, run.config.data)]
+    checked = [encode(page.segmented) for page in held_out]
     graph = build_model(weights_of(run.network), run.vocabulary)
     difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
     click.echo(announcement(target, difference))

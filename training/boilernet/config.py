@@ -37,7 +37,8 @@ class NetworkConfig:
 class TrainerConfig:
     """How the network is trained."""
 
-    seed: int
+    seeds: tuple[int, ...]
+    """A network is trained from each; the one whose score is the median is published."""
     epochs: int
     batch_pages: int
     by_length: bool
@@ -70,7 +71,7 @@ class BoilerNetConfig:
         return cls(
             data=None if data is None else DataConfig(**data),
             network=NetworkConfig(**tables["network"]),
-            trainer=TrainerConfig(**tables["trainer"]),
+            trainer=TrainerConfig(**tables["trainer"] | {"seeds": tuple(tables["trainer"]["seeds"])}),
         )
 
 

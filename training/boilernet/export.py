@@ -12,7 +12,8 @@ import numpy.typing as npt
 import onnx
 
 from inference.signature import BLOCK_COUNTS, BLOCK_LENGTHS, ID_COUNTS, IDS, PROBABILITIES, TOKENS
-from training.boilernet.vocabulary import HashTable, Vocabulary
+from inference.tokens import OF_TAG
+from training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, HashTable, Vocabulary
 from training.graph import Graph
 from training.ragged import (
     LstmLayer,
@@ -61,11 +62,13 @@ def build_model(weights: Weights, vocabulary: Vocabulary) -> onnx.ModelProto:
 
 
 def _rows(graph: Graph, ids: str, table: HashTable) -> str:
-    """Embedding row of each id: its slot's, if the slot holds that very id, else the row of unknown ids."""
+    """Embedding row of each id: its slot's, if the slot holds that very id, else that of its unknown kind."""
     slot = graph.add("Mod", ids, graph.constant([len(table.ids)]))
     known = graph.integers(graph.add("Gather", graph.constant(table.ids, np.uint32), slot))
     row = graph.integers(graph.add("Gather", graph.constant(table.rows, np.uint16), slot))
-    return graph.add("Where", graph.add("Equal", known, ids), row, graph.constant(0))
+    is_word = graph.add("Less", ids, graph.constant(OF_TAG))
+    unknown = graph.add("Where", is_word, graph.constant(UNKNOWN_WORD_ROW), graph.constant(UNKNOWN_TAG_ROW))
+    return graph.add("Where", graph.add("Equal", known, ids), row, unknown)
 
 
 def _block_vectors(graph: Graph, lengths: str, blocks: Parts, rows: str, weights: Weights) -> str:

@@ -10,6 +10,9 @@ from training.boilernet.config import NetworkConfig
 from training.boilernet.export import Weights
 from training.lstm import BidirectionalLayer, layer_weights, mirror_and_places
 
+_FORGET_GATE = 1
+"""Its place among the gates i, f, c, o of an LSTM."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
@@ -30,12 +33,12 @@ class BoilerNet(nn.Module):
     def __init__(self, vocabulary: int, config: NetworkConfig) -> None:
         super().__init__()
         self.embeddings = nn.EmbeddingBag(vocabulary, config.dense, mode="sum")
-        nn.init.xavier_uniform_(self.embeddings.weight)
-        self.bias = nn.Parameter(torch.zeros(config.dense))
+        self.bias = nn.Parameter(torch.empty(config.dense))
         widths = [config.dense, *[2 * config.hidden] * (config.layers - 1)]
         self.layers = nn.ModuleList(BidirectionalLayer(width, config.hidden) for width in widths)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(2 * config.hidden, 1)
+        _draw_first_weights(self)
 
     def forward(self, pages: Sequence[Blocks]) -> Tensor:
         """The logit of each block, page after page."""
@@ -51,6 +54,23 @@ class BoilerNet(nn.Module):
         offsets = torch.cumsum(lengths, 0) - lengths
         summed = self.embeddings(torch.cat([page.rows for page in pages]).to(self.bias.device), offsets)
         return torch.relu(summed + self.bias)
+
+
+def _draw_first_weights(network: BoilerNet) -> None:
+    """Draw them as Keras does: Glorot's, orthogonal for the recurrence, 1 for the biases of forget gates."""
+    for dense in (network.embeddings, network.output):
+        nn.init.xavier_uniform_(dense.weight)
+    for bias in (network.bias, network.output.bias):
+        nn.init.zeros_(bias)
+    for name, values in network.layers.named_parameters():
+        if "weight_ih" in name:
+            nn.init.xavier_uniform_(values)
+        elif "weight_hh" in name:
+            nn.init.orthogonal_(values)
+        else:
+            nn.init.zeros_(values)
+        if "bias_ih" in name:
+            nn.init.ones_(values.data.chunk(4)[_FORGET_GATE])
 
 
 def weights_of(network: BoilerNet) -> Weights:

@@ -44,7 +44,7 @@ def label(page: GoldPage, share: float) -> LabeledPage:
     whole = segment(page.html.encode("utf-8", "replace"))
     without_elements = replace(whole, lists_and_tables=None, items=None, structure=None)
     words = [score_words(text) for text in whole.texts]
-    gold = score_words(page.text)
+    gold = score_words(page.text or "")
     content = content_blocks(words, gold, share)
     chosen = kept_words(words, content)
     return LabeledPage(
@@ -52,7 +52,7 @@ def label(page: GoldPage, share: float) -> LabeledPage:
         site=page.site,
         page_type=page.page_type,
         stripped=page.stripped,
-        text=page.text,
+        text=page.text or "",
         segmented=without_elements,
         content=tuple(content.tolist()),
         oracle=word_f1(chosen, gold),

@@ -21,15 +21,15 @@ from training.boilernet.vocabulary import most_frequent
 from training.learning import learn, seeded
 
 
-def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, file: Path) -> Run:
-    """The run after all its epochs; goes on from the checkpoint in `file` where there is one.
+def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed: int, file: Path) -> Run:
+    """The run of a seed after all its epochs; goes on from the checkpoint in `file` where there is one.
 
     Raises:
         ConfigurationError: the checkpoint is of another configuration, or nothing is held out to choose by.
     """
     torch.set_num_threads(config.trainer.threads)
     kept = training_pages(pages, config.data)
-    run = load(file, config) if file.exists() else _started(kept, config)
+    run = load(file, config) if file.exists() else _started(kept, config, seed)
     examples = [example(page, run.vocabulary) for page in kept]
     weights, held_out = class_weights(examples), held_out_pages(pages, config.data)
     with _progress() as progress:
@@ -53,10 +53,10 @@ def _compared(run: Run, score: float) -> Run:
     return replace(run, best=Best(run.epochs, score, weights))
 
 
-def _started(pages: Sequence[LabeledPage], config: BoilerNetConfig) -> Run:
+def _started(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed: int) -> Run:
     network = config.network
     vocabulary = most_frequent((page.segmented for page in pages), network.tags, network.words)
-    return new_run(config, vocabulary)
+    return new_run(config, vocabulary, seed)
 
 
 def _epoch(
@@ -64,7 +64,7 @@ def _epoch(
 ) -> None:
     """One pass over the pages; its randomness is the seed's and the epoch's alone."""
     settings = run.config.trainer
-    random = seeded(settings.seed, epoch)
+    random = seeded(run.seed, epoch)
     batches = epoch_batches(examples, settings, random, by_length=settings.by_length)
     task = progress.add_task(f"epoch {epoch + 1}/{settings.epochs}", total=len(batches), loss=0.0)
     losses = learn(

@@ -7,44 +7,49 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from inference.tokens import tag_id, word_id, words
+from inference.tokens import OF_TAG, tag_token, tokens, word_token
 from schemas.pages import SegmentedPage
 
-UNKNOWN_ROW = 0
-"""The embedding row of every tag and word that is not in the vocabulary."""
+UNKNOWN_WORD_ROW = 0
+"""The embedding row of every word and punctuation character that is not in the vocabulary."""
+UNKNOWN_TAG_ROW = 1
+"""The embedding row of every tag that is not in the vocabulary."""
+_UNKNOWN_ROWS = 2
 SMALLEST_TABLE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HashTable:
-    """A table without collisions: id modulo length is the slot of an id."""
+    """A table without collisions: token modulo length is the slot of a token."""
 
     ids: npt.NDArray[np.uint32]
-    """The id that each slot holds; 0 in an empty slot."""
+    """The token that each slot holds; 0 in an empty slot."""
     rows: npt.NDArray[np.uint16]
-    """The embedding row of each slot's id; the row of unknown tokens in an empty slot."""
+    """The embedding row of each slot's token; the row of unknown words in an empty slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The tokens of the network: row 0 is for all others, then the tags, then the words."""
+    """What the network knows: the first two rows are for all other words and tags, then tags, then words."""
 
     tags: tuple[str, ...]
     words: tuple[str, ...]
+    """Words and punctuation."""
 
     def __len__(self) -> int:
-        return 1 + len(self.tags) + len(self.words)
+        return _UNKNOWN_ROWS + len(self.tags) + len(self.words)
 
     def ids(self) -> npt.NDArray[np.uint32]:
-        """The hashed tokens in the order of their rows, from row 1 on."""
-        return np.array([*map(tag_id, self.tags), *map(word_id, self.words)], np.uint32)
+        """The tokens in the order of their rows, those of unknown ones left out."""
+        return np.array([*map(tag_token, self.tags), *map(word_token, self.words)], np.uint32)
 
     def rows(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-        """The embedding row of each id."""
+        """The embedding row of each token."""
         known = self.ids()
         order = np.argsort(known)
         place = np.minimum(np.searchsorted(known, ids, sorter=order), len(known) - 1)
-        return np.where(known[order[place]] == ids, order[place] + 1, UNKNOWN_ROW)
+        unknown = np.where(ids < OF_TAG, UNKNOWN_WORD_ROW, UNKNOWN_TAG_ROW)
+        return np.where(known[order[place]] == ids, order[place] + _UNKNOWN_ROWS, unknown)
 
     def hash_table(self) -> HashTable:
         """The smallest table of at least SMALLEST_TABLE slots in which no two tokens meet.
@@ -58,9 +63,9 @@ class Vocabulary:
         slots = SMALLEST_TABLE
         while len(np.unique(ids % slots)) < len(ids):
             slots += 1
-        table = HashTable(np.zeros(slots, np.uint32), np.full(slots, UNKNOWN_ROW, np.uint16))
+        table = HashTable(np.zeros(slots, np.uint32), np.full(slots, UNKNOWN_WORD_ROW, np.uint16))
         table.ids[ids % slots] = ids
-        table.rows[ids % slots] = np.arange(1, len(ids) + 1)
+        table.rows[ids % slots] = np.arange(_UNKNOWN_ROWS, len(self))
         return table
 
 
@@ -71,7 +76,7 @@ def most_frequent(pages: Iterable[SegmentedPage], tag_limit: int, word_limit: in
     for page in pages:
         for text, path in zip(page.texts, page.paths, strict=True):
             tag_counts.update(path.split("/"))
-            word_counts.update(words(text))
+            word_counts.update(tokens(text))
     return Vocabulary(_top(tag_counts, tag_limit), _top(word_counts, word_limit))
 
 

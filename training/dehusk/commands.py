@@ -11,16 +11,17 @@ from inference.batching import WINDOW_BLOCKS
 from inference.onnx import OnnxLabeler
 from schemas.errors import ConfigurationError
 from schemas.pages import EncodedPage, ModelVersion
-from training.dehusk.config import read_config
+from training.dehusk.config import DehuskConfig, read_config
 from training.dehusk.crossvalidation import cross_validated
 from training.dehusk.evaluation import Floats, PageScores, groups, page_score, table
 from training.dehusk.examples import Example
 from training.dehusk.export import build_dehusk
 from training.dehusk.model import train_dehusk, train_first_passes
-from training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
+from training.dehusk.pages import DehuskPage, learned_from, prepare_pages, prepared_pages
+from training.dehusk.parts import LeftOut, by_collection, by_site
 from training.dehusk.trainer import INPUT_GROUPS
 from training.directory import left_by
-from training.predictor import labeler_predict
+from training.predictor import labeler_answer
 from training.publish import announcement, publish, refuse_existing
 from training.score import word_f1
 from training.sources import sources, write_sources
@@ -47,27 +48,44 @@ def prepare(
     repaired = sum(page.repaired for page in pages)
     learned = sum(page.reliable for page in pages)
     click.echo(f"{len(pages)} pages, {repaired} with repaired labels, {learned} to train on.")
-    oracle = {page.id: word_f1(page.labeled_words, page.gold) for page in pages if not page.repaired}
+    oracle = {
+        page.id: word_f1(page.labeled_words, page.gold)
+        for page in pages
+        if page.has_gold and not page.repaired
+    }
     click.echo(table(groups(pages), {"oracle of the aligned labels": [oracle]}))
 
 
 def train(directory: Path, config: Path) -> None:
     """Train the networks that `export` publishes; goes on from the last checkpoint where one is."""
-    train_first_passes(_examples(prepared_pages(directory)), read_config(config), _say, directory)
+    settings = read_config(config)
+    train_first_passes(_examples(prepared_pages(directory), settings), settings, _say, directory)
 
 
-def _examples(pages: Iterable[DehuskPage]) -> list[Example]:
-    return [page.example for page in pages if page.reliable]
+def _examples(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[Example]:
+    return [page.example(config) for page in learned_from(pages, config)]
 
 
-def cross_validate(directory: Path, config: Path, seeds: Sequence[int], *, ablate: bool) -> None:
-    """Score models on sites that they never saw; with `ablate` also models that miss a group of inputs."""
+def cross_validate(
+    directory: Path, config: Path, seeds: Sequence[int], *, leave_out: LeftOut, ablate: bool
+) -> None:
+    """Score models on what they never saw; with `ablate` also models that miss a group of inputs."""
     pages, settings = list(prepared_pages(directory)), read_config(config)
     columns: dict[str, list[PageScores]] = {}
     scripts: dict[str, list[tuple[PageScores, PageScores]]] = {}
+    part_of = by_site(settings.trainer.folds) if leave_out == "site" else by_collection
     for group in (None, *dict.fromkeys(INPUT_GROUPS)) if ablate else (None,):
         for seed in seeds:
-            scores = cross_validated(pages, settings, seed, without=group, progress=_say)
+            is_kept = group is None and seed == settings.trainer.seed  # `train` leaves such networks
+            scores = cross_validated(
+                pages,
+                settings,
+                seed,
+                part_of,
+                without=group,
+                progress=_say,
+                checkpoints=directory if is_kept else None,
+            )
             if group is None:
                 columns.setdefault("published gold", []).append(scores.published)
                 columns.setdefault("first pass alone, repaired gold", []).append(scores.first_pass)
@@ -78,7 +96,7 @@ def cross_validate(directory: Path, config: Path, seeds: Sequence[int], *, ablat
                 scores.repaired
             )
     written = table(groups(pages), columns) + "\n\n" + _script_table(scripts)
-    if not ablate:
+    if leave_out == "site" and not ablate:
         (directory / _SCORES).write_text(written, encoding="utf-8")
     click.echo(written)
 
@@ -97,12 +115,14 @@ def _script_table(scripts: Mapping[str, Sequence[tuple[PageScores, PageScores]]]
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:  # noqa: ARG001 -- what every kind takes
     """Score a published version, the newest unless one is named, on the pages of a directory."""
     pages = list(prepared_pages(directory))
-    predict = labeler_predict(OnnxLabeler(model, version or "", repository))
+    answer = labeler_answer(OnnxLabeler(model, version or "", repository))
     scores: dict[str, dict[str, float]] = {"published gold": {}, "repaired gold": {}}
     for page in pages:
-        probabilities = predict(page.encoded)
-        scores["published gold"][page.id] = page_score(page, page.encoded, probabilities, page.gold)
-        scores["repaired gold"][page.id] = page_score(page, page.encoded, probabilities, page.best_gold)
+        if not page.has_gold:
+            continue
+        answers = answer(page.encoded)
+        scores["published gold"][page.id] = page_score(page, page.encoded, answers, page.gold)
+        scores["repaired gold"][page.id] = page_score(page, page.encoded, answers, page.best_gold)
     click.echo(table(groups(pages), {name: [each] for name, each in scores.items()}))
 
 
@@ -112,30 +132,50 @@ def export(directory: Path, config: Path, published: ModelVersion, repository: P
     refuse_existing(target)
     scores = left_by("cross-validate", directory / _SCORES).read_text(encoding="utf-8")
     pages = list(prepared_pages(directory))
-    trained = train_dehusk(_examples(pages), settings, _say, directory)
-    facts = asdict(settings.network) | asdict(settings.trees) | asdict(settings.trainer) | asdict(published)
-    facts["tree_learning_rate"] = settings.trees.learning_rate
-    facts |= {
-        "content_share": settings.content_share,
-        "least_oracle": settings.least_oracle,
-        "sources": ", ".join(sources(directory)),
-        "pages": len(pages),
-        "repaired": sum(page.repaired for page in pages),
-        "dropped": sum(page.repaired and not page.reliable for page in pages),
-        "training_pages": sum(page.reliable for page in pages),
-        "training_blocks": sum(len(page.content) for page in pages if page.reliable),
-        "weights": sum(each.numel() for each in trained.first.network.parameters()),
-        "scores": scores,
-    }
+    trained = train_dehusk(_examples(pages, settings), settings, _say, directory)
+    weights = sum(each.numel() for each in trained.first.network.parameters())
+    card = _card(pages, settings, published, ", ".join(sources(directory)), scores, weights=weights)
 
-    def predict(page: EncodedPage) -> Floats:
+    def answer(page: EncodedPage) -> Floats:
         assert page.structure is not None  # noqa: S101 -- only pages that were encoded whole are given
         return trained(page.structure)
 
     checked = [page.encoded for page in pages[::10] if 0 < len(page.encoded) <= WINDOW_BLOCKS]
-    card = _CARD.read_text(encoding="utf-8").format_map(facts)
-    difference = publish(build_dehusk(trained), predict, checked, card, target)
+    difference = publish(build_dehusk(trained), answer, checked, card, target)
     click.echo(announcement(target, difference))
+
+
+def _card(
+    pages: Sequence[DehuskPage],
+    config: DehuskConfig,
+    published: ModelVersion,
+    data: str,
+    scores: str,
+    *,
+    weights: int,
+) -> str:
+    """What a version was made of, and what it scores."""
+    learned = learned_from(pages, config)
+    facts = asdict(config.network) | asdict(config.trees) | asdict(config.trainer) | asdict(published)
+    facts |= {
+        "tree_learning_rate": config.trees.learning_rate,
+        "content_share": config.content_share,
+        "least_oracle": config.least_oracle,
+        "offset": config.offset,
+        "importance": ", ".join(f"{share} in {name}" for name, share in config.importance.items()),
+        "sources": data,
+        "pages": len(pages),
+        "repaired": sum(page.repaired for page in pages),
+        "dropped": sum(page.repaired and not page.reliable for page in pages),
+        "training_pages": len(learned),
+        "training_blocks": sum(len(page.content) for page in learned),
+        "taught": sum(not page.has_gold for page in learned),
+        "with_comments": sum(bool(page.comment.any()) for page in learned),
+        "comment_blocks": sum(int(page.comment.sum()) for page in learned),
+        "weights": weights,
+        "scores": scores,
+    }
+    return _CARD.read_text(encoding="utf-8").format_map(facts)
 
 
 def _say(text: str) -> None:

@@ -1,5 +1,6 @@
 """What a training run of the default model is made of, read from a small TOML file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -32,6 +33,10 @@ class TrainerConfig:
     warmup_steps: int
     weight_decay: float
     gradient_norm: float
+    doubtful: float
+    """How far uncertain labels are believed."""
+    most_of_a_site: int
+    """Pages of one site that are learned from."""
     page_type_weight: float
     """What the page types count in the loss beside the blocks."""
     input_dropout: float
@@ -74,6 +79,10 @@ class DehuskConfig:
     network: NetworkConfig
     trainer: TrainerConfig
     trees: TreesConfig
+    offset: float
+    """What is added to the logits of content, so that they hold on collections that were not learned from."""
+    importance: Mapping[str, float]
+    """What a page of a collection counts; 1 where it is not named."""
 
     @classmethod
     def from_tables(cls, tables: Tables) -> Self:
@@ -83,6 +92,8 @@ class DehuskConfig:
             network=NetworkConfig(**tables["network"]),
             trainer=TrainerConfig(**tables["trainer"]),
             trees=TreesConfig(**tables["trees"]),
+            offset=tables["calibration"]["offset"],
+            importance=tables["importance"],
         )
 
 

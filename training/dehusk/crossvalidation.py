@@ -1,14 +1,17 @@
-"""Cross-validation by site: every page is scored by a model that never saw its site."""
+"""Cross-validation: every page is scored by a model that never saw its site, or its collection."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
 
 from training.dehusk.config import DehuskConfig
 from training.dehusk.evaluation import page_score
 from training.dehusk.model import DehuskModel, held_out_answers, train_held_out
-from training.dehusk.pages import DehuskPage
+from training.dehusk.pages import DehuskPage, learned_from
+from training.dehusk.parts import PartOf
 from training.dehusk.second_pass import fit_second_pass
-from training.dehusk.trainer import fold_of
 
 
 @dataclass(slots=True)
@@ -26,12 +29,15 @@ class Scores:
 
     def add(self, page: DehuskPage, model: DehuskModel) -> None:
         """Score one page."""
-        first, probabilities = model.passes(page.structure)
-        self.published[page.id] = page_score(page, page.encoded, probabilities, page.gold)
+        first, *both = model.passes(page.structure)
+        answers = np.stack(both)
+        self.published[page.id] = page_score(page, page.encoded, answers, page.gold)
         if page.repaired and not page.reliable:
             return
-        self.repaired[page.id] = page_score(page, page.encoded, probabilities, page.best_gold)
-        self.first_pass[page.id] = page_score(page, page.encoded, first, page.best_gold)
+        self.repaired[page.id] = page_score(page, page.encoded, answers, page.best_gold)
+        self.first_pass[page.id] = page_score(
+            page, page.encoded, np.stack([first, answers[1]]), page.best_gold
+        )
         for script, encoded in page.scripts.items():
             if encoded.structure is not None:
                 scores = self.scripts.setdefault(script, {})
@@ -42,25 +48,29 @@ def cross_validated(
     pages: Sequence[DehuskPage],
     config: DehuskConfig,
     seed: int,
+    part_of: PartOf,
     *,
     without: str | None = None,
     progress: Callable[[str], object] = lambda _: None,
+    checkpoints: Path | None = None,
 ) -> Scores:
-    """The scores of all pages; of the inputs, the group `without` is not seen.
+    """The scores of all pages with gold; of the inputs, the group `without` is not seen.
 
-    The second pass that scores a page saw neither its site nor answers to it. Of the first passes whose
+    The second pass that scores a page saw neither its part nor answers to it. Of the first passes whose
     answers it learned from, some did see the page, as is usual where stacked models are validated.
     """
-    folds = config.trainer.folds
-    examples = [page.example for page in pages if page.reliable]
-    held_out = train_held_out(examples, config, seed, without=without, progress=progress)
-    answers = held_out_answers(examples, held_out)
+    examples = [page.example(config) for page in learned_from(pages, config)]
+    held_out = train_held_out(
+        examples, config, seed, part_of, without=without, progress=progress, checkpoints=checkpoints
+    )
+    answers = held_out_answers(examples, part_of, held_out)
     scores = Scores()
-    for fold, first in enumerate(held_out):
-        learned = [place for place, each in enumerate(examples) if fold_of(each.site, folds) != fold]
+    for part, first in held_out.items():
+        learned = [place for place, each in enumerate(examples) if part_of(each) != part]
         of_learned = [examples[place] for place in learned], [answers[place] for place in learned]
-        model = DehuskModel(first, fit_second_pass(*of_learned, config.trees, seed, without))
+        second = fit_second_pass(*of_learned, config.trees, seed, without)
+        model = DehuskModel(first, second, config.offset)
         for page in pages:
-            if fold_of(page.site, folds) == fold:
+            if part_of(page) == part and page.has_gold:
                 scores.add(page, model)
     return scores

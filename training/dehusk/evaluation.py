@@ -16,14 +16,22 @@ PageScores = Mapping[str, float]
 """Word-level F1 by page id."""
 
 
-def page_score(page: DehuskPage, encoded: EncodedPage, probabilities: Floats, gold: Iterable[str]) -> float:
-    """The F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script."""
-    content = select(probabilities, encoded.words, encoded.repeat)
+def page_score(page: DehuskPage, encoded: EncodedPage, answers: Floats, gold: Iterable[str]) -> float:
+    """The F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script.
+
+    `answers` has the probabilities of content in its first row, and perhaps those of comments in a second.
+    """
+    probabilities, *comments = np.atleast_2d(answers)
+    content = select(probabilities, encoded.words, encoded.repeat, *comments)
     return word_f1(kept_words(page.words, content), gold)
 
 
 def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
-    """The ids of the pages in each group that is reported."""
+    """The ids of the pages with gold in each group that is reported.
+
+    Pages of a known type are of WCXB; the others are grouped by their collections.
+    """
+    pages = [page for page in pages if page.has_gold]
     whole = [page for page in pages if page.page_type]
     tests: dict[str, Callable[[DehuskPage], bool]] = {
         "all pages": lambda _: True,
@@ -34,13 +42,10 @@ def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     found = {name: [page.id for page in whole if test(page)] for name, test in tests.items()}
     for page_type in sorted({page.page_type for page in whole}):
         found[page_type] = [page.id for page in whole if page.page_type == page_type]
-    return found | _rebuilt(pages)
-
-
-def _rebuilt(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
-    """The pages that were rebuilt from blocks, beside all others."""
-    ids = [page.id for page in pages if not page.page_type]
-    return {"rebuilt from blocks": ids} if ids else {}
+    others = [page for page in pages if not page.page_type]
+    for collection in sorted({page.collection for page in others}):
+        found[collection] = [page.id for page in others if page.collection == collection]
+    return found
 
 
 def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[PageScores]]) -> str:

@@ -1,6 +1,9 @@
 """The default model as an ONNX graph: token scores, a dense layer, the LSTM, the page as a whole."""
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 import onnx
 from torch import nn
 
@@ -9,6 +12,7 @@ from inference.batching import ANCESTORS
 from inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from inference.signature import (
     BLOCK_COUNTS,
+    COMMENTS,
     ELEMENT,
     ELEMENT_COUNTS,
     ELEMENT_TOKEN_COUNTS,
@@ -18,7 +22,7 @@ from inference.signature import (
     HEADING,
     PARENT,
     PROBABILITIES,
-    STRUCTURE,
+    STRUCTURE_WITH_COMMENTS,
     WORD_COUNTS,
     WORD_LENGTHS,
     WORDS,
@@ -45,6 +49,8 @@ from training.ragged import (
     weight,
 )
 
+Floats = npt.NDArray[np.float32]
+
 
 def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     """The model as a checked ONNX model that declares its signature."""
@@ -58,17 +64,26 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     )
     of_tokens = model.first.token_scores
     of_words = _word_scores(graph, blocks, lengths, of_tokens.words)
-    of_elements = _element_scores(graph, blocks, elements, token_lengths, of_tokens.elements)
-    scores = graph.add("Concat", graph.upright(of_words), graph.upright(of_elements), axis=1)
+    of_elements = _element_scores(
+        graph, blocks, elements, token_lengths, (of_tokens.elements, of_tokens.comments)
+    )
+    scores = graph.add("Concat", *map(graph.upright, (of_words, *of_elements)), axis=1)
     features = _features(graph, blocks)
-    logits = _first_logits(graph, blocks, features, scores, model.first)
+    first_logits = _first_logits(graph, blocks, features, scores, model.first)
+    first = graph.add("Sigmoid", first_logits)
     inputs = graph.add("Concat", features, scores, axis=1)
-    thought_twice = second_logits(graph, blocks, inputs, logits, model.second)
-    both = graph.add("Mul", graph.add("Add", logits, thought_twice), graph.constant(0.5, np.float32))
-    probabilities = graph.add("Reshape", graph.add("Sigmoid", both), graph.constant([-1]))
+    thought_twice = second_logits(graph, blocks, inputs, first, model.second)
+    logits, comments = (
+        graph.add("Gather", tensor, graph.constant([column]), axis=1)
+        for column, tensor in enumerate((first_logits, first))
+    )
+    mean = graph.add("Mul", graph.add("Add", logits, thought_twice), graph.constant(0.5, np.float32))
+    both = graph.add("Add", mean, graph.constant(model.offset, np.float32))
     rejected = graph.add("Gather", graph.add("Or", words_wrong, tokens_wrong), blocks.page)
-    graph.add("Where", rejected, graph.constant(np.nan, np.float32), probabilities, output=PROBABILITIES.name)
-    return graph.model("dehusk", STRUCTURE)
+    for tensor, probabilities in ((PROBABILITIES, graph.add("Sigmoid", both)), (COMMENTS, comments)):
+        flat = graph.add("Reshape", probabilities, graph.constant([-1]))
+        graph.add("Where", rejected, graph.constant(np.nan, np.float32), flat, output=tensor.name)
+    return graph.model("dehusk", STRUCTURE_WITH_COMMENTS)
 
 
 def _word_scores(graph: Graph, blocks: Parts, lengths: str, regression: Regression) -> str:
@@ -77,7 +92,7 @@ def _word_scores(graph: Graph, blocks: Parts, lengths: str, regression: Regressi
     total = graph.add("Shape", WORDS.name)
     block = owners(graph, first, total)
     rank = graph.add("Sub", graph.numbers(total), graph.add("Gather", first, block))
-    weights = _looked_up(graph, WORDS.name, "words", regression)
+    weights = _looked_up(graph, WORDS.name, "words", regression.weights)
     own = summed(graph, weights, block, blocks.total)
     read = graph.upright(graph.floats(graph.add("Less", rank, graph.constant(HEADING_WORDS))))
     under = summed(graph, graph.add("Mul", weights, read), block, blocks.total)
@@ -91,29 +106,35 @@ def _word_scores(graph: Graph, blocks: Parts, lengths: str, regression: Regressi
 
 
 def _element_scores(
-    graph: Graph, blocks: Parts, elements: Parts, token_lengths: str, regression: Regression
-) -> str:
-    """The score of the tokens of each block's innermost elements, shape [blocks]."""
+    graph: Graph,
+    blocks: Parts,
+    elements: Parts,
+    token_lengths: str,
+    regressions: Sequence[Regression],
+) -> list[str]:
+    """By each regression, the score of the tokens of each block's innermost elements, shape [blocks]."""
     element_of_token = owners(graph, starts(graph, token_lengths), graph.add("Shape", ELEMENT_TOKENS.name))
-    weights = _looked_up(graph, ELEMENT_TOKENS.name, "elements", regression)
-    nothing = graph.constant(np.zeros((1, 1 + LEVELS)), np.float32)
+    weights = _looked_up(
+        graph, ELEMENT_TOKENS.name, "elements", np.concatenate([each.weights for each in regressions])
+    )
+    nothing = graph.constant(np.zeros((1, len(regressions) * (1 + LEVELS))), np.float32)
     sums = graph.add("Concat", nothing, summed(graph, weights, element_of_token, elements.total), axis=0)
     counts = graph.add("Concat", graph.constant([0]), token_lengths, axis=0)
     parent = graph.add(
         "Concat", graph.constant([0]), _numbered(graph, PARENT.name, elements, elements), axis=0
     )
     current = _numbered(graph, ELEMENT.name, elements, blocks)
-    score, count = "", ""
+    scores, count = [""] * len(regressions), ""
     for level in range(ANCESTORS):
         found = graph.add("Gather", sums, current)
         here = graph.add("Gather", counts, current)
-        columns = [0, 1 + level] if level < LEVELS else [0]
-        for column in columns:
-            value = graph.column(found, column)
-            score = graph.add("Add", score, value) if score else value
+        for column in [0, 1 + level] if level < LEVELS else [0]:
+            for number, score in enumerate(scores):
+                value = graph.column(found, number * (1 + LEVELS) + column)
+                scores[number] = graph.add("Add", score, value) if score else value
             count = graph.add("Add", count, here) if count else here
         current = graph.add("Gather", parent, current)
-    return _score(graph, score, count, regression)
+    return [_score(graph, score, count, each) for score, each in zip(scores, regressions, strict=True)]
 
 
 def _features(graph: Graph, blocks: Parts) -> str:
@@ -124,7 +145,7 @@ def _features(graph: Graph, blocks: Parts) -> str:
 
 
 def _first_logits(graph: Graph, blocks: Parts, features: str, scores: str, first: FirstPass) -> str:
-    """The network's logit of each block, shape [blocks, 1]."""
+    """The network's logits of each block, shape [blocks, OUTPUTS]."""
     where = places(graph, blocks)
     shares = graph.add("Div", features, graph.constant(255, np.float32))
     scaled = graph.add("Mul", scores, graph.constant(SCORE_SCALE, np.float32))
@@ -162,10 +183,10 @@ def _pooled(graph: Graph, blocks: Parts, where: Places, states: str) -> str:
     return graph.add("Concat", mean, largest, axis=1)
 
 
-def _looked_up(graph: Graph, ids: str, name: str, regression: Regression) -> str:
-    """The weights of hashed tokens, shape [tokens, columns]."""
-    table = weight(graph, f"{name}_table", np.ascontiguousarray(regression.weights.T))
-    bucket = graph.add("Mod", graph.integers(ids), graph.constant(regression.weights.shape[1]))
+def _looked_up(graph: Graph, ids: str, name: str, weights: Floats) -> str:
+    """The weights of hashed tokens, which have shape [columns, buckets], as shape [tokens, columns]."""
+    table = weight(graph, f"{name}_table", np.ascontiguousarray(weights.T))
+    bucket = graph.add("Mod", graph.integers(ids), graph.constant(weights.shape[1]))
     return graph.add("Gather", table, bucket)
 
 

@@ -1,6 +1,6 @@
 """The default model, whole: the network's answer and the trees' answer to it, in equal parts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +10,9 @@ import numpy.typing as npt
 from schemas.pages import StructureTensors
 from training.dehusk.config import DehuskConfig
 from training.dehusk.examples import Example
+from training.dehusk.parts import PartOf, by_site, parts_of
 from training.dehusk.second_pass import SecondPass, fit_second_pass
-from training.dehusk.trainer import FirstAnswer, FirstPass, fold_of, sigmoid, train_first_pass
+from training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
 
 Floats = npt.NDArray[np.float32]
 
@@ -22,18 +23,23 @@ class DehuskModel:
 
     first: FirstPass
     second: SecondPass
+    offset: float
+    """What is added to each logit of content: on collections that it never saw, a model is too sure."""
 
     def __call__(self, page: StructureTensors) -> Floats:
-        """The probability of each block, shape [T]."""
-        _, both = self.passes(page)
-        return both
+        """The probabilities of each block, shape [2, T]: that it is content, and that it is a comment."""
+        return self.passes(page)[1:]
 
-    def passes(self, page: StructureTensors) -> tuple[Floats, Floats]:
-        """The probability of each block by the first pass alone and by both, each of shape [T]."""
+    def passes(self, page: StructureTensors) -> Floats:
+        """The probabilities of each block, shape [3, T].
+
+        That it is content by the first pass alone, that it is content, and that it is a user comment.
+        """
         if not len(page.element):
-            return np.empty(0, np.float32), np.empty(0, np.float32)
+            return np.empty((3, 0), np.float32)
         answer = self.first(page)
-        return answer.probabilities, sigmoid((answer.logits + self.second.logits(page, answer)) / 2)
+        both = sigmoid((answer.logits + self.second.logits(page, answer)) / 2 + self.offset)
+        return np.stack([answer.probabilities, both, answer.comments])
 
 
 def train_dehusk(
@@ -45,8 +51,9 @@ def train_dehusk(
     """The model over all pages; goes on from the checkpoints of first passes that a run before left."""
     held_out, first = train_first_passes(examples, config, progress, checkpoints)
     progress("second pass")
-    answers = held_out_answers(examples, held_out)
-    return DehuskModel(first, fit_second_pass(examples, answers, config.trees, config.trainer.seed))
+    answers = held_out_answers(examples, by_site(config.trainer.folds), held_out)
+    second = fit_second_pass(examples, answers, config.trees, config.trainer.seed)
+    return DehuskModel(first, second, config.offset)
 
 
 def train_first_passes(
@@ -54,10 +61,10 @@ def train_first_passes(
     config: DehuskConfig,
     progress: Callable[[str], object],
     checkpoints: Path | None = None,
-) -> tuple[list[FirstPass], FirstPass]:
+) -> tuple[dict[Hashable, FirstPass], FirstPass]:
     """Those that each did not see a part of the sites, and the one over all pages."""
-    seed = config.trainer.seed
-    held_out = train_held_out(examples, config, seed, progress=progress, checkpoints=checkpoints)
+    seed, part_of = config.trainer.seed, by_site(config.trainer.folds)
+    held_out = train_held_out(examples, config, seed, part_of, progress=progress, checkpoints=checkpoints)
     first = _last(examples, config, seed, "all parts", progress=progress, checkpoints=checkpoints)
     return held_out, first
 
@@ -66,30 +73,32 @@ def train_held_out(
     examples: Sequence[Example],
     config: DehuskConfig,
     seed: int,
+    part_of: PartOf,
     *,
     without: str | None = None,
     progress: Callable[[str], object],
     checkpoints: Path | None = None,
-) -> list[FirstPass]:
-    """For each part of the sites, the first pass over the pages of the others."""
-    folds = config.trainer.folds
-    return [
-        _last(
-            [each for each in examples if fold_of(each.site, folds) != fold],
+) -> dict[Hashable, FirstPass]:
+    """For each part, the first pass over the pages of the others."""
+    return {
+        part: _last(
+            [each for each in examples if part_of(each) != part],
             config,
             seed,
-            f"without part {fold + 1} of {folds}",
+            f"without {part}",
             without=without,
             progress=progress,
             checkpoints=checkpoints,
         )
-        for fold in range(folds)
-    ]
+        for part in parts_of(examples, part_of)
+    }
 
 
-def held_out_answers(examples: Sequence[Example], held_out: Sequence[FirstPass]) -> list[FirstAnswer]:
-    """The answer to each page of the first pass that did not see its site."""
-    return [held_out[fold_of(each.site, len(held_out))](each.structure) for each in examples]
+def held_out_answers(
+    examples: Sequence[Example], part_of: PartOf, held_out: Mapping[Hashable, FirstPass]
+) -> list[FirstAnswer]:
+    """The answer to each page of the first pass that did not see its part."""
+    return [held_out[part_of(each)](each.structure) for each in examples]
 
 
 def _last(

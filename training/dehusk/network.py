@@ -10,10 +10,13 @@ from torch import Tensor, nn
 
 from schemas.pages import StructureTensors
 from training.dehusk.config import NetworkConfig
+from training.dehusk.token_scores import SCORES
 from training.lstm import BidirectionalLayer, mirror_and_places
 
 Floats = npt.NDArray[np.float32]
 
+OUTPUTS = 2
+"""What a block is asked: whether it is content, and whether it is a user comment that is none."""
 LARGEST_INPUT = 5.0
 """Standard deviations from the mean beyond which an input is clipped."""
 SCORE_SCALE = 0.5
@@ -41,7 +44,7 @@ class Standard:
         """Those of the blocks of some pages; token scores stay as they are."""
         blocks = np.concatenate(inputs)
         mean, deviation = blocks.mean(0), blocks.std(0) + 0.02
-        mean[-2:], deviation[-2:] = 0, 1
+        mean[-len(SCORES) :], deviation[-len(SCORES) :] = 0, 1
         return cls(mean, deviation)
 
     def without(self, inputs: npt.NDArray[np.bool_]) -> "Standard":
@@ -54,18 +57,21 @@ class Standard:
 
 
 class PageLabeler(nn.Module):
-    """Prediction the blocks of pages; learns on the side of which type a page is."""
+    """Labels the blocks of pages; learns on the side of which type a page is."""
 
     def __init__(self, inputs: int, page_types: int, config: NetworkConfig) -> None:
         super().__init__()
         self.dense = nn.Linear(inputs, config.dense)
         self.layer = BidirectionalLayer(config.dense, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
-        self.output = nn.Linear(6 * config.hidden + config.dense, 1)
+        self.output = nn.Linear(6 * config.hidden + config.dense, OUTPUTS)
         self.page_type = nn.Linear(4 * config.hidden, page_types)
 
     def forward(self, pages: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """The logit of each block, page after page, and the logits of each page's type."""
+        """The logits of each block, page after page, and those of each page's type.
+
+        Shapes [T of all pages, OUTPUTS] and [pages, page types].
+        """
         lengths = torch.tensor([len(page) for page in pages])
         dense = torch.relu(self.dense(torch.cat(list(pages)).to(self.dense.weight.device)))
         padded = nn.utils.rnn.pad_sequence(self.dropout(dense).split(lengths.tolist()))
@@ -77,4 +83,4 @@ class PageLabeler(nn.Module):
         of_page = torch.cat([mean, largest], 1)
         page = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
         blocks = torch.cat([states.flatten(0, 1)[places], dense, of_page[page]], 1)
-        return self.output(self.dropout(blocks)).squeeze(1), self.page_type(of_page)
+        return self.output(self.dropout(blocks)), self.page_type(of_page)

@@ -2,7 +2,8 @@
 
 import pickle
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,14 +14,18 @@ import numpy.typing as npt
 from inference.encoding import encode
 from inference.segmentation import segment
 from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, StructureTensors
+from schemas.pages import EncodedPage, SegmentedPage, StructureTensors
 from training.alignment import content_blocks
+from training.comments import comment_blocks
+from training.dehusk.config import DehuskConfig
 from training.dehusk.examples import Example, with_repeats
 from training.dehusk.scripts import SCRIPTS, transliterated
 from training.directory import left_by, written_whole
-from training.labels import DROPPED, Labels, read_labels
+from training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels
 from training.pages import GoldPage, each_labeled
 from training.score import kept_words, score_words, word_f1
+
+Bools = npt.NDArray[np.bool_]
 
 _PAGES = "pages.pickle"
 _SCRIPTS_EVERY = 4
@@ -32,28 +37,45 @@ class DehuskPage:
     """An encoded page, its labels, and what its text is scored by."""
 
     id: str
+    collection: str
+    """The name of the file that it is in."""
     site: str
     page_type: str
-    """Empty where the page was rebuilt from blocks."""
+    """Empty where it is not known."""
     stripped: bool
     words: tuple[tuple[str, ...], ...]
     """The words of each block, as they are scored."""
     gold: tuple[str, ...]
-    """The words of the gold text."""
+    """The words of the gold text; of none where `has_gold` is not set."""
+    has_gold: bool
+    """Whether a gold text says what its content is."""
     repaired: bool
     """Whether the labels were repaired by hand."""
     encoded: EncodedPage
-    content: npt.NDArray[np.bool_]
+    content: Bools
+    comment: Bools
+    """Which blocks are user comments, and not content."""
+    uncertain: Bools
+    """Which labels are doubtful."""
     reliable: bool
     """Whether the page can be learned from."""
     scripts: Mapping[str, EncodedPage]
     """The page in other scripts, by their names; of a part of the pages only."""
 
-    @property
-    def example(self) -> Example:
+    def example(self, config: DehuskConfig) -> Example:
         """What the model learns of the page."""
         content = with_repeats(self.content, self.encoded.repeat)
-        return Example(self.site, self.page_type, self.structure, self.encoded.words, content)
+        return Example(
+            site=self.site,
+            collection=self.collection,
+            page_type=self.page_type,
+            structure=self.structure,
+            words=self.encoded.words,
+            content=content,
+            comment=self.comment & ~content,
+            certainty=np.where(self.uncertain, config.trainer.doubtful, 1).astype(np.float32),
+            importance=config.importance.get(self.collection, 1.0),
+        )
 
     @property
     def structure(self) -> StructureTensors:
@@ -73,13 +95,30 @@ class DehuskPage:
         return kept_words(self.words, self.content)
 
 
+def learned_from(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[DehuskPage]:
+    """The reliable pages, of one site so many at most."""
+    taken: Counter[str] = Counter()
+    learned: list[DehuskPage] = []
+    for page in pages:
+        if page.reliable and taken[page.site] < config.trainer.most_of_a_site:
+            taken[page.site] += 1
+            learned.append(page)
+    return learned
+
+
 def prepare_pages(
     files: Sequence[Path], directory: Path, content_share: float, least_oracle: float, processes: int
 ) -> list[Broken]:
     """Label, encode and write the pages of the files; those that cannot be segmented are returned."""
     directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
-    label = partial(_label, labels=read_labels(), content_share=content_share, least_oracle=least_oracle)
+    label = partial(
+        _label,
+        repaired=read_labels(REPAIRED),
+        taught=read_labels(TAUGHT),
+        content_share=content_share,
+        least_oracle=least_oracle,
+    )
     with written_whole(directory / _PAGES) as target:
         for page in each_labeled(files, label, processes, broken):
             pickle.dump(page, target, protocol=5)
@@ -98,32 +137,53 @@ def prepared_pages(directory: Path) -> Iterator[DehuskPage]:
 
 
 def _label(
-    page: GoldPage, labels: dict[str, Labels], content_share: float, least_oracle: float
+    page: GoldPage,
+    repaired: Mapping[str, Labels],
+    taught: Mapping[str, Labels],
+    content_share: float,
+    least_oracle: float,
 ) -> DehuskPage:
     segmented = segment(page.html.encode("utf-8", "replace"))
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
-    gold = tuple(score_words(page.text))
-    repaired = labels.get(page.id)
-    if repaired is None:
+    gold = tuple(score_words(page.text or ""))
+    labels = repaired.get(page.id) or (None if page.text is not None else taught.get(page.id, DROPPED))
+    uncertain = np.zeros(len(words), np.bool_)
+    if labels is None:
         content = content_blocks(words, gold, content_share)
         oracle = word_f1(kept_words(words, content), gold)
         reliable = bool(content.any()) and oracle >= least_oracle
     else:
-        content = repaired.content(page.id, segmented.texts)
-        reliable = repaired != DROPPED
+        content = labels.content(page.id, segmented.texts)
+        uncertain = labels.doubted(page.id, segmented.texts)
+        reliable = labels != DROPPED
     return DehuskPage(
         id=page.id,
+        collection=page.collection,
         site=page.site,
         page_type=page.page_type,
         stripped=page.stripped,
         words=words,
         gold=gold,
-        repaired=repaired is not None,
+        has_gold=page.text is not None,
+        repaired=page.id in repaired,
         encoded=encode(segmented),
         content=content,
+        comment=_comments(page, segmented, words, content_share) & ~content,
+        uncertain=uncertain,
         reliable=reliable,
         scripts=_in_scripts(page, len(words)) if _is_transliterated(page) else {},
     )
+
+
+def _comments(
+    page: GoldPage, segmented: SegmentedPage, words: Sequence[Sequence[str]], content_share: float
+) -> Bools:
+    """The blocks of the known comments, else those in a list of comments."""
+    if page.comments is not None:
+        return content_blocks(words, score_words(page.comments), content_share)
+    if page.is_forum or segmented.structure is None:
+        return np.zeros(len(words), np.bool_)
+    return comment_blocks(segmented.structure)
 
 
 def _is_transliterated(page: GoldPage) -> bool:

@@ -19,6 +19,7 @@ from inference.features import BLOCK_FEATURES, LOGARITHM
 from schemas.pages import StructureTensors
 from training.dehusk.config import TreesConfig
 from training.dehusk.examples import Example
+from training.dehusk.token_scores import SCORES
 from training.dehusk.trainer import INPUT_GROUPS, FirstAnswer
 
 Floats = npt.NDArray[np.float32]
@@ -37,10 +38,9 @@ NEIGHBOUR_COLUMNS = tuple(place for place, each in enumerate(BLOCK_FEATURES) if 
 """Which features of a neighbour are seen, beside its token scores."""
 WORDS = np.maximum(np.rint(np.expm1(np.arange(256) * LOGARITHM[1] / 255)), 1).astype(np.int64)
 """About how many words a block has, by the byte of its first feature: the weight of its probability."""
-_TOKEN_SCORES = ("words", "class names")
-_OF_NEIGHBOUR = (*(BLOCK_FEATURES[column].group for column in NEIGHBOUR_COLUMNS), *_TOKEN_SCORES)
-_ANSWERS = 1 + len(AROUND) + 12
-"""Columns made of probabilities: its own, those around, and those of `_of_alike`."""
+_OF_NEIGHBOUR = (*(BLOCK_FEATURES[column].group for column in NEIGHBOUR_COLUMNS), *SCORES)
+_ANSWERS = 1 + len(AROUND) + 12 + 1
+"""Columns made of probabilities: its own, those around, those of `_of_alike`, and that of a comment."""
 COLUMN_GROUPS = (*INPUT_GROUPS, *_OF_NEIGHBOUR * len(NEIGHBOURS), *("",) * _ANSWERS)
 """The group of inputs that each column comes from; of those made of probabilities, none."""
 
@@ -101,7 +101,7 @@ def context_columns(page: StructureTensors, answer: FirstAnswer) -> Floats:
     """What the trees read of each block, shape [T, columns]."""
     features = page.features.astype(np.float32)
     of_page = np.broadcast_to(page.page_features.astype(np.float32), (len(features), len(page.page_features)))
-    likely = np.rint(answer.probabilities * np.float32(255)).astype(np.int64)
+    likely = _as_bytes(answer.probabilities)
     seen = np.concatenate([features[:, NEIGHBOUR_COLUMNS], answer.scores], 1)
     columns = [
         features,
@@ -111,8 +111,14 @@ def context_columns(page: StructureTensors, answer: FirstAnswer) -> Floats:
         likely[:, None],
         *(_shifted(likely[:, None], distance) for distance in AROUND),
         _of_alike(likely, WORDS[page.features[:, 0]], page.alike),
+        _as_bytes(answer.comments)[:, None],
     ]
     return np.concatenate(columns, 1, dtype=np.float32, casting="unsafe")
+
+
+def _as_bytes(probabilities: Floats) -> Integers:
+    rounded: Integers = np.rint(probabilities * np.float32(255)).astype(np.int64)
+    return rounded
 
 
 def _shifted(values: npt.NDArray[Any], distance: int) -> npt.NDArray[Any]:

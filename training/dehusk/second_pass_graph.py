@@ -17,28 +17,30 @@ from training.dehusk.second_pass import (
     WORDS,
     SecondPass,
 )
+from training.dehusk.token_scores import SCORES
 from training.graph import TREES, Graph
 from training.ragged import Parts, summed
 
 
-def second_logits(graph: Graph, blocks: Parts, inputs: str, logits: str, second: SecondPass) -> str:
+def second_logits(graph: Graph, blocks: Parts, inputs: str, first: str, second: SecondPass) -> str:
     """The logit of each block, shape [blocks, 1].
 
-    `inputs` are its features as numbers up to 255 and its two token scores; `logits` are the first pass's;
-    both have a row for each block, as every tensor here has.
+    `inputs` are its features as numbers up to 255 and its token scores; `first` are the probabilities of
+    the first pass, of content and of comments; both have a row for each block, as every tensor here has.
     """
-    shares = graph.add("Mul", graph.add("Sigmoid", logits), graph.constant(255, np.float32))
-    answers = graph.add("Round", shares)
-    seen = graph.add("Gather", inputs, graph.constant([*NEIGHBOUR_COLUMNS, -2, -1]), axis=1)
+    both = graph.add("Round", graph.add("Mul", first, graph.constant(255, np.float32)))
+    answers = _column(graph, both, 0)
+    seen = graph.add("Gather", inputs, graph.constant([*NEIGHBOUR_COLUMNS, *range(-len(SCORES), 0)]), axis=1)
     columns = [
         inputs,
         _shifted(graph, blocks, seen, NEIGHBOURS),
         answers,
         _shifted(graph, blocks, answers, AROUND),
         *_of_alike(graph, blocks, graph.integers(answers), _words(graph, inputs)),
+        _column(graph, both, 1),
     ]
-    both = graph.add("Concat", *columns, axis=1)
-    return graph.add("TreeEnsembleRegressor", both, domain=TREES, **_trees(second.booster))
+    whole = graph.add("Concat", *columns, axis=1)
+    return graph.add("TreeEnsembleRegressor", whole, domain=TREES, **_trees(second.booster))
 
 
 def _words(graph: Graph, inputs: str) -> str:

@@ -1,6 +1,6 @@
-"""What words and class names alone say of a block: two logistic regressions over hashed tokens.
+"""What words and class names alone say of a block: three logistic regressions over hashed tokens.
 
-Their scores are two inputs of the network. It learns from scores given out of fold, by regressions that did
+Their scores are inputs of the network. It learns from scores given out of fold, by regressions that did
 not see the page's site, so that it trusts them no more than it may on a site that it never saw. Tokens are
 hashed into buckets (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009); a
 bucket met on too few sites weighs nothing.
@@ -8,6 +8,7 @@ bucket met on too few sites weighs nothing.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from inference.batching import ANCESTORS
 from schemas.pages import StructureTensors
 from training.dehusk.examples import Example
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
@@ -45,36 +47,49 @@ class Regression:
     bias: float
 
 
+SCORES = ("words", "class names", "class names")
+"""What each score is made of, in order: two of content, one of comments."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenScores:
-    """Both regressions."""
+    """The regressions."""
 
     words: Regression
     """Columns: a word in the block; a word of the heading above it."""
     elements: Regression
     """Columns: a token of any ancestor; of the innermost, of its parent … LEVELS of them."""
+    comments: Regression
+    """The same columns; it scores user comments, the others content."""
 
     def of(self, page: StructureTensors) -> Floats:
-        """Both scores of each block, shape [T, 2]."""
+        """The scores of each block, shape [T, SCORES]."""
+        blocks = [len(page.element)]
+        of_words = _matrix([word_entries(page)], blocks, self.words.weights.size)
+        of_elements = _matrix([element_entries(page)], blocks, self.elements.weights.size)
         scores = [
-            _matrix([word_entries(page)], [len(page.element)], self.words.weights.size)
-            @ self.words.weights.ravel()
-            + self.words.bias,
-            _matrix([element_entries(page)], [len(page.element)], self.elements.weights.size)
-            @ self.elements.weights.ravel()
-            + self.elements.bias,
+            matrix @ regression.weights.ravel() + regression.bias
+            for matrix, regression in (
+                (of_words, self.words),
+                (of_elements, self.elements),
+                (of_elements, self.comments),
+            )
         ]
-        both: Floats = np.stack(scores, 1).clip(-LARGEST_SCORE, LARGEST_SCORE).astype(np.float32)
-        return both
+        found: Floats = np.stack(scores, 1).clip(-LARGEST_SCORE, LARGEST_SCORE).astype(np.float32)
+        return found
 
 
 def fit_token_scores(pages: Sequence[Example], least_sites: int, seed: int) -> TokenScores:
     """The regressions over all blocks of the pages."""
+    words = _Tokens.of(pages, word_entries, 2, WORD_BUCKETS, least_sites)
+    elements = _Tokens.of(pages, element_entries, 1 + LEVELS, ELEMENT_BUCKETS, least_sites)
+    content = np.concatenate([page.content for page in pages])
+    comment = np.concatenate([page.comment for page in pages])
+    weights = np.concatenate([page.weights * len(page) ** 0.5 for page in pages])
     return TokenScores(
-        words=_fit(pages, word_entries, 2, WORD_BUCKETS, least_sites=least_sites, seed=seed),
-        elements=_fit(
-            pages, element_entries, 1 + LEVELS, ELEMENT_BUCKETS, least_sites=least_sites, seed=seed
-        ),
+        words=words.fit(content, weights, seed),
+        elements=elements.fit(content, weights, seed),
+        comments=elements.fit(comment, weights, seed),
     )
 
 
@@ -129,26 +144,40 @@ def _matrix(entries: Sequence[Entries], heights: Sequence[int], width: int) -> c
     return csr_array(diags_array((1 / np.sqrt(tokens)).astype(np.float32)) @ counts)
 
 
-def _fit(
-    pages: Sequence[Example],
-    entries_of: Callable[[StructureTensors], Entries],
-    columns: int,
-    buckets: int,
-    *,
-    least_sites: int,
-    seed: int,
-) -> Regression:
-    entries = [entries_of(page.structure) for page in pages]
-    content = np.concatenate([page.content for page in pages])
-    weights = np.concatenate([page.weights * len(page) ** 0.5 for page in pages])
-    regression = SGDClassifier(
-        loss="log_loss", alpha=_ALPHA, max_iter=_PASSES, tol=None, average=True, random_state=seed
-    )
-    matrix = _matrix(entries, [len(page) for page in pages], columns * buckets)
-    regression.fit(matrix, content, sample_weight=weights / weights.mean())
-    known = _sites_of_buckets(pages, entries, buckets) >= least_sites
-    learned = regression.coef_.reshape(columns, buckets) * known
-    return Regression(learned.astype(np.float32), float(regression.intercept_[0]))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tokens:
+    """The tokens of all blocks of some pages."""
+
+    matrix: csr_array
+    """Shape [blocks, columns × buckets]."""
+    known: Bools
+    """Shape [buckets]: those met on enough sites."""
+
+    @classmethod
+    def of(
+        cls,
+        pages: Sequence[Example],
+        entries_of: Callable[[StructureTensors], Entries],
+        columns: int,
+        buckets: int,
+        least_sites: int,
+    ) -> Self:
+        """Those that `entries_of` finds."""
+        entries = [entries_of(page.structure) for page in pages]
+        matrix = _matrix(entries, [len(page) for page in pages], columns * buckets)
+        return cls(matrix, _sites_of_buckets(pages, entries, buckets) >= least_sites)
+
+    def fit(self, labels: Bools, weights: Floats, seed: int) -> Regression:
+        """The regression that tells blocks with the label from others; of no use where there are none."""
+        shape = -1, len(self.known)
+        if not labels.any():
+            return Regression(np.zeros(self.matrix.shape[1], np.float32).reshape(shape), -LARGEST_SCORE)
+        regression = SGDClassifier(
+            loss="log_loss", alpha=_ALPHA, max_iter=_PASSES, tol=None, average=True, random_state=seed
+        )
+        regression.fit(self.matrix, labels, sample_weight=weights / weights.mean())
+        learned = regression.coef_.reshape(shape) * self.known
+        return Regression(learned.astype(np.float32), float(regression.intercept_[0]))
 
 
 def _sites_of_buckets(pages: Sequence[Example], entries: Sequence[Entries], buckets: int) -> Integers:

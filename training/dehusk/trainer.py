@@ -18,7 +18,8 @@ from training.checkpoint import load_state, save_state
 from training.dehusk.config import DehuskConfig, TrainerConfig
 from training.dehusk.examples import Example
 from training.dehusk.network import PageLabeler, Standard, block_inputs
-from training.dehusk.token_scores import TokenScores, fit_token_scores
+from training.dehusk.parts import fold_of
+from training.dehusk.token_scores import SCORES, TokenScores, fit_token_scores
 from training.learning import learn, seeded
 
 Floats = npt.NDArray[np.float32]
@@ -27,7 +28,7 @@ _COLUMNS = (*BLOCK_FEATURES, *PAGE_FEATURES)
 _UNDECLARED = np.array(["json_ld" in each.name or "noscript" in each.name for each in _COLUMNS])
 """Inputs that are nothing on a page stripped of scripts."""
 _WORD_SCORE = len(_COLUMNS)
-INPUT_GROUPS = (*(column.group for column in _COLUMNS), "words", "class names")
+INPUT_GROUPS = (*(column.group for column in _COLUMNS), *SCORES)
 """The group of each input."""
 INPUTS = len(INPUT_GROUPS)
 _LEAST_RATE = 0.02
@@ -42,14 +43,21 @@ class FirstAnswer:
     """What the first pass says of a page's blocks."""
 
     scores: Floats
-    """Shape [T, 2]: the token scores."""
+    """Shape [T, SCORES]: the token scores."""
     logits: Floats
-    """Shape [T]."""
+    """Shape [T]: of content."""
+    comment_logits: Floats
+    """Shape [T]: of user comments that are no content."""
 
     @property
     def probabilities(self) -> Floats:
-        """Shape [T]."""
+        """Shape [T]: of content."""
         return sigmoid(self.logits)
+
+    @property
+    def comments(self) -> Floats:
+        """Shape [T]: the probabilities of user comments."""
+        return sigmoid(self.comment_logits)
 
 
 def sigmoid(logits: Floats) -> Floats:
@@ -73,7 +81,8 @@ class FirstPass:
         self.network.eval()
         with torch.no_grad():
             logits, _ = self.network([torch.from_numpy(inputs)])
-        return FirstAnswer(scores, logits.cpu().numpy())
+        content, comments = logits.cpu().numpy().T
+        return FirstAnswer(scores, content, comments)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +91,11 @@ class _Page:
 
     raw: Floats
     """Shape [T, INPUTS]: the inputs before they are standardised."""
-    content: Tensor
+    labels: Tensor
+    """Shape [T, OUTPUTS]."""
     weights: Tensor
+    """Shape [T]; sums to 1."""
+    importance: float
     page_type: int
 
     def __len__(self) -> int:
@@ -92,12 +104,10 @@ class _Page:
     def crop(self, first: int, length: int) -> "_Page":
         """The `length` blocks from `first` on."""
         part = slice(first, first + length)
-        return _Page(self.raw[part], self.content[part], self.weights[part], self.page_type)
-
-
-def fold_of(site: str, folds: int) -> int:
-    """The part that a site belongs to; no other site's pages change it."""
-    return zlib.crc32(site.encode()) % 997 % folds
+        weights = self.weights[part]
+        return _Page(
+            self.raw[part], self.labels[part], weights / weights.sum(), self.importance, self.page_type
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +208,7 @@ def _fingerprint(examples: Sequence[Example]) -> int:
     """A number that other pages or labels would change."""
     fingerprint = 0
     for each in examples:
-        for column in (each.structure.features, each.structure.word_ids, each.content):
+        for column in (each.structure.features, each.structure.word_ids, each.content, each.weights):
             fingerprint = zlib.crc32(column.tobytes(), fingerprint)
     return fingerprint
 
@@ -206,8 +216,9 @@ def _fingerprint(examples: Sequence[Example]) -> int:
 def _page(example: Example, raw: Floats) -> _Page:
     return _Page(
         raw=raw,
-        content=torch.from_numpy(example.content.astype(np.float32)),
-        weights=torch.from_numpy(example.weights),
+        labels=torch.from_numpy(np.stack([example.content, example.comment], 1).astype(np.float32)),
+        weights=torch.from_numpy(example.weights / example.weights.sum()),
+        importance=example.importance,
         page_type=PAGE_TYPES.index(example.page_type) if example.page_type else _NO_TYPE,
     )
 
@@ -244,8 +255,8 @@ def _loss(
     logits, page_types = model.network(inputs)
     blocks = nn.functional.binary_cross_entropy_with_logits(
         logits,
-        torch.cat([page.content for page in batch]).to(logits.device),
-        weight=torch.cat([page.weights / page.weights.sum() for page in batch]).to(logits.device),
+        torch.cat([page.labels for page in batch]).to(logits.device),
+        weight=torch.cat([page.weights * page.importance for page in batch])[:, None].to(logits.device),
         reduction="sum",
     )
     types = torch.tensor([page.page_type for page in batch])

@@ -76,11 +76,17 @@ def test_windows_of_the_same_length_fill_their_groups():
 
 
 def test_answers_to_windows_become_the_labels_of_the_page():
-    labels = join(
-        page([1, 1, 1]), [np.array([0.1, 0.9], np.float32), np.array([1.0], np.float32)], MODEL, "onnx"
-    )
+    windows = [np.array([[0.1, 0.9]], np.float32), np.array([[1.0]], np.float32)]
+    labels = join(page([1, 1, 1]), windows, MODEL, "onnx")
     assert labels.probabilities.tolist() == pytest.approx([0.1, 0.9, 1.0])
+    assert labels.comments is None
     assert (labels.model, labels.labeler) == (MODEL, "onnx")
+
+
+def test_what_a_model_says_of_comments_stands_beside_it():
+    labels = join(page([1, 1]), [np.array([[0.1, 0.9], [0.8, 0.2]], np.float32)], MODEL, "onnx")
+    assert labels.probabilities.tolist() == pytest.approx([0.1, 0.9])
+    assert labels.comments.tolist() == pytest.approx([0.8, 0.2])
 
 
 def test_a_page_without_blocks_gets_empty_labels():
@@ -89,7 +95,7 @@ def test_a_page_without_blocks_gets_empty_labels():
 
 @pytest.mark.parametrize("answer", [[0.5], [0.5, 0.5, 0.5], [0.5, np.nan], [0.5, 1.5], [-0.1, 0.5]])
 def test_an_answer_that_is_not_a_probability_per_block_is_rejected(answer):
-    broken = join(page([1, 1]), [np.array(answer, np.float32)], MODEL, "triton")
+    broken = join(page([1, 1]), [np.array([answer], np.float32)], MODEL, "triton")
     assert broken.reason is BrokenReason.REJECTED_BY_MODEL
     assert "boilernet version 1" in broken.detail
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inference.encoding import MAX_BLOCK_TOKENS, encode
 from inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from inference.segmentation import segment
-from inference.tokens import tag_id, word_id, words
+from inference.tokens import tag_token, tokens, word_id, word_token, words
 from schemas.pages import SegmentedPage, StructureTensors
 
 DATA = "<script type=application/ld+json>%s</script>"
@@ -32,11 +32,12 @@ def page(*blocks: tuple[str, str, int]) -> SegmentedPage:
     return SegmentedPage("", None, texts, paths, linked, (0,) * len(texts), (False,) * len(texts))
 
 
-def test_a_block_is_its_ancestors_tags_and_then_its_words() -> None:
-    encoded = encode(page(("Hello hello", "html/body/div/div/p", 0), ("…", "html/body", 0)))
-    tags = [tag_id(tag) for tag in ("html", "body", "div", "div", "p", "html", "body")]
-    assert encoded.ids.tolist() == [*tags[:5], word_id("hello"), word_id("hello"), *tags[5:]]
-    assert encoded.block_lengths.tolist() == [7, 2]
+def test_a_block_is_its_ancestors_tags_and_then_its_words_and_punctuation() -> None:
+    encoded = encode(page(("Hello, hello", "html/body/div/div/p", 0), ("…", "html/body", 0)))
+    tags = [tag_token(tag) for tag in ("html", "body", "div", "div", "p", "html", "body")]
+    text = [word_token(word) for word in ("hello", ",", "hello", "…")]
+    assert encoded.ids.tolist() == [*tags[:5], *text[:3], *tags[5:], text[3]]
+    assert encoded.block_lengths.tolist() == [8, 3]
     assert encoded.words.tolist() == [2, 0]
     assert encoded.ids.dtype == np.uint32
     assert encoded.block_lengths.dtype == np.uint16
@@ -98,9 +99,9 @@ BLOCKS = st.tuples(
 
 
 @given(BLOCKS)
-def test_ids_are_those_of_the_words_and_tags(block: tuple[str, str, int]) -> None:
+def test_ids_are_those_of_the_tags_words_and_punctuation(block: tuple[str, str, int]) -> None:
     text, path, _ = block
-    expected = [*map(tag_id, path.split("/")), *map(word_id, words(text))]
+    expected = [*map(tag_token, path.split("/")), *map(word_token, tokens(text))]
     assert encode(page(block)).ids.tolist() == expected
 
 
@@ -125,9 +126,9 @@ def test_a_page_of_texts_and_paths_has_no_structure() -> None:
     assert encode(page(("text", "html/body", 0))).structure is None
 
 
-def test_the_first_and_last_words_of_a_long_block_are_told() -> None:
+def test_the_first_and_last_words_of_a_long_block_are_told_without_punctuation() -> None:
     names = [f"w{number}" for number in range(30)]
-    tensors = structure(f"<p>{' '.join(names)}<p>…<p>{' '.join(names[:24])}")
+    tensors = structure(f"<p>{', '.join(names)}<p>…<p>{' '.join(names[:24])}.")
     assert tensors.word_lengths.tolist() == [24, 1, 24]
     told = [*names[:18], *names[-6:]]
     assert tensors.word_ids.tolist() == [*map(word_id, told), 0, *map(word_id, names[:24])]
@@ -172,6 +173,15 @@ def test_cells_of_one_kind_repeat_each_other_on_purpose() -> None:
     assert (encode(segment(f"<table>{row}{row}</table>".encode())).repeat == -1).all()
     copies = encode(segment(f"<table>{row}</table><div><table class=print>{row}</table></div>".encode()))
     assert (copies.repeat[7:] >= 0).all()
+
+
+def test_what_repeats_one_of_its_kind_near_it_is_meant() -> None:
+    verse = "".join(f"<p>{' '.join(f'word{line}{number}' for number in range(20))}" for line in range(2))
+    assert (encode(segment(f"<article>{verse}<h2>Again</h2>{verse}</article>".encode())).repeat == -1).all()
+    far = encode(segment(f"<article>{verse}{'<h2>Part</h2>' * 10}{verse}</article>".encode()))
+    assert far.repeat[-2:].tolist() == [0, 1]
+    slide = encode(segment(f"<article>{verse}</article><div class=slide>{verse}</div>".encode()))
+    assert slide.repeat[-2:].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

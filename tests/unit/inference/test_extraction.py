@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -7,7 +8,7 @@ from inference.cleaning import PreparedPage
 from inference.encoding import encode
 from inference.extraction import extract
 from inference.segmentation import segment
-from schemas.documents import CleanedDocument, Origin, Template
+from schemas.documents import CleanedDocument, Comments, Origin, Template
 from schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction
 
 IDENTITY = PageIdentity("1", "http://x.test/a", "x.test", datetime(2024, 5, 1, tzinfo=UTC), "fr", 1234)
@@ -55,7 +56,18 @@ def test_blocks_that_are_not_selected_are_left_out(probabilities: tuple[float, .
 @pytest.mark.parametrize(
     ("html", "text", "shown"),
     [
-        ("<p>one <span style='display:none'>ignore</span> two", "one\nignore\ntwo", "one\ntwo"),
+        ("<p>one <span style='display:none'>ignore</span> two", "one\nignore\ntwo", "one two"),
+        ("<p>one<span hidden>ignore</span> two", "one\nignore\ntwo", "one two"),
+        ("<p>one\u3000<span hidden>ignore</span>two", "one\nignore\ntwo", "one two"),
+        ("<p>one<span hidden>(ignore)</span>.", "one\n(ignore)\n.", "one."),
+        ("<p>one<span hidden>ignore</span> <b>two</b>", "one\nignore\ntwo", "one two"),
+        ("<p>one <i hidden>ignore</i> <b hidden>ignore</b> two", "one\nignore ignore\ntwo", "one two"),
+        ("<p>one<br><i hidden>ignore</i> two", "one\nignore\ntwo", "one\ntwo"),
+        ("<p>one <i hidden>ignore</i><br>two", "one\nignore\ntwo", "one\ntwo"),
+        ("<p>one <i hidden>ignore<br>ignore</i> two", "one\nignore\nignore\ntwo", "one\ntwo"),
+        ("<li>one <i hidden>ignore</i> two<li>3", "- one\n  ignore\n  two\n- 3", "- one two\n- 3"),
+        ("<table><tr><td>a <i hidden>ignore</i> b<td>c", "a ignore b\tc", "a b\tc"),
+        ("<div>one</div><div hidden>ignore</div><div>two</div>", "one\nignore\ntwo", "one\ntwo"),
         ("<p>one<p hidden>ignore <b>this</b>", "one\n\nignore this", "one"),
         ("<p>one<div style='visibility: hidden'><p>ignore", "one\n\nignore", "one"),
         ("<ul><li>one<li style='color:red;display:none'>ignore", "- one\n- ignore", "- one"),
@@ -71,6 +83,27 @@ def test_hidden_text_is_left_to_the_model_or_dropped(html: str, text: str, shown
     assert document.blocks is not None
     assert [block.content for block in document.blocks] == ["ignore" not in b.text for b in document.blocks]
     assert all(block.probability == 1 for block in document.blocks)
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "comments"),
+    [
+        (Comments.SEPARATE, "The mill turns.", "Ann\n\nIt does."),
+        (Comments.INCLUDE, "The mill turns.\n\nAnn\n\nIt does.", None),
+        (Comments.DROP, "The mill turns.", None),
+    ],
+)
+def test_comments_are_a_text_of_their_own_or_part_of_the_text(
+    mode: Comments, text: str, comments: str | None
+) -> None:
+    segmented = segment(b"<p>The mill turns.<p>Ann<p>It does.<p>Imprint")
+    answer = replace(labels(1, 0.1, 0.4, 0.1), comments=np.array([0, 0.8, 0.6, 0.2], np.float32))
+    page = PreparedPage(IDENTITY, segmented, encode(segmented))
+    document = extract(page, answer, None, with_blocks=True, comments=mode)
+    assert (document.text, document.comments) == (text, comments)
+    assert document.blocks is not None
+    assert [block.comment for block in document.blocks] == [False, True, True, False]
+    assert extract(page, labels(1, 0, 0, 0), None, comments=mode).comments is None
 
 
 def test_of_two_copies_the_one_that_is_shown_is_kept_where_the_other_is_dropped() -> None:

@@ -79,6 +79,10 @@ def test_blocks_stand_in_dom_order_with_their_paths() -> None:
         ("<p>see <a>it<i class=visuallyhidden> in a new tab</i></a>, soon", ["see it, soon"]),
         ("<p>9 <span class='x screen-reader-text y'>Price:</span>8 <span class=' show-for-sr'>new", ["9 8"]),
         ("<p>9 <span class=sr-only-ish>a</span> <span class='not-sr-only sr'>b", ["9 a b"]),
+        (
+            f"<p>9 <span class=sr-only>{WORDS}</span><p>8 <span class=sr-only>{WORDS[:300]}",
+            [f"9 {WORDS}", "8"],
+        ),
         ("<h2 class=sr-only>Menu</h2><a class=visually-hidden>skip", ["Menu", "skip"]),
         ("<p>  much \n\n space&nbsp;here </p>", ["much space here"]),
         ("<p>a\u200bb\u2060c\ufeffd\u200ee\u200ff\u202ag\u202eh\u2066i\u2069j", ["abcdefghij"]),

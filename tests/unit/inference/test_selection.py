@@ -3,7 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.selection import LEAST_WORDS, select
+from inference.selection import (
+    FEW_BLOCKS,
+    LEAST_OF_FEW,
+    LEAST_PROBABILITY,
+    LEAST_WORDS,
+    likely_comments,
+    select,
+)
 
 NONE = -1
 
@@ -37,7 +44,7 @@ def test_the_most_probable_blocks_are_kept_while_the_expected_f1_rises(probabili
 
 @given(
     st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 200)), min_size=1, max_size=8).filter(
-        lambda blocks: sum(p * w for p, w in blocks) >= LEAST_WORDS
+        lambda blocks: any(p >= LEAST_OF_FEW and w for p, w in blocks)
     )
 )
 def test_no_other_choice_has_a_better_expected_f1(blocks):
@@ -50,17 +57,34 @@ def test_no_other_choice_has_a_better_expected_f1(blocks):
 
 
 @pytest.mark.parametrize(
-    ("probabilities", "words", "content"),
+    ("probabilities", "words", "has_content"),
     [
-        ([0.4, 0.1], [4, 30], [False, False]),
-        ([0.9, 0.3], [0, 10], [False, False]),
-        ([0.6, 0.1], [4, 30], [True, False]),
-        ([0.4, 0.0], [90, 30], [True, False]),
-        ([], [], []),
+        ([0.2] * 11, [6] * 11, False),
+        ([0.9, *[0.2] * 10], [0, *[6] * 10], False),
+        ([LEAST_PROBABILITY, *[0.01] * 10], [4, *[30] * 10], True),
+        ([0.2] * 11, [LEAST_WORDS] * 11, True),
+        ([0.2] * FEW_BLOCKS, [6] * FEW_BLOCKS, True),
+        ([LEAST_OF_FEW, 0.0], [6, 6], True),
+        ([0.04, 0.0], [6, 6], False),
+        ([0.0], [6], False),
+        ([], [], False),
     ],
 )
-def test_a_page_of_little_unlikely_content_has_none(probabilities, words, content):
-    assert chosen(probabilities, words) == content
+def test_a_page_of_little_unlikely_content_has_none(probabilities, words, has_content):
+    assert any(chosen(probabilities, words)) == has_content
+
+
+def test_comments_are_likely_to_be_some_and_not_likely_to_be_content():
+    content, comments = np.array([0.9, 0.4, 0.4], np.float32), np.array([0.9, 0.9, 0.4], np.float32)
+    assert likely_comments(content, comments).tolist() == [False, True, False]
+    assert likely_comments(content, None).tolist() == [False] * 3
+
+
+def test_comments_are_no_content_however_many_there_are():
+    content, comments = np.array([0.9, *[0.45] * 40], np.float32), np.array([0, *[0.9] * 40], np.float32)
+    words, repeat = np.full(41, 30, np.uint32), np.full(41, NONE, np.int32)
+    assert select(content, words, repeat).all()
+    assert select(content, words, repeat, comments).tolist() == [True, *[False] * 40]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from inference.repository import DEFAULT_REPOSITORY, find_model
-from inference.signature import ANSWER, SIGNATURE_KEY, SIGNATURES, Signature, signature_of
+from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 
 ONNX_TYPES = {"UINT32": "uint32", "UINT16": "uint16", "UINT8": "uint8", "INT32": "int32", "FP32": "float"}
 MODELS = sorted(file.parent for file in DEFAULT_REPOSITORY.glob("*/config.pbtxt"))
@@ -43,7 +43,7 @@ def test_there_is_a_model():
 
 def test_each_signature_is_found_by_what_a_model_declares():
     assert [signature_of(each.declared) for each in SIGNATURES] == list(SIGNATURES)
-    assert signature_of("tokens crc32; ids UINT64") is None
+    assert signature_of("tokens 2 crc32; ids UINT64") is None
 
 
 def test_every_tensor_that_counts_or_sizes_is_sent():
@@ -56,7 +56,7 @@ def test_triton_is_told_the_tensors_of_the_signature(config, model, signature):
     assert config.backend == "onnxruntime"
     assert tensors(config.input) == expected(signature.request)
     assert all(each.allow_ragged_batch for each in config.input)
-    assert tensors(config.output) == expected(ANSWER)
+    assert tensors(config.output) == expected(signature.answer)
 
 
 def test_triton_counts_what_each_page_brings_and_scatters_the_answer(config, signature):
@@ -67,12 +67,13 @@ def test_triton_counts_what_each_page_brings_and_scatters_the_answer(config, sig
     assert counted == [
         ([count.counted.name], [count.tensor.name], "BATCH_ELEMENT_COUNT") for count in signature.counts
     ]
-    (scattered,) = config.batch_output
-    assert (list(scattered.source_input), list(scattered.target_name)) == (
-        [signature.per_block.name],
-        [ANSWER[0].name],
-    )
-    assert kinds[1](scattered.kind) == "BATCH_SCATTER_WITH_INPUT_SHAPE"
+    scattered = [
+        (list(each.source_input), list(each.target_name), kinds[1](each.kind)) for each in config.batch_output
+    ]
+    assert scattered == [
+        ([signature.per_block.name], [tensor.name], "BATCH_SCATTER_WITH_INPUT_SHAPE")
+        for tensor in signature.answer
+    ]
 
 
 def test_the_model_file_has_the_tensors_of_the_signature(model, signature):
@@ -82,5 +83,5 @@ def test_the_model_file_has_the_tensors_of_the_signature(model, signature):
     outputs = {each.name: each.type for each in session.get_outputs()}
     sent = (*signature.request, *(count.tensor for count in signature.counts))
     assert inputs == {each.name: f"tensor({ONNX_TYPES[each.data_type]})" for each in sent}
-    assert outputs == {each.name: f"tensor({ONNX_TYPES[each.data_type]})" for each in ANSWER}
+    assert outputs == {each.name: f"tensor({ONNX_TYPES[each.data_type]})" for each in signature.answer}
     assert session.get_modelmeta().custom_metadata_map[SIGNATURE_KEY] == signature.declared

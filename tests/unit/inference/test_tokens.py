@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.tokens import count_words, count_words_of_markup, tag_id, word_id, words
+from inference.tokens import (
+    count_words,
+    count_words_of_markup,
+    tag_id,
+    tag_token,
+    tokens,
+    word_id,
+    word_token,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +36,30 @@ def test_words_are_found_with_and_without_spaces(text: str, expected: list[str])
     assert words(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't stop, e.g.:", ["don", "'", "t", "stop", ",", "e", ".", "g", ".", ":"]),
+        ("snake_case +1%", ["snake_case", "+", "1", "%"]),
+        ("« Été … »\xa0\u2003€", ["«", "été", "…", "»", "€"]),
+        ("中文。ok", ["中", "文", "。", "ok"]),
+        ("…\ufffd🙂", ["…", "\ufffd", "🙂"]),
+        (" \n\t", []),
+    ],
+)
+def test_punctuation_is_found_among_the_words(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@given(st.text())
+def test_tokens_are_the_words_and_all_else_but_white_space(text: str) -> None:
+    punctuation = [token for token in tokens(text) if not words(token)]
+    assert [token for token in tokens(text) if words(token)] == words(text)
+    assert all(len(each) == 1 and not each.isspace() for each in punctuation)
+    inside = sum(len(word) for word in words(text))
+    assert inside + len(punctuation) == sum(not character.isspace() for character in text)
+
+
 @given(st.text())
 def test_nothing_but_separators_is_between_words(text: str) -> None:
     assert all(word and not any(character.isspace() for character in word) for word in words(text))
@@ -42,6 +75,12 @@ def test_ids_are_hashes_that_any_language_can_make() -> None:
     assert tag_id("div") == zlib.crc32(b"t:div")
     assert word_id("été") == zlib.crc32("w:été".encode())
     assert word_id("\ud800") == zlib.crc32(b"w:\xed\xa0\x80")
+
+
+@given(st.text())
+def test_the_top_bit_of_a_token_says_whether_it_is_a_tag(name: str) -> None:
+    assert tag_token(name) == 0x80000000 | tag_id(name)
+    assert word_token(name) == 0x7FFFFFFF & word_id(name)
 
 
 @pytest.mark.parametrize(

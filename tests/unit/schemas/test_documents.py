@@ -12,6 +12,7 @@ DOCUMENT = CleanedDocument(
     fetched_at=datetime(2024, 5, 1, 14, tzinfo=timezone(timedelta(hours=2))),
     title="T",
     text="text",
+    comments="a comment",
     language=None,
     raw_length=10,
     text_length=4,
@@ -31,6 +32,7 @@ def test_a_document_is_one_json_object() -> None:
     assert fields["source"] == {"topic": "raw", "partition": 0, "offset": 5}
     assert fields["degraded"] == ["model"]
     assert fields["language"] is None
+    assert fields["comments"] == "a comment"
     assert "blocks" not in fields
 
 
@@ -38,7 +40,14 @@ def test_blocks_are_written_where_they_were_asked_for() -> None:
     block = CleanedBlock("text", "html/body/p", 0.9, content=True)
     fields = json.loads(replace(DOCUMENT, blocks=(block,)).to_json())
     assert fields["blocks"] == [
-        {"text": "text", "path": "html/body/p", "probability": 0.9, "content": True, "frequency": None}
+        {
+            "text": "text",
+            "path": "html/body/p",
+            "probability": 0.9,
+            "content": True,
+            "comment": False,
+            "frequency": None,
+        }
     ]
 
 

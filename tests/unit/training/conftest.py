@@ -1,4 +1,4 @@
-"""Tests of the modules that import the training framework are only collected where it is installed."""
+"""Tests of modules that import the training framework, or extractors, are only collected where these are."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ _NEED_IT = [
     *(f"test_{name}.py" for name in ("checkpoint", "commands", "learning", "lstm", "publish")),
     *(
         f"boilernet/test_{name}.py"
-        for name in ("card", "checkpoint", "examples", "export", "model", "network", "trainer")
+        for name in ("card", "checkpoint", "commands", "examples", "export", "model", "network", "trainer")
     ),
     *(
         f"dehusk/test_{name}.py"
@@ -22,7 +22,11 @@ _NEED_IT = [
         )
     ),
 ]
-collect_ignore = _NEED_IT if find_spec("torch") is None else []
+_NEED_EXTRACTORS = ["test_teachers.py"]
+collect_ignore = [
+    *(_NEED_IT if find_spec("torch") is None else []),
+    *(_NEED_EXTRACTORS if find_spec("trafilatura") is None else []),
+]
 
 
 @pytest.fixture(params=["cpu", "cuda"])

@@ -61,11 +61,11 @@ def test_the_default_model_takes_no_pages_for_validation(monkeypatch, tmp_path):
 @pytest.mark.parametrize("command", [["evaluate"], ["export", "--version", "99"]])
 def test_a_network_of_another_configuration_is_neither_scored_nor_published(monkeypatch, tmp_path, command):
     config = read_config(BOILERNET_CONFIG)
-    save(new_run(config, Vocabulary(("p",), ("mill",))), tmp_path / "checkpoint.pt")
+    save(new_run(config, Vocabulary(("p",), ("mill",)), seed=1), tmp_path / "checkpoint-1.pt")
     other = tmp_path / "other.toml"
     other.write_text(BOILERNET_CONFIG.read_text().replace("dropout = 0.5", "dropout = 0.4"))
     error = error_of(monkeypatch, *command, "--directory", tmp_path, "--config", other)
-    assert error.startswith(f"Error: {tmp_path}/checkpoint.pt is of another configuration")
+    assert error.startswith(f"Error: {tmp_path}/checkpoint-1.pt is of another configuration")
 
 
 def test_a_device_that_is_not_there_is_named(monkeypatch, tmp_path, capsys):

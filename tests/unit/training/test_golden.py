@@ -29,3 +29,4 @@ async def test_every_version_answers_as_the_training_framework_did(version):
     answers = await OnnxLabeler(version.parent.name, version.name).label([each.page for each in golden])
     for expected, answer in zip(golden, answers, strict=True):
         assert answer.probabilities == pytest.approx(expected.probabilities, abs=1e-5)
+        assert answer.comments == pytest.approx(expected.comments, abs=1e-5)

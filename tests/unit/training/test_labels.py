@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 
 from schemas.errors import ConfigurationError
-from training.labels import DROPPED, Labels, read_labels
+from training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels, write_labels
 
 TEXTS = ("The mill ", "Home", "It grinds\nslowly.", "Imprint")
 
@@ -40,8 +41,19 @@ def test_a_dropped_page_has_no_content():
     assert not DROPPED.content("7", TEXTS).any()
 
 
-def test_the_repaired_labels_hold_no_text():
-    labels = read_labels()
+def test_labels_are_read_as_they_were_written(tmp_path):
+    content, uncertain = np.array([False, True, True, False]), np.array([True, False, False, False])
+    written = {"7": Labels.of(TEXTS, content, uncertain), "8": DROPPED}
+    write_labels(tmp_path / "labels.json", written)
+    read = read_labels(tmp_path / "labels.json")
+    assert read == written
+    assert read["7"].content("7", TEXTS).tolist() == content.tolist()
+    assert read["7"].doubted("7", TEXTS).tolist() == uncertain.tolist()
+
+
+@pytest.mark.parametrize("file", [REPAIRED, TAUGHT], ids=lambda file: file.stem)
+def test_published_labels_hold_no_text(file):
+    labels = read_labels(file)
     assert len(labels) > 200
     assert DROPPED in labels.values()
     for each in labels.values():

@@ -15,7 +15,18 @@ def test_without_the_training_framework_one_line_says_where_it_is(monkeypatch, t
         main()
 
 
+def test_without_the_extractors_one_line_says_where_they_are(monkeypatch, tmp_path):
+    (tmp_path / "pages.jsonl.xz").touch()
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    monkeypatch.delitem(sys.modules, "training.teachers", raising=False)
+    monkeypatch.setattr(
+        sys, "argv", ["training", "teach", "--teacher", "dehusk/5", str(tmp_path / "pages.jsonl.xz")]
+    )
+    with pytest.raises(SystemExit, match=r"trafilatura is not installed here; \.venv has it"):
+        main()
+
+
 def test_the_help_lists_the_commands_in_the_order_of_use():
     shown = CliRunner().invoke(cli, ["--help"]).stdout.partition("Commands:")[2]
     names = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2] != " "]
-    assert names == ["prepare", "train", "cross-validate", "evaluate", "export", "predict"]
+    assert names == ["teach", "prepare", "train", "cross-validate", "evaluate", "export", "predict"]

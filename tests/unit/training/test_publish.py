@@ -22,7 +22,7 @@ pytestmark = pytest.mark.training
 
 @pytest.fixture
 def run():
-    return new_run(read_config(DEFAULT_CONFIG), Vocabulary(("html", "body", "p"), ("mill", "wheel")))
+    return new_run(read_config(DEFAULT_CONFIG), Vocabulary(("html", "body", "p"), ("mill", "wheel")), seed=1)
 
 
 def graph(run):

@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from training.boilernet.block_scores import BlockScore, block_table, mean_f1, score_blocks
+from training.boilernet.block_scores import (
+    BlockScore,
+    block_table,
+    mean_f1,
+    median_seed,
+    score_blocks,
+    seed_table,
+)
 from training.boilernet.pages import labeled_page
 
 
@@ -25,9 +32,38 @@ def test_a_class_that_is_never_found_or_never_there_scores_nothing():
     assert (content.precision, content.recall, content.f1) == (0.0, 0.0, 0.0)
 
 
+def scores(boilerplate, content):
+    """Scores with these F1."""
+    names = ("boilerplate (0)", "content (1)")
+    return tuple(BlockScore(name, 9, f1, f1) for name, f1 in zip(names, (boilerplate, content), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("of_seeds", "median"),
+    [
+        ({1: (0.9, 0.5), 2: (0.7, 0.9), 3: (0.6, 0.3)}, 1),
+        ({4: (0.5, 0.5), 5: (0.8, 0.8), 6: (0.8, 0.8)}, 5),
+        ({1: (0.9, 0.9), 2: (0.1, 0.1)}, 2),
+        ({7: (0.0, 0.0)}, 7),
+    ],
+)
+def test_the_seed_of_the_median_score_is_chosen(of_seeds, median):
+    assert median_seed({seed: scores(*each) for seed, each in of_seeds.items()}) == median
+
+
+def test_the_table_of_seeds_has_their_mean_and_standard_deviation():
+    assert seed_table({1: scores(0.9, 0.5), 2: scores(0.7, 0.9)}).splitlines() == [
+        "| F1 of seed | boilerplate (0) | content (1) | both |",
+        "|---|--:|--:|--:|",
+        "| 1 | 0.900 | 0.500 | 0.700 |",
+        "| 2 | 0.700 | 0.900 | 0.800 |",
+        "| mean ± standard deviation | 0.800 ± 0.141 | 0.700 ± 0.283 | 0.750 ± 0.071 |",
+    ]
+
+
 def test_the_table_has_a_line_per_class():
-    scores = [BlockScore("boilerplate (0)", 30, 0.8, 0.9), BlockScore("content (1)", 10, 0.5, 0.5)]
-    assert block_table(scores).splitlines()[2:] == [
+    both = [BlockScore("boilerplate (0)", 30, 0.8, 0.9), BlockScore("content (1)", 10, 0.5, 0.5)]
+    assert block_table(both).splitlines()[2:] == [
         "| boilerplate (0) | 30 | 0.800 | 0.900 | 0.847 |",
         "| content (1) | 10 | 0.500 | 0.500 | 0.500 |",
     ]

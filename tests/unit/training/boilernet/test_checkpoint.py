@@ -13,17 +13,19 @@ pytestmark = pytest.mark.training
 
 def test_a_run_survives_being_saved(tmp_path):
     config = read_config(DEFAULT_CONFIG)
-    run = replace(new_run(config, Vocabulary(("p",), ("mill",))), epochs=3, seconds=7.5)
+    run = replace(new_run(config, Vocabulary(("p",), ("mill",)), seed=1), epochs=3, seconds=7.5)
     save(run, tmp_path / "checkpoint.pt")
     back = load(tmp_path / "checkpoint.pt", config)
-    assert (back.config, back.vocabulary, back.epochs, back.seconds) == (run.config, run.vocabulary, 3, 7.5)
+    assert (back.config, back.seed, back.vocabulary) == (run.config, 1, run.vocabulary)
+    assert (back.epochs, back.seconds) == (3, 7.5)
+    assert [group["eps"] for group in back.optimizer.param_groups] == [1e-7]
     ours, theirs = run.network.state_dict(), back.network.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]
 
 
 def test_a_run_gives_the_network_of_its_best_epoch(tmp_path):
-    run = new_run(read_config(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",)))
+    run = new_run(read_config(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",)), seed=1)
     save(run, tmp_path / "checkpoint.pt")
     assert torch.equal(load_trained(tmp_path / "checkpoint.pt", run.config).network.bias, run.network.bias)
     weights = {name: value + 1 for name, value in run.network.state_dict().items()}

@@ -22,10 +22,11 @@ def test_the_published_results_are_of_the_published_network_trained_as_published
     assert config.data is None
     assert config.network == default.network
     assert (config.trainer.epochs, config.trainer.batch_pages, config.trainer.best_epoch) == (50, 16, True)
+    assert config.trainer.seeds == (1, 2, 3, 4, 5)
 
 
 @pytest.mark.parametrize(
-    "change", [("seed = 1\n", ""), ("seed = 1\n", "seed = 1\nsead = 2\n"), ("[data]", "[data")]
+    "change", [("epochs = 10\n", ""), ("epochs = 10\n", "epochs = 10\nsead = 2\n"), ("[data]", "[data")]
 )
 def test_a_setting_too_few_or_too_many_is_named(tmp_path, change):
     file = tmp_path / "run.toml"

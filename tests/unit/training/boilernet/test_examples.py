@@ -24,7 +24,7 @@ def test_a_page_is_encoded_as_a_worker_encodes_it_with_its_labels():
     )
     vocabulary = most_frequent([page.segmented], tag_limit=9, word_limit=9)
     made = example(page, vocabulary)
-    names = ["", *vocabulary.tags, *vocabulary.words]
+    names = ["", "", *vocabulary.tags, *vocabulary.words]
     assert [names[row] for row in made.blocks.rows] == (
         [
             *page.segmented.paths[0].split("/"),

@@ -106,7 +106,7 @@ def published_rows(ids):
     ]
     known, rows = sorted(tables, key=lambda table: -table.itemsize)
     slots = ids % len(known)
-    return np.where(known[slots] == ids, rows[slots].astype(np.int64), 0)
+    return np.where(known[slots] == ids, rows[slots].astype(np.int64), ids >> 31)
 
 
 def test_the_published_model_answers_as_the_training_framework_does():

@@ -22,6 +22,20 @@ def blocks(count, seed=0):
     return Blocks(torch.from_numpy(random.integers(0, 10, lengths.sum())), torch.from_numpy(lengths))
 
 
+def test_the_first_weights_are_drawn_as_the_released_code_draws_them(network):
+    for weights in (network.embeddings.weight, network.output.weight):
+        assert weights.abs().max() <= (6 / sum(weights.shape)) ** 0.5
+    assert not network.bias.any()
+    assert not network.output.bias.any()
+    for layer in network.layers:
+        for direction in (layer.forwards, layer.backwards):
+            inputs, recurrent = direction.weight_ih_l0, direction.weight_hh_l0
+            assert 0.9 < inputs.abs().max() / (6 / sum(inputs.shape)) ** 0.5 <= 1
+            assert torch.allclose(recurrent.T @ recurrent, torch.eye(SMALL.hidden), atol=1e-5)
+            assert direction.bias_ih_l0.reshape(4, -1).tolist() == [[gate == 1] * 5 for gate in range(4)]
+            assert not direction.bias_hh_l0.any()
+
+
 def test_each_block_gets_a_logit_that_does_not_depend_on_batch_mates(network):
     pages = [blocks(count, seed) for seed, count in enumerate((3, 9, 1, 9))]
     together = network(pages).split([len(page) for page in pages])

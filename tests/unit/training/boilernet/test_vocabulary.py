@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from inference.tokens import tag_id, word_id
+from inference.tokens import tag_token, word_token
 from schemas.pages import SegmentedPage
-from training.boilernet.vocabulary import UNKNOWN_ROW, Vocabulary, most_frequent
+from training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, Vocabulary, most_frequent
 
 
 def page(*blocks):
@@ -14,18 +14,20 @@ def page(*blocks):
 
 def test_the_most_frequent_tokens_are_kept_ties_in_alphabetical_order():
     pages = [
-        page(("the mill", "html/body/p"), ("The wheel", "html/body/div")),
-        page(("a wheel", "html/body/p")),
+        page(("the mill!", "html/body/p"), ("The wheel!", "html/body/div")),
+        page(("a wheel!", "html/body/p")),
     ]
-    vocabulary = most_frequent(pages, tag_limit=3, word_limit=3)
-    assert vocabulary == Vocabulary(tags=("body", "html", "p"), words=("the", "wheel", "a"))
-    assert len(vocabulary) == 7
+    vocabulary = most_frequent(pages, tag_limit=3, word_limit=4)
+    assert vocabulary == Vocabulary(tags=("body", "html", "p"), words=("!", "the", "wheel", "a"))
+    assert len(vocabulary) == 9
 
 
-def test_rows_follow_the_order_of_tags_and_words_and_unknown_tokens_share_one():
+def test_rows_follow_the_order_of_tags_and_words_and_unknown_ones_have_a_row_each():
     vocabulary = Vocabulary(tags=("p", "div"), words=("mill",))
-    ids = np.array([word_id("mill"), tag_id("div"), tag_id("p"), word_id("p"), tag_id("mill")], np.uint32)
-    assert vocabulary.rows(ids).tolist() == [3, 2, 1, UNKNOWN_ROW, UNKNOWN_ROW]
+    known = [word_token("mill"), tag_token("div"), tag_token("p")]
+    unknown = [word_token("p"), tag_token("mill"), 0]
+    rows = vocabulary.rows(np.array(known + unknown, np.uint32)).tolist()
+    assert rows == [4, 3, 2, UNKNOWN_WORD_ROW, UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW]
 
 
 def test_the_hash_table_finds_every_token_and_no_other():
@@ -33,8 +35,11 @@ def test_the_hash_table_finds_every_token_and_no_other():
     table = vocabulary.hash_table()
     ids = np.concatenate([vocabulary.ids(), np.random.default_rng(1).integers(0, 2**32, 5000, np.uint32)])
     slots = ids % len(table.ids)
-    found = np.where(table.ids[slots] == ids, table.rows[slots], UNKNOWN_ROW)
-    assert found.tolist() == vocabulary.rows(ids).tolist()
+    holds = table.ids[slots] == ids
+    rows = vocabulary.rows(ids)
+    assert table.rows[slots][holds].tolist() == rows[holds].tolist()
+    assert set(rows[~holds].tolist()) == {UNKNOWN_WORD_ROW, UNKNOWN_TAG_ROW}
+    assert holds[:1002].all()
 
 
 def test_tokens_that_no_table_can_keep_apart_are_refused():

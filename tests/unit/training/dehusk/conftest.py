@@ -14,7 +14,7 @@ SENTENCES = (
 
 
 def site_html(number: int) -> str:
-    """A page with a menu, an article under headings, and a footer; different from site to site."""
+    """A page with a menu, an article under headings, a comment and a footer; different from site to site."""
     menu = "".join(f"<li><a href=/{k}>Menu {k} of {number}</a></li>" for k in range(5))
     body = "".join(
         f"<h2>Part {k} {number}</h2><p>{SENTENCES[(k + number) % 3]}, said number {number * k}.</p>"
@@ -24,6 +24,7 @@ def site_html(number: int) -> str:
         f"<html><head><title>Mill {number}</title></head><body>"
         f"<div class='main-nav n{number}'><ul>{menu}</ul></div>"
         f"<div id=content class='article-body'>{body}</div>"
+        f"<ol class=commentlist><li>Nice mill, says visitor {number}</li></ol>"
         f"<div class=footer>Imprint {number} Contact</div></body>"
     )
 
@@ -39,14 +40,18 @@ def page(number: int) -> DehuskPage:
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     return DehuskPage(
         id=str(number),
+        collection="mills",
         site=f"mill{number}.example",
         page_type=("article", "forum")[number % 2],
         stripped=bool(number % 2),
         words=words,
         gold=tuple(word for block, kept in zip(words, content, strict=True) if kept for word in block),
+        has_gold=True,
         repaired=False,
         encoded=encode(segmented),
         content=content,
+        comment=np.array(["Nice" in text for text in segmented.texts]),
+        uncertain=np.zeros(len(content), np.bool_),
         reliable=True,
         scripts={},
     )

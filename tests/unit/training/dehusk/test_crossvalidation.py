@@ -4,6 +4,7 @@ import pytest
 
 from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.crossvalidation import cross_validated
+from training.dehusk.parts import by_site
 
 pytestmark = pytest.mark.training
 
@@ -16,7 +17,7 @@ def test_every_page_is_scored_once_and_dropped_pages_only_by_the_published_gold(
     told = []
     some = [replace(pages[0], repaired=True, reliable=False), *pages[1:]]
     some[1] = replace(some[1], scripts={"Same": some[1].encoded})
-    scores = cross_validated(some, replace(config, trainer=small), 1, progress=told.append)
+    scores = cross_validated(some, replace(config, trainer=small), 1, by_site(3), progress=told.append)
     assert set(scores.published) == {page.id for page in pages}
     assert set(scores.repaired) == {page.id for page in pages[1:]}
     assert scores.scripts == {"Same": {"1": scores.repaired["1"]}}

@@ -35,7 +35,7 @@ def test_a_table_has_means_and_their_spread_over_seeds(seeds, cell):
     assert lines == ["| pages | number | F1 |", "|---|--:|--:|", f"| all | 2 | {cell} |"]
 
 
-def test_pages_rebuilt_from_blocks_stand_apart(pages):
-    found = groups([pages[0], replace(pages[1], page_type="")])
+def test_pages_of_no_known_type_are_grouped_by_collection(pages):
+    found = groups([pages[0], replace(pages[1], page_type=""), replace(pages[2], has_gold=False)])
     assert found["all pages"] == ["0"]
-    assert found["rebuilt from blocks"] == ["1"]
+    assert found["mills"] == ["1"]

@@ -15,13 +15,15 @@ from training.dehusk.model import train_dehusk
 
 pytestmark = pytest.mark.training
 
+CONFIG = read_config(DEFAULT_CONFIG)
+
 
 @pytest.fixture(scope="module")
 def model(pages):
     config = read_config(DEFAULT_CONFIG)
     trainer = replace(config.trainer, epochs=1, folds=3, least_sites=1, threads=1)
     small = replace(config, trainer=trainer, trees=replace(config.trees, least_blocks=5))
-    return train_dehusk([page.example for page in pages], small, progress=lambda _: None)
+    return train_dehusk([page.example(CONFIG) for page in pages], small, progress=lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,7 @@ def test_the_graph_answers_as_the_network_does_in_any_company(pages, model, labe
     encoded = [page.encoded for page in pages]
     together = answers(labeler, *encoded)
     for page, labels in zip(pages, together, strict=True):
-        assert np.abs(labels.probabilities - model(page.structure)).max() < 1e-5
+        assert np.abs(np.stack([labels.probabilities, labels.comments]) - model(page.structure)).max() < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_the_graph_answers_as_the_network_does_in_any_company(pages, model, labe
 def test_odd_pages_are_answered_as_the_network_does(html, model, labeler):
     page = encode(segment(html.encode()))
     (labels,) = answers(labeler, page)
-    assert np.abs(labels.probabilities - model(page.structure)).max() < 1e-5
+    assert np.abs(np.stack([labels.probabilities, labels.comments]) - model(page.structure)).max() < 1e-5
 
 
 def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):

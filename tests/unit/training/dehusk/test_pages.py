@@ -1,5 +1,5 @@
 import lzma
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import orjson
@@ -9,8 +9,9 @@ from inference.cleaning import prepare
 from inference.onnx import OnnxLabeler
 from schemas.pages import RawPage
 from training.dehusk import pages as module
-from training.dehusk.pages import prepare_pages, prepared_pages
-from training.labels import DROPPED, Labels
+from training.dehusk.config import DEFAULT_CONFIG, read_config
+from training.dehusk.pages import learned_from, prepare_pages, prepared_pages
+from training.labels import DROPPED, REPAIRED, TAUGHT, Labels
 
 HTML = (
     "<title>Mill</title><nav><a href=/>Home</a></nav><article><h1>The mill</h1><p>It grinds slowly but it "
@@ -35,7 +36,8 @@ def prepared(tmp_path, monkeypatch):
     with lzma.open(tmp_path / "data.jsonl.xz", "wb") as lines:
         lines.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
     repaired = {"repaired": Labels(60, ((4, 53),)), "dropped": DROPPED}
-    monkeypatch.setattr(module, "read_labels", lambda: repaired)
+    labels = {REPAIRED: repaired, TAUGHT: {}}
+    monkeypatch.setattr(module, "read_labels", labels.__getitem__)
     assert prepare_pages([tmp_path / "data.jsonl.xz"], tmp_path / "run", 2 / 3, 0.7, 1) == []
     return {page.id: page for page in prepared_pages(tmp_path / "run")}
 
@@ -69,3 +71,36 @@ def test_a_page_is_encoded_for_training_as_it_is_for_serving(prepared):
 async def test_the_default_model_labels_what_was_prepared(prepared):
     (labels,) = await OnnxLabeler("dehusk").label([prepared["gold"].encoded])
     assert labels.probabilities[1:3].min() > labels.probabilities[[0, 3]].max()
+
+
+def test_so_many_pages_of_a_site_are_learned_from(pages):
+    config = read_config(DEFAULT_CONFIG)
+    few = replace(config, trainer=replace(config.trainer, most_of_a_site=2))
+    of_one_site = [replace(page, site="mill.example") for page in pages[:4]]
+    some = [replace(of_one_site[0], reliable=False), *of_one_site[1:], *pages[4:6]]
+    assert [page.id for page in learned_from(some, few)] == ["1", "2", "4", "5"]
+
+
+def test_uncertain_labels_and_collections_of_little_importance_count_less(pages):
+    config = replace(read_config(DEFAULT_CONFIG), importance={"mills": 0.5})
+    page = replace(pages[0], uncertain=pages[0].comment)
+    example, certain = page.example(config), pages[0].example(replace(config, importance={}))
+    assert example.weights.sum() == pytest.approx(0.5)
+    assert certain.weights.sum() == pytest.approx(1)
+    share = (example.weights / certain.weights * 2)[page.comment] / (example.weights / certain.weights * 2)[0]
+    assert share == pytest.approx(config.trainer.doubtful)
+
+
+def test_pages_without_gold_text_are_labeled_by_their_teachers(tmp_path, monkeypatch):
+    texts = ["Home", "The mill", "It grinds slowly but it grinds fine, day and night.", "Imprint"]
+    taught = Labels.of(texts, np.array([False, True, True, False]), np.array([False, True, False, False]))
+    monkeypatch.setattr(module, "read_labels", {REPAIRED: {}, TAUGHT: {"taught": taught}}.__getitem__)
+    row = {"url": None, "html": HTML, "expected_text": None}
+    with lzma.open(tmp_path / "older.jsonl.xz", "wb") as lines:
+        lines.write(b"\n".join(orjson.dumps(row | {"id": name}) for name in ("taught", "unknown")))
+    prepare_pages([tmp_path / "older.jsonl.xz"], tmp_path / "run", 2 / 3, 0.7, 1)
+    known, unknown = prepared_pages(tmp_path / "run")
+    assert (known.collection, known.reliable, known.has_gold) == ("older", True, False)
+    assert known.content.tolist() == [False, True, True, False]
+    assert known.uncertain.tolist() == [False, True, False, False]
+    assert not unknown.reliable

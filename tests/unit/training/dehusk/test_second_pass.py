@@ -7,9 +7,12 @@ from inference.encoding import encode
 from inference.segmentation import segment
 from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.second_pass import AROUND, COLUMN_GROUPS, OUTSIDE, context_columns, fit_second_pass
+from training.dehusk.token_scores import SCORES
 from training.dehusk.trainer import FirstAnswer
 
 pytestmark = pytest.mark.training
+
+CONFIG = read_config(DEFAULT_CONFIG)
 
 LIST = b"<ul><li>one two<li>three four<li>five six</ul><p>A paragraph that stands for itself."
 
@@ -17,7 +20,7 @@ LIST = b"<ul><li>one two<li>three four<li>five six</ul><p>A paragraph that stand
 def answer(probabilities):
     probabilities = np.array(probabilities)
     logits = np.log(probabilities / (1 - probabilities)).astype(np.float32)
-    return FirstAnswer(np.zeros((len(logits), 2), np.float32), logits)
+    return FirstAnswer(np.zeros((len(logits), len(SCORES)), np.float32), logits, -logits)
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +35,14 @@ def test_every_column_has_its_group(structure):
 
 
 def test_a_block_sees_what_was_answered_around_it(structure):
-    around = context_columns(structure, answer([0.2, 0.4, 0.6, 0.8]))[:, -12 - len(AROUND) : -12]
+    around = context_columns(structure, answer([0.2, 0.4, 0.6, 0.8]))[:, -13 - len(AROUND) : -13]
     before, after = AROUND.index(-1), AROUND.index(1)
     assert around[:, before].tolist() == [OUTSIDE, 51, 102, 153]
     assert around[:, after].tolist() == [102, 153, 204, OUTSIDE]
 
 
 def test_a_block_sees_what_was_answered_to_those_like_it(structure):
-    columns = context_columns(structure, answer([0.2, 0.4, 0.6, 0.8]))[:, -12:]
+    columns = context_columns(structure, answer([0.2, 0.4, 0.6, 0.8]))[:, -13:-1]
     by_words, mean, largest, words, share = columns[:, :5].T
     assert mean.tolist() == by_words.tolist() == [102, 102, 102, 204]
     assert largest.tolist() == [153, 153, 153, 204]
@@ -48,9 +51,14 @@ def test_a_block_sees_what_was_answered_to_those_like_it(structure):
     assert columns[:, 10:].tolist() == [[0, 2], [0, 2], [1, 1], [2, 0]]
 
 
+def test_a_block_sees_whether_it_was_taken_for_a_comment(structure):
+    columns = context_columns(structure, answer([0.2, 0.4, 0.6, 0.8]))
+    assert columns[:, -1].tolist() == [204, 153, 102, 51]
+
+
 def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
     config = read_config(DEFAULT_CONFIG).trees
-    examples = [page.example for page in pages]
+    examples = [page.example(CONFIG) for page in pages]
     unsure = [answer(np.where(each.content, 0.55, 0.45)) for each in examples]
     second = fit_second_pass(examples[:18], unsure[:18], replace(config, least_blocks=5, threads=1), 1)
     for example, first in zip(examples[18:], unsure[18:], strict=True):
@@ -60,11 +68,13 @@ def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
 
 def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
     config = replace(read_config(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
-    examples = [page.example for page in pages[:8]]
+    examples = [page.example(CONFIG) for page in pages[:8]]
     answers = [answer(np.full(len(each), 0.5)) for each in examples]
     second = fit_second_pass(examples, answers, config, 1, without="words")
     shown = FirstAnswer(
-        np.stack([np.full(len(examples[0]), 3.0), np.zeros(len(examples[0]))], 1), answers[0].logits
+        np.where(np.array(SCORES) == "words", 3.0, np.zeros((len(examples[0]), 1))).astype(np.float32),
+        answers[0].logits,
+        answers[0].comment_logits,
     )
     structure = examples[0].structure
     assert (second.logits(structure, shown) == second.logits(structure, answers[0])).all()

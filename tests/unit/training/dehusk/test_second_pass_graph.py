@@ -8,6 +8,7 @@ from inference.signature import ALIKE, PROBABILITIES, Signature
 from training.dehusk.network import block_inputs
 from training.dehusk.second_pass import COLUMN_GROUPS, SecondPass, context_columns
 from training.dehusk.second_pass_graph import second_logits
+from training.dehusk.token_scores import SCORES
 from training.dehusk.trainer import FirstAnswer
 from training.graph import Graph
 from training.ragged import parts
@@ -57,7 +58,9 @@ def structures():
 def answers(structures):
     random = np.random.default_rng(2)
     return [
-        FirstAnswer(*(random.normal(size=size).astype(np.float32) for size in ((count, 2), count)))
+        FirstAnswer(
+            *(random.normal(size=size).astype(np.float32) for size in ((count, len(SCORES)), count, count))
+        )
         for count in (len(each.element) for each in structures)
     ]
 
@@ -72,13 +75,17 @@ def run(structures, answers, second):
     """What the graph answers to the pages as one batch."""
     scores = [answer.scores for answer in answers]
     unscored = [block_inputs(page, of_page) for page, of_page in zip(structures, scores, strict=True)]
-    features = np.rint(np.concatenate(unscored)[:, :-2] * 255)
+    features = np.rint(np.concatenate(unscored)[:, : -len(SCORES)] * 255)
     graph = Graph()
     counts = graph.constant([len(page.element) for page in structures])
     inputs = graph.constant(np.concatenate([features, np.concatenate(scores)], 1), np.float32)
-    logits = graph.constant(np.concatenate([answer.logits for answer in answers])[:, None], np.float32)
+    of_content, of_comments = (
+        np.concatenate([getattr(answer, name) for answer in answers])
+        for name in ("probabilities", "comments")
+    )
+    first = graph.constant(np.stack([of_content, of_comments], 1), np.float32)
     blocks = parts(graph, counts, graph.constant([len(features)]))
-    found = second_logits(graph, blocks, inputs, logits, second)
+    found = second_logits(graph, blocks, inputs, first, second)
     graph.add("Reshape", found, graph.constant([-1]), output=PROBABILITIES.name)
     session = onnxruntime.InferenceSession(graph.model("test", SIGNATURE).SerializeToString())
     return session.run(None, {ALIKE.name: np.concatenate([page.alike for page in structures])})[0]

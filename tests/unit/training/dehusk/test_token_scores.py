@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
     LARGEST_SCORE,
     LEVELS,
+    SCORES,
     WORD_BUCKETS,
     element_entries,
     fit_token_scores,
@@ -13,6 +17,8 @@ from training.dehusk.token_scores import (
 )
 
 pytestmark = pytest.mark.training
+
+CONFIG = read_config(DEFAULT_CONFIG)
 
 
 def test_words_stand_to_a_block_in_it_or_in_the_heading_above(pages):
@@ -43,24 +49,32 @@ def test_class_names_stand_to_a_block_at_any_level_and_at_their_own(pages):
 
 
 def test_scores_tell_content_on_sites_that_were_not_seen(pages):
-    examples = [page.example for page in pages]
+    examples = [page.example(CONFIG) for page in pages]
     scores = fit_token_scores(examples[:16], least_sites=3, seed=1)
     for page in pages[16:]:
         given = scores.of(page.structure)
-        assert given.shape == (len(page.content), 2)
+        assert given.shape == (len(page.content), len(SCORES))
         assert np.abs(given).max() <= LARGEST_SCORE
-        assert given[page.content].mean(0).min() > given[~page.content].mean(0).max()
+        of_content, of_comments = given[:, :2], given[:, 2]
+        assert of_content[page.content].mean(0).min() > of_content[~page.content].mean(0).max()
+        assert of_comments[page.comment].min() > of_comments[~page.comment].max()
+
+
+def test_without_comments_none_is_scored_as_one(pages):
+    examples = [replace(page, comment=np.zeros_like(page.comment)).example(CONFIG) for page in pages[:6]]
+    scores = fit_token_scores(examples, least_sites=2, seed=1)
+    assert (scores.of(pages[7].structure)[:, 2] == -LARGEST_SCORE).all()
 
 
 def test_a_token_met_on_too_few_sites_weighs_nothing(pages):
-    examples = [page.example for page in pages[:6]]
+    examples = [page.example(CONFIG) for page in pages[:6]]
     scores = fit_token_scores(examples, least_sites=7, seed=1)
     assert not scores.words.weights.any()
     assert not scores.elements.weights.any()
 
 
 def test_the_same_seed_gives_the_same_scores(pages):
-    examples = [page.example for page in pages[:8]]
+    examples = [page.example(CONFIG) for page in pages[:8]]
     one, same = (fit_token_scores(examples, least_sites=2, seed=3) for _ in range(2))
     assert (one.words.weights == same.words.weights).all()
     assert (one.elements.weights == same.elements.weights).all()

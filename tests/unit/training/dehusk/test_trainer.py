@@ -5,9 +5,11 @@ import pytest
 
 from schemas.errors import ConfigurationError
 from training.dehusk.config import DEFAULT_CONFIG, read_config
-from training.dehusk.trainer import INPUT_GROUPS, fold_of, train_first_pass
+from training.dehusk.trainer import INPUT_GROUPS, train_first_pass
 
 pytestmark = pytest.mark.training
+
+CONFIG = read_config(DEFAULT_CONFIG)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def config():
 
 
 def trained(pages, config, **options):
-    *_, last = train_first_pass([page.example for page in pages], config, 1, **options)
+    *_, last = train_first_pass([page.example(CONFIG) for page in pages], config, 1, **options)
     return last
 
 
@@ -36,8 +38,9 @@ def test_a_model_learns_what_is_content_on_sites_it_did_not_see(pages, config, d
     assert {each.device.type for each in last.model.network.parameters()} == {device}
     assert last.number == 4
     for page in pages[18:]:
-        probabilities = last.model(page.structure).probabilities
-        assert probabilities[page.content].min() > probabilities[~page.content].max()
+        answer = last.model(page.structure)
+        assert answer.probabilities[page.content].min() > answer.probabilities[~page.content].max()
+        assert answer.comments[page.comment].mean() > answer.comments[~page.comment].mean()
 
 
 def test_pages_of_no_known_type_teach_blocks_alone(pages, config):
@@ -48,7 +51,7 @@ def test_pages_of_no_known_type_teach_blocks_alone(pages, config):
 
 def test_an_interrupted_run_goes_on_to_the_same_model(pages, config, tmp_path):
     whole = trained(pages[:12], config)
-    examples = [page.example for page in pages[:12]]
+    examples = [page.example(CONFIG) for page in pages[:12]]
     started = train_first_pass(examples, config, 1, checkpoint=tmp_path / "run.pt")
     assert [next(started).number, next(started).number] == [1, 2]
     started.close()
@@ -77,9 +80,3 @@ def test_a_group_that_is_left_out_changes_nothing(pages, config, group):
     changed = structure.features.copy()
     changed[:, of_block] ^= 255
     assert (model(structure).logits == model(replace(structure, features=changed)).logits).all()
-
-
-def test_a_site_has_one_fold():
-    folds = [fold_of(f"site{number}.example", 4) for number in range(200)]
-    assert set(folds) == {0, 1, 2, 3}
-    assert folds == [fold_of(f"site{number}.example", 4) for number in range(200)]

@@ -1,0 +1,45 @@
+import lzma
+
+import numpy as np
+import orjson
+
+from inference.repository import DEFAULT_REPOSITORY
+from inference.segmentation import segment
+from schemas.pages import ModelVersion
+from training.labels import DROPPED
+from training.teachers import agreed, taught
+
+TEXTS = ("Home", "The mill " * 60, "It grinds " * 30, "Imprint")
+WORDS = [text.lower().split() for text in TEXTS]
+
+
+def votes(*teachers: str) -> list[np.ndarray]:
+    return [np.array([mark == "x" for mark in teacher]) for teacher in teachers]
+
+
+def test_what_two_of_three_keep_is_content_and_uncertain_where_the_third_does_not():
+    labels = agreed(TEXTS, WORDS, votes(".xx.", ".xx.", ".x.x"))
+    assert labels.content("7", TEXTS).tolist() == [False, True, True, False]
+    assert labels.doubted("7", TEXTS).tolist() == [False, False, True, True]
+
+
+def test_a_page_on_which_they_agree_on_too_little_is_dropped():
+    assert agreed(TEXTS, WORDS, votes("x...", "x...", "x...")) == DROPPED
+    assert agreed(TEXTS, WORDS, votes(".x..", "..x.", "...x")) == DROPPED
+
+
+def test_pages_without_gold_text_are_taught(tmp_path):
+    prose = "".join(
+        f"<p>Mill number {number} grinds slowly, but fine, by day and night." for number in range(9)
+    )
+    html = f"<nav><a href=/>Home</a></nav><article><h1>Mills</h1>{prose}</article><footer>Imprint</footer>"
+    page = {"id": "7", "url": "http://mill.example/", "html": html, "expected_text": None}
+    file = tmp_path / "pages.jsonl.xz"
+    lines = [page, page | {"id": "8", "expected_text": "Mills"}, page | {"id": "9", "html": "<p>Hello"}]
+    file.write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, lines))))
+    first, last = taught([file], ModelVersion("dehusk", ""), DEFAULT_REPOSITORY, 1)
+    texts = segment(html.encode()).texts
+    kept = np.array(texts)[first.labels.content("7", texts)].tolist()
+    assert len([text for text in kept if "grinds" in text]) == 9
+    assert "Home" not in kept
+    assert (last.page, last.labels) == ("9", DROPPED)

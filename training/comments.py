@@ -1,0 +1,41 @@
+"""Which blocks are user comments, by the classes that blog, news and shop systems give to what holds them."""
+
+import zlib
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from schemas.pages import Structure
+
+Bools = npt.NDArray[np.bool_]
+
+_NAMES = "comment comments commentlist disqus commentaires kommentare comentarios commenti".split()  # noqa: SIM905 -- names
+_FORM_NAMES = ("respond", "commentform")
+
+
+def comment_blocks(structure: Structure) -> Bools:
+    """Shape [T]: the blocks in a list of comments, without its headings and the form for another comment."""
+    numbers = np.repeat(np.arange(len(structure.parents)), structure.token_counts)
+    holds = _with_inner(structure, _named(structure, numbers, _NAMES))
+    in_form = _with_inner(structure, _named(structure, numbers, _FORM_NAMES))
+    of_element = holds & ~in_form & (structure.headings == 0)
+    found: Bools = of_element[structure.elements]
+    return found
+
+
+def _named(structure: Structure, numbers: npt.NDArray[np.int64], names: Iterable[str]) -> Bools:
+    """Shape [E]: the elements that have one of the names as a part of their class or id."""
+    tokens = np.array([zlib.crc32(b"c:" + name.encode()) for name in names], np.uint32)
+    named = np.zeros(len(structure.parents), np.bool_)
+    named[numbers[np.isin(structure.tokens, tokens)]] = True
+    return named
+
+
+def _with_inner(structure: Structure, elements: Bools) -> Bools:
+    """The elements, and all inside them."""
+    inside = elements.copy()
+    for element, parent in enumerate(structure.parents.tolist()):
+        if parent >= 0 and inside[parent]:
+            inside[element] = True
+    return inside

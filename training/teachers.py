@@ -1,0 +1,105 @@
+"""Labels for pages without a gold text: what several extractors agree on.
+
+Each of three votes on every block: a published model, which must not have learned from the page, trafilatura
+without comments, and resiliparse without comments. What two keep is content; where the third disagrees, the
+block is uncertain.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import trafilatura
+from resiliparse.extract.html2text import extract_plain_text
+
+from inference.encoding import encode
+from inference.onnx import OnnxLabeler
+from inference.segmentation import segment
+from inference.selection import select
+from schemas.errors import PageError
+from schemas.pages import ModelVersion
+from training.alignment import content_blocks
+from training.labels import DROPPED, Labels
+from training.pages import GoldPage, read_gold
+from training.predictor import Predict, labeler_predict
+from training.score import score_words
+
+Bools = npt.NDArray[np.bool_]
+Words = list[list[str]]
+
+_MAJORITY = 2
+_SHARE = 0.6666
+"""Of a block's words, those that a text must have for the block to be part of it."""
+_LEAST_WORDS = 50
+_MOST_DOUBT = 0.5
+"""Words that may be uncertain, as a share of those that are content or uncertain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """The labels of one page."""
+
+    page: str
+    """Its id."""
+    labels: Labels
+
+
+def taught(files: Iterable[Path], model: ModelVersion, repository: Path, processes: int) -> Iterable[Taught]:
+    """The labels of each page that has no gold text; `DROPPED` where the teachers agree on too little."""
+    open_model = partial(_open_model, model, repository)
+    pages = (page for page in read_gold(files) if page.text is None)
+    with get_context("spawn").Pool(processes, _start, (open_model,)) as pool:
+        yield from pool.imap(_teach, pages, chunksize=4)
+
+
+def _open_model(model: ModelVersion, repository: Path) -> Predict:
+    return labeler_predict(OnnxLabeler(model.name, model.version, repository))
+
+
+_predict: Predict
+"""The model, in each process of the pool."""
+
+
+def _start(open_model: Callable[[], Predict]) -> None:
+    global _predict  # noqa: PLW0603 -- it lives as long as the process
+    _predict = open_model()
+
+
+def _teach(page: GoldPage) -> Taught:
+    try:
+        segmented = segment(page.html.encode("utf-8", "replace"))
+    except PageError:
+        return Taught(page.id, DROPPED)
+    words = [score_words(text) for text in segmented.texts]
+    encoded = encode(segmented)
+    content = select(_predict(encoded), encoded.words, encoded.repeat)
+    others = (_aligned(words, text) for text in (_trafilatura(page.html), _resiliparse(page.html)))
+    return Taught(page.id, agreed(segmented.texts, words, [content, *others]))
+
+
+def agreed(texts: tuple[str, ...], words: Words, votes: list[Bools]) -> Labels:
+    """What most of the votes keep; `DROPPED` where that is too little, or too uncertain."""
+    kept = np.sum(votes, 0)
+    content, uncertain = kept >= _MAJORITY, (kept > 0) & (kept < len(votes))
+    counts = np.array([len(each) for each in words], np.int64)
+    known, doubted = counts[content].sum(), counts[uncertain].sum()
+    if known < _LEAST_WORDS or doubted > _MOST_DOUBT * counts[content | uncertain].sum():
+        return DROPPED
+    return Labels.of(texts, content, uncertain)
+
+
+def _aligned(words: Words, text: str) -> Bools:
+    return content_blocks(words, score_words(text), _SHARE)
+
+
+def _trafilatura(html: str) -> str:
+    return trafilatura.extract(html, include_comments=False) or ""
+
+
+def _resiliparse(html: str) -> str:
+    text: str = extract_plain_text(html, main_content=True, comments=False)
+    return text
