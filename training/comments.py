@@ -1,4 +1,8 @@
-"""Which blocks are user comments, by the classes that blog, news and shop systems give to what holds them."""
+"""Which blocks of a page without gold comments are user comments: by the classes of what holds them.
+
+Blog, news and shop systems name lists of comments alike. Forums use the same names for posts, and lists of
+links for what they count; there, nothing is taken for a comment.
+"""
 
 import zlib
 from collections.abc import Iterable
@@ -6,12 +10,20 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import Structure
+from schemas.pages import SegmentedPage, Structure
+from training.pages import GoldPage
 
 Bools = npt.NDArray[np.bool_]
 
 _NAMES = "comment comments commentlist disqus commentaires kommentare comentarios commenti".split()  # noqa: SIM905 -- names
 _FORM_NAMES = ("respond", "commentform")
+
+
+def listed_comments(page: GoldPage, segmented: SegmentedPage) -> Bools:
+    """Shape [T]: the blocks in lists of comments; none on pages whose comments may be posts."""
+    if page.may_call_posts_comments or segmented.structure is None:
+        return np.zeros(len(segmented), np.bool_)
+    return comment_blocks(segmented.structure)
 
 
 def comment_blocks(structure: Structure) -> Bools:

@@ -35,8 +35,8 @@ class GoldPage:
     """The name of the file that it is in."""
     comments: str | None = None
     """The text of its user comments; None where it is not known."""
-    is_forum: bool = False
-    """Whether what is called a comment may be a post, which is content."""
+    may_call_posts_comments: bool = False
+    """Whether it is a forum or a listing, where what is called a comment may be content."""
 
     @property
     def stripped(self) -> bool:
@@ -87,7 +87,7 @@ def _from_html(collection: str, fields: Mapping[str, Any]) -> GoldPage:
         html=fields["html"],
         text=fields["main_content"] if "main_content" in fields else fields["expected_text"],
         comments=fields.get("comments"),
-        is_forum="forum" in (page_type, fields.get("kind")),
+        may_call_posts_comments=not {"forum", "listing"}.isdisjoint((page_type, fields.get("kind"))),
     )
 
 

@@ -2,7 +2,7 @@
 
 Each of three votes on every block: a published model, which must not have learned from the page, trafilatura
 without comments, and resiliparse without comments. What two keep is content; where the third disagrees, the
-block is uncertain.
+block is uncertain. User comments are known by what holds them (`training.comments`), and nobody is asked.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,11 +21,12 @@ from inference.onnx import OnnxLabeler
 from inference.segmentation import segment
 from inference.selection import select
 from schemas.errors import PageError
-from schemas.pages import ModelVersion
+from schemas.pages import ModelVersion, SegmentedPage
 from training.alignment import content_blocks
+from training.comments import listed_comments
 from training.labels import DROPPED, Labels
 from training.pages import GoldPage, read_gold
-from training.predictor import Predict, labeler_predict
+from training.predictor import Answer, labeler_answer
 from training.score import score_words
 
 Bools = npt.NDArray[np.bool_]
@@ -56,17 +57,17 @@ def taught(files: Iterable[Path], model: ModelVersion, repository: Path, process
         yield from pool.imap(_teach, pages, chunksize=4)
 
 
-def _open_model(model: ModelVersion, repository: Path) -> Predict:
-    return labeler_predict(OnnxLabeler(model.name, model.version, repository))
+def _open_model(model: ModelVersion, repository: Path) -> Answer:
+    return labeler_answer(OnnxLabeler(model.name, model.version, repository))
 
 
-_predict: Predict
+_answer: Answer
 """The model, in each process of the pool."""
 
 
-def _start(open_model: Callable[[], Predict]) -> None:
-    global _predict  # noqa: PLW0603 -- it lives as long as the process
-    _predict = open_model()
+def _start(open_model: Callable[[], Answer]) -> None:
+    global _answer  # noqa: PLW0603 -- it lives as long as the process
+    _answer = open_model()
 
 
 def _teach(page: GoldPage) -> Taught:
@@ -75,10 +76,9 @@ def _teach(page: GoldPage) -> Taught:
     except PageError:
         return Taught(page.id, DROPPED)
     words = [score_words(text) for text in segmented.texts]
-    encoded = encode(segmented)
-    content = select(_predict(encoded), encoded.words, encoded.repeat)
-    others = (_aligned(words, text) for text in (_trafilatura(page.html), _resiliparse(page.html)))
-    return Taught(page.id, agreed(segmented.texts, words, [content, *others]))
+    votes = [_selected(segmented), *(_aligned(words, extract(page.html)) for extract in _EXTRACTORS)]
+    asked = ~listed_comments(page, segmented)
+    return Taught(page.id, agreed(segmented.texts, words, [vote & asked for vote in votes]))
 
 
 def agreed(texts: tuple[str, ...], words: Words, votes: list[Bools]) -> Labels:
@@ -92,6 +92,13 @@ def agreed(texts: tuple[str, ...], words: Words, votes: list[Bools]) -> Labels:
     return Labels.of(texts, content, uncertain)
 
 
+def _selected(page: SegmentedPage) -> Bools:
+    """What the model takes for content."""
+    encoded = encode(page)
+    content, *comments = _answer(encoded)
+    return select(content, encoded.words, encoded.repeat, *comments)
+
+
 def _aligned(words: Words, text: str) -> Bools:
     return content_blocks(words, score_words(text), _SHARE)
 
@@ -103,3 +110,6 @@ def _trafilatura(html: str) -> str:
 def _resiliparse(html: str) -> str:
     text: str = extract_plain_text(html, main_content=True, comments=False)
     return text
+
+
+_EXTRACTORS = (_trafilatura, _resiliparse)

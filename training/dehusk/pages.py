@@ -4,7 +4,7 @@ import pickle
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from inference.segmentation import segment
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, SegmentedPage, StructureTensors
 from training.alignment import content_blocks
-from training.comments import comment_blocks
+from training.comments import listed_comments
 from training.dehusk.config import DehuskConfig
 from training.dehusk.examples import Example, with_repeats
 from training.dehusk.scripts import SCRIPTS, transliterated
@@ -24,10 +24,13 @@ from training.directory import left_by, written_whole
 from training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels
 from training.pages import GoldPage, each_labeled
 from training.score import kept_words, score_words, word_f1
+from training.shortening import labels_by_text, shortened
 
 Bools = npt.NDArray[np.bool_]
 
 _PAGES = "pages.pickle"
+_LEAST_WORDS = 15
+"""Words of content that a shortened page must have."""
 _SCRIPTS_EVERY = 4
 """One page in so many is looked at in other scripts, too."""
 
@@ -61,6 +64,8 @@ class DehuskPage:
     """Whether the page can be learned from."""
     scripts: Mapping[str, EncodedPage]
     """The page in other scripts, by their names; of a part of the pages only."""
+    shortened: bool = False
+    """Whether most of its content was taken out, so that its comments outweigh it."""
 
     def example(self, config: DehuskConfig) -> Example:
         """What the model learns of the page."""
@@ -74,8 +79,12 @@ class DehuskPage:
             content=content,
             comment=self.comment & ~content,
             certainty=np.where(self.uncertain, config.trainer.doubtful, 1).astype(np.float32),
-            importance=config.importance.get(self.collection, 1.0),
+            importance=self._importance(config),
         )
+
+    def _importance(self, config: DehuskConfig) -> float:
+        of_page = config.importance.get(self.collection, 1.0)
+        return of_page * config.trainer.shortened if self.shortened else of_page
 
     @property
     def structure(self) -> StructureTensors:
@@ -96,12 +105,13 @@ class DehuskPage:
 
 
 def learned_from(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[DehuskPage]:
-    """The reliable pages, of one site so many at most."""
-    taken: Counter[str] = Counter()
+    """The reliable pages, of one site so many at most, and as many that were shortened."""
+    taken: Counter[tuple[str, bool]] = Counter()
     learned: list[DehuskPage] = []
     for page in pages:
-        if page.reliable and taken[page.site] < config.trainer.most_of_a_site:
-            taken[page.site] += 1
+        of_site = (page.site, page.shortened)
+        if page.reliable and taken[of_site] < config.trainer.most_of_a_site:
+            taken[of_site] += 1
             learned.append(page)
     return learned
 
@@ -120,8 +130,9 @@ def prepare_pages(
         least_oracle=least_oracle,
     )
     with written_whole(directory / _PAGES) as target:
-        for page in each_labeled(files, label, processes, broken):
-            pickle.dump(page, target, protocol=5)
+        for pages in each_labeled(files, label, processes, broken):
+            for page in pages:
+                pickle.dump(page, target, protocol=5)
     return broken
 
 
@@ -142,7 +153,8 @@ def _label(
     taught: Mapping[str, Labels],
     content_share: float,
     least_oracle: float,
-) -> DehuskPage:
+) -> list[DehuskPage]:
+    """The page and, where that is possible, a shortened one."""
     segmented = segment(page.html.encode("utf-8", "replace"))
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     gold = tuple(score_words(page.text or ""))
@@ -156,7 +168,7 @@ def _label(
         content = labels.content(page.id, segmented.texts)
         uncertain = labels.doubted(page.id, segmented.texts)
         reliable = labels != DROPPED
-    return DehuskPage(
+    whole = DehuskPage(
         id=page.id,
         collection=page.collection,
         site=page.site,
@@ -173,6 +185,37 @@ def _label(
         reliable=reliable,
         scripts=_in_scripts(page, len(words)) if _is_transliterated(page) else {},
     )
+    short = _shortened(whole, page.html, segmented.texts)
+    return [whole] if short is None else [whole, short]
+
+
+def _shortened(page: DehuskPage, html: str, texts: Sequence[str]) -> DehuskPage | None:
+    """The page with little of its content, where more of it is comments."""
+    short = page.reliable and shortened(page.id, html, texts, page.content, page.comment)
+    if not short:
+        return None
+    segmented = segment(short.encode("utf-8", "replace"))
+    words = tuple(tuple(score_words(text)) for text in segmented.texts)
+    content, comment, uncertain = (
+        labels_by_text(texts, labels, segmented.texts)
+        for labels in (page.content, page.comment, page.uncertain)
+    )
+    encoded = encode(segmented)
+    if not _LEAST_WORDS <= encoded.words[content].sum() < encoded.words[comment].sum():
+        return None
+    return replace(
+        page,
+        id=f"{page.id} shortened",
+        words=words,
+        gold=tuple(kept_words(words, content)),
+        has_gold=True,
+        encoded=encoded,
+        content=content,
+        comment=comment & ~content,
+        uncertain=uncertain,
+        scripts={},
+        shortened=True,
+    )
 
 
 def _comments(
@@ -181,9 +224,7 @@ def _comments(
     """The blocks of the known comments, else those in a list of comments."""
     if page.comments is not None:
         return content_blocks(words, score_words(page.comments), content_share)
-    if page.is_forum or segmented.structure is None:
-        return np.zeros(len(words), np.bool_)
-    return comment_blocks(segmented.structure)
+    return listed_comments(page, segmented)
 
 
 def _is_transliterated(page: GoldPage) -> bool:

@@ -1,7 +1,8 @@
 import pytest
 
 from inference.segmentation import segment
-from training.comments import comment_blocks
+from training.comments import comment_blocks, listed_comments
+from training.pages import GoldPage
 
 
 def comments(html: str) -> list[str]:
@@ -36,3 +37,10 @@ def test_headings_and_the_form_are_none():
 
 def test_a_page_without_any_has_none():
     assert comments("<p>The mill turns.<p class=commentary-free>No comment.") == []
+
+
+@pytest.mark.parametrize(("may_be_posts", "found"), [(False, [False, True]), (True, [False, False])])
+def test_nothing_is_one_where_posts_may_be_called_so(may_be_posts, found):
+    html = "<p>The mill turns.</p><ol class=commentlist><li>It does."
+    page = GoldPage("7", "mill.example", "", html, None, may_call_posts_comments=may_be_posts)
+    assert listed_comments(page, segment(html.encode())).tolist() == found

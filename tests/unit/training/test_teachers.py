@@ -28,6 +28,21 @@ def test_a_page_on_which_they_agree_on_too_little_is_dropped():
     assert agreed(TEXTS, WORDS, votes(".x..", "..x.", "...x")) == DROPPED
 
 
+def test_comments_are_no_content_whatever_the_teachers_keep(tmp_path):
+    remark = "I have lived beside the mill for thirty years, and I say that it grinds far too loud at night."
+    prose = "".join(f"<p>Mill number {n} grinds slowly, but fine, by day and night.</p>" for n in range(9))
+    comments = f"<ol class=commentlist>{f'<li><p>{remark}</p></li>' * 12}</ol>"
+    html = f"<article><h1>Mills</h1>{prose}</article>{comments}"
+    page = {"id": "7", "url": None, "html": html, "expected_text": None}
+    (tmp_path / "pages.jsonl.xz").write_bytes(lzma.compress(orjson.dumps(page)))
+    (found,) = taught([tmp_path / "pages.jsonl.xz"], ModelVersion("dehusk", ""), DEFAULT_REPOSITORY, 1)
+    texts = segment(html.encode()).texts
+    kept = np.array(texts)[found.labels.content("7", texts)].tolist()
+    assert len([text for text in kept if "grinds slowly" in text]) == 9
+    assert remark not in kept
+    assert not found.labels.doubted("7", texts)[texts.index(remark)]
+
+
 def test_pages_without_gold_text_are_taught(tmp_path):
     prose = "".join(
         f"<p>Mill number {number} grinds slowly, but fine, by day and night." for number in range(9)

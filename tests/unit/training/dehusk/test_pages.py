@@ -104,3 +104,35 @@ def test_pages_without_gold_text_are_labeled_by_their_teachers(tmp_path, monkeyp
     assert known.content.tolist() == [False, True, True, False]
     assert known.uncertain.tolist() == [False, True, False, False]
     assert not unknown.reliable
+
+
+def test_a_page_under_comments_is_there_shortened_too(tmp_path):
+    sentences = [
+        f"Mill number {number} grinds slowly, but it grinds fine, by day and by night." for number in range(9)
+    ]
+    remarks = "".join(
+        f"<li>I heard number {number}, and it is louder than the others.</li>" for number in range(12)
+    )
+    prose = "".join(f"<p>{sentence}</p>" for sentence in sentences)
+    html = f"<article>{prose}</article><ol class=commentlist>{remarks}</ol>"
+    rows = [
+        {
+            "id": name,
+            "url": "https://mill.example/",
+            "html": html,
+            "kind": kind,
+            "main_content": " ".join(sentences),
+        }
+        for name, kind in (("blog", "blog"), ("forum", "forum"))
+    ]
+    (tmp_path / "data.jsonl.xz").write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, rows))))
+    assert prepare_pages([tmp_path / "data.jsonl.xz"], tmp_path / "run", 2 / 3, 0.7, 1) == []
+    blog, short, forum = prepared_pages(tmp_path / "run")
+    assert [each.id for each in (blog, short, forum)] == ["blog", "blog shortened", "forum"]
+    assert (short.shortened, short.reliable, short.has_gold) == (True, True, True)
+    assert (short.comment.sum(), blog.comment.sum(), forum.comment.sum()) == (12, 12, 0)
+    assert 0 < short.content.sum() < 3 < blog.content.sum()
+    assert list(short.gold) == short.labeled_words
+    config = read_config(DEFAULT_CONFIG)
+    assert short.example(config).importance == config.trainer.shortened * blog.example(config).importance
+    assert learned_from([blog, short, forum], config) == [blog, short, forum]
