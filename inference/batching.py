@@ -43,7 +43,7 @@ GROUP_PADDING = 1.25
 """By how much padding to the longest may enlarge a group."""
 
 
-Answer = Sequence[npt.NDArray[np.float32]]
+WindowAnswer = Sequence[npt.NDArray[np.float32]]
 """What a model gave for a window: the tensors of the signature's `answer`, each of shape [blocks]."""
 
 
@@ -169,7 +169,7 @@ def _fits(group: list[int], lengths: Sequence[int], total: int) -> bool:
 
 
 def join(
-    page: EncodedPage, answers: Sequence[Answer], model: ModelVersion, labeler: str
+    page: EncodedPage, answers: Sequence[WindowAnswer], model: ModelVersion, labeler: str
 ) -> Prediction | Broken:
     """The labels of a page from the answers to its windows, or why the model's answer is none."""
     if not answers:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from inference.batching import Answer, Window, groups, in_a_row, join, windows
+from inference.batching import Window, WindowAnswer, groups, in_a_row, join, windows
 from inference.repository import DEFAULT_REPOSITORY, find_model
 from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 from schemas.errors import ConfigurationError
@@ -43,7 +43,7 @@ class OnnxLabeler:
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; the event loop stays free, and other calls get their turns."""
-        answers: list[list[Answer]] = [[] for _ in pages]
+        answers: list[list[WindowAnswer]] = [[] for _ in pages]
         numbered = ((number, window) for number, page in enumerate(pages) for window in self._windows(page))
         is_done = False
         while not is_done:
@@ -64,10 +64,10 @@ class OnnxLabeler:
     def _windows(self, page: EncodedPage) -> Iterator[Window]:
         return windows(page, self._signature)
 
-    def _joined(self, page: EncodedPage, cut: list[Answer]) -> Prediction | Broken:
+    def _joined(self, page: EncodedPage, cut: list[WindowAnswer]) -> Prediction | Broken:
         return join(page, cut, self._model, "onnx")
 
-    def _take_turn(self, numbered: Iterator[tuple[int, Window]]) -> list[tuple[int, Answer]]:
+    def _take_turn(self, numbered: Iterator[tuple[int, Window]]) -> list[tuple[int, WindowAnswer]]:
         """The answers to the next windows, each with its page's number."""
         numbers: list[int] = []
         cut: list[Window] = []
@@ -80,14 +80,16 @@ class OnnxLabeler:
                 break
         return list(zip(numbers, self._answers(cut), strict=True))
 
-    def _answers(self, cut: list[Window]) -> list[Answer]:
+    def _answers(self, cut: list[Window]) -> list[WindowAnswer]:
         """The answer to each window, in order; windows of similar length run together."""
-        answers: dict[int, Answer] = {}
+        if len(cut) == 1:
+            return self._run(cut)
+        answers: dict[int, WindowAnswer] = {}
         for group in groups([len(window) for window in cut]):
             answers.update(zip(group, self._run([cut[index] for index in group]), strict=True))
         return [answers[index] for index in range(len(cut))]
 
-    def _run(self, batch: list[Window]) -> list[Answer]:
+    def _run(self, batch: list[Window]) -> list[WindowAnswer]:
         feed = {
             tensor.name: in_a_row([window.tensors[tensor.name] for window in batch])
             for tensor in self._signature.request
@@ -95,7 +97,7 @@ class OnnxLabeler:
         for count in self._signature.counts:
             sizes = [len(window.tensors[count.counted.name]) for window in batch]
             feed[count.tensor.name] = np.array(sizes, np.int32)
-        answer: Answer = self._session.run([tensor.name for tensor in self._signature.answer], feed)
+        answer: WindowAnswer = self._session.run([tensor.name for tensor in self._signature.answer], feed)
         if len(batch) == 1:
             return [answer]
         ends = list(accumulate(len(window) for window in batch))

@@ -59,9 +59,7 @@ def select(
     return likely >= best_expected_f1(likely, lengths, expected) / 2
 
 
-def _has_none(
-    probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float
-) -> bool:
+def _has_none(probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float) -> bool:
     """Whether a page has no content, being all menu and footer."""
     least = LEAST_PROBABILITY if len(words) > FEW_BLOCKS else LEAST_OF_FEW
     return expected < LEAST_WORDS and most_probable(probabilities, words) < least

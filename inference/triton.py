@@ -10,7 +10,7 @@ from tritonclient.grpc import InferInput, InferResult
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
-from inference.batching import Answer, Window, join, windows
+from inference.batching import Window, WindowAnswer, join, windows
 from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
 from schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
@@ -77,7 +77,7 @@ class TritonLabeler:
         (version,) = versions
         return join(page, [values for values, _ in answers], ModelVersion(self._model, version), "triton")
 
-    async def _infer(self, window: Window, signature: Signature) -> tuple[Answer, str]:
+    async def _infer(self, window: Window, signature: Signature) -> tuple[WindowAnswer, str]:
         """The answer to one window and the version that gave it."""
         inputs = [_input(tensor, window.tensors[tensor.name]) for tensor in signature.request]
         async with self._requests:

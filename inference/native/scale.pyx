@@ -1,10 +1,12 @@
-# cython: language_level=3, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Columns as bytes: each range of `inference.features` is mapped onto 0 … 255."""
 
 import secrets
 
-from libc.math cimport floor, log1p
+from libc.math cimport floor, log1p, rint
 from libc.stdint cimport uint8_t
+
+import numpy as np
 
 from inference import features
 
@@ -12,3 +14,15 @@ MOST = features.LOGARITHM[1]
 for _value in range(COMMON):
     LOGARITHMS[_value] = <uint8_t> floor(min(log1p(_value) / MOST, 1.0) * 255 + 0.5)
 SEED[0], SEED[1] = secrets.randbits(64), secrets.randbits(64)
+
+
+def columns_of(list values not None, const double[::1] lowest, const double[::1] steps) -> object:
+    """Values of a page as bytes, each so many steps above the lowest of its range; those outside are clipped."""
+    cdef Py_ssize_t column
+    if not len(values) == len(lowest) == len(steps):
+        raise ValueError(f"{len(values)} values for {len(lowest)} columns")
+    found = np.empty(len(values), np.uint8)
+    cdef uint8_t[::1] columns = found
+    for column in range(len(values)):
+        columns[column] = <uint8_t> min(max(rint((<double> values[column] - lowest[column]) * steps[column]), 0), 255)
+    return found
