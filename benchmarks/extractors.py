@@ -26,7 +26,7 @@ def with_trafilatura(html: bytes) -> str:
 
 
 def with_dehusk(model: str) -> Extractor:
-    """The text of dehusk's own steps, one page at a time, all of them with the model on the calling thread."""
+    """The text of dehusk's own steps, one page at a time, the model in the calling thread."""
     labeler = OnnxLabeler(model)
 
     def text(html: bytes) -> str:
