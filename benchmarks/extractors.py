@@ -1,6 +1,5 @@
 """What is compared: from the HTML of a page to its text."""
 
-import asyncio
 from collections.abc import Callable
 
 import trafilatura
@@ -27,14 +26,14 @@ def with_trafilatura(html: bytes) -> str:
 
 
 def with_dehusk(model: str) -> Extractor:
-    """The text of dehusk's own steps, the model in this process on one thread."""
-    labeler, loop = OnnxLabeler(model), asyncio.new_event_loop()
+    """The text of dehusk's own steps, one page at a time, the model in the calling thread."""
+    labeler = OnnxLabeler(model)
 
     def text(html: bytes) -> str:
         page = prepare(RawPage("http://example.org/", html))
         if not isinstance(page, PreparedPage):
             return ""
-        (labels,) = loop.run_until_complete(labeler.label([page.encoded]))
+        labels = labeler.label_here(page.encoded)
         return "" if isinstance(labels, Broken) else extract(page, labels, None).text
 
     return text

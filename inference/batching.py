@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from inference.native.choosing import are_probabilities
 from inference.signature import (
     ALIKE,
     BLOCK_LENGTHS,
@@ -40,6 +41,10 @@ GROUP_SIZE = 4
 """Most windows that run together on a CPU, where a larger batch gains nothing; WINDOW_BLOCKS in all, too."""
 GROUP_PADDING = 1.25
 """By how much padding to the longest may enlarge a group."""
+
+
+WindowAnswer = Sequence[npt.NDArray[np.float32]]
+"""What a model gave for a window: the tensors of the signature's `answer`, each of shape [blocks]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,21 +169,22 @@ def _fits(group: list[int], lengths: Sequence[int], total: int) -> bool:
 
 
 def join(
-    page: EncodedPage, answers: Sequence[npt.NDArray[np.float32]], model: ModelVersion, labeler: str
+    page: EncodedPage, answers: Sequence[WindowAnswer], model: ModelVersion, labeler: str
 ) -> Prediction | Broken:
-    """The labels of a page from the answers to its windows, or why the model's answer is none.
-
-    An answer has the tensors of the signature's `answer` as rows, shape [tensors, blocks].
-    """
+    """The labels of a page from the answers to its windows, or why the model's answer is none."""
     if not answers:
         return Prediction(np.empty(0, np.float32), model, labeler)
-    probabilities = np.concatenate(answers, axis=1)
-    if probabilities.shape[1] != len(page):
-        return _rejected(f"{probabilities.shape[1]} probabilities for {len(page)} blocks", model)
-    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+    content, *comments = map(in_a_row, zip(*answers, strict=True))
+    if len(content) != len(page):
+        return _rejected(f"{len(content)} probabilities for {len(page)} blocks", model)
+    if not all(map(are_probabilities, (content, *comments))):
         return _rejected("an answer that is no probability", model)
-    content, *comments = probabilities
     return Prediction(content, model, labeler, *comments)
+
+
+def in_a_row(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Arrays one after the other; one alone as it is."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _rejected(detail: str, model: ModelVersion) -> Broken:

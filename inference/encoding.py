@@ -10,7 +10,8 @@ from inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from inference.native.contexts import BlockContexts
 from inference.native.declared import describe_declared
 from inference.native.hashing import MAX_BLOCK_TOKENS, ends_of_blocks, fingerprints, hash_blocks, hash_words
-from inference.native.repeats import find_repeats
+from inference.native.repeats import find_repeats, redundant
+from inference.native.scale import columns_of
 from inference.native.texts import describe_texts, link_densities
 from inference.tokens import tag_id
 from schemas.pages import Declarations, EncodedPage, SegmentedPage, Structure, StructureTensors, TagCount
@@ -22,10 +23,6 @@ _LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
 _STEPS = 255 / np.array([feature.range[1] - feature.range[0] for feature in PAGE_FEATURES])
 _IN_CELL = [feature.name for feature in BLOCK_FEATURES].index("in_cell")
 _ARTICLE = tag_id("article")
-_LEAST_REPEATED_WORDS = 30
-"""A run of fewer that stands on a page twice may be meant: the same parameter of two functions, a refrain."""
-_NEAR = 10
-"""Blocks within which a block that repeats one of its kind is meant: a refrain, an example."""
 
 Counts = npt.NDArray[np.uint32]
 
@@ -70,13 +67,9 @@ def encode(page: SegmentedPage) -> EncodedPage:
 
 
 def _repeats(blocks: _Blocks, tensors: StructureTensors | None) -> npt.NDArray[np.int32]:
-    """The block that each repeats, or -1; those near one of the same kind, or in cells, are meant."""
-    repeats = np.where(blocks.repeating >= _LEAST_REPEATED_WORDS, blocks.repeat, -1).astype(np.int32)
-    if tensors is not None:
-        of_its_kind = tensors.alike == tensors.alike[repeats]
-        is_near = np.arange(len(repeats)) - repeats <= _NEAR
-        repeats[of_its_kind & (is_near | (tensors.features[:, _IN_CELL] > 0))] = -1
-    return repeats
+    """`EncodedPage.repeat`, as far as the kinds of blocks are known."""
+    alike, features = (None, None) if tensors is None else (tensors.alike, tensors.features)
+    return redundant(blocks.repeat, blocks.repeating, alike, features, _IN_CELL)
 
 
 def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> StructureTensors:
@@ -148,9 +141,7 @@ def _page_features(
         "signatures_share": contexts.groups / shares,
         **_kinds(structure.declared),
     }
-    scaled = (np.array([values[name] for name in _PAGE_COLUMNS], np.float64) - _LOWEST) * _STEPS
-    columns: npt.NDArray[np.uint8] = np.rint(scaled).clip(0, 255).astype(np.uint8)
-    return columns
+    return columns_of([values[name] for name in _PAGE_COLUMNS], _LOWEST, _STEPS)
 
 
 def _kinds(declared: Declarations) -> dict[str, bool]:

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from inference.cleaning import PreparedPage
+from inference.native.choosing import rounded
 from inference.plain_text import plain_text
 from inference.selection import likely_comments, select
 from schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
@@ -26,14 +27,17 @@ def extract(
 ) -> CleanedDocument:
     """The document of a page: the blocks that are selected as its content, or only the shown ones of them."""
     identity, segmented = page.identity, page.segmented
-    probabilities = labels.probabilities.astype(np.float64).round(_DIGITS)
+    probabilities = rounded(labels.probabilities, _DIGITS)
     encoded = page.encoded
-    shown = ~encoded.hidden if drop_hidden else np.ones(len(probabilities), np.bool_)
-    content = shown & select(probabilities * shown, encoded.words, encoded.repeat, labels.comments)
-    is_comment = shown & likely_comments(probabilities, labels.comments)
+    likely = probabilities * ~encoded.hidden if drop_hidden else probabilities
+    content = select(likely, encoded.words, encoded.repeat, labels.comments)
+    is_comment = likely_comments(probabilities, labels.comments)
+    if drop_hidden:
+        content &= ~encoded.hidden
+        is_comment &= ~encoded.hidden
     if comments is Comments.INCLUDE:
         content |= is_comment
-    text = plain_text(segmented, content.tolist())
+    text = plain_text(segmented, content)
     tells_comments = comments is Comments.SEPARATE and labels.comments is not None
     return CleanedDocument(
         id=identity.id,
@@ -42,7 +46,7 @@ def extract(
         fetched_at=identity.fetched_at,
         title=segmented.title,
         text=text,
-        comments=plain_text(segmented, is_comment.tolist()) if tells_comments else None,
+        comments=plain_text(segmented, is_comment) if tells_comments else None,
         language=segmented.language or identity.language,
         raw_length=identity.raw_length,
         text_length=len(text),

@@ -54,16 +54,21 @@ _SPECIAL = _SCOPES | frozenset(
 """Elements that the end tag of an ordinary element does not end."""
 
 
-def flatten(html: bytes) -> bytes:
-    """The page as it is, or without the tags and attributes beyond what can be parsed in linear time."""
-    if _may_nest(html) or _may_list(html):
+def flatten(html: bytes, tags: int | None = None) -> bytes:
+    """The page as it is, or without the tags and attributes beyond what can be parsed in linear time.
+
+    `tags` is what `count_tags` says of it, where that is known.
+    """
+    if _may_nest(html, tags) or _may_list(html):
         return b"".join(_Flattener(html).pieces())
     return html
 
 
-def _may_nest(html: bytes) -> bool:
+def _may_nest(html: bytes, tags: int | None) -> bool:
     """Whether a page has tags enough to nest them at length."""
-    return len(html) > _HARMLESS_TAGS * _SHORTEST_TAG and count_tags(html) > _HARMLESS_TAGS
+    if len(html) <= _HARMLESS_TAGS * _SHORTEST_TAG:
+        return False
+    return (count_tags(html) if tags is None else tags) > _HARMLESS_TAGS
 
 
 def _may_list(html: bytes) -> bool:

@@ -2,21 +2,18 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime
 
-from inference.batching import Window, groups, join, windows
+from inference.batching import Window, WindowAnswer, groups, in_a_row, join, windows
 from inference.repository import DEFAULT_REPOSITORY, find_model
 from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 from schemas.errors import ConfigurationError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, Prediction
-
-Floats = npt.NDArray[np.float32]
 
 _TURN_BLOCKS = 16_384
 """Blocks after which other calls get their turn: more than those of a batch of ordinary pages, as a rule."""
@@ -46,7 +43,7 @@ class OnnxLabeler:
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; the event loop stays free, and other calls get their turns."""
-        answers: list[list[Floats]] = [[] for _ in pages]
+        answers: list[list[WindowAnswer]] = [[] for _ in pages]
         numbered = ((number, window) for number, page in enumerate(pages) for window in self._windows(page))
         is_done = False
         while not is_done:
@@ -54,8 +51,12 @@ class OnnxLabeler:
                 turn = await asyncio.to_thread(self._take_turn, numbered)
             for number, answer in turn:
                 answers[number].append(answer)
-            is_done = sum(answer.shape[1] for _, answer in turn) < _TURN_BLOCKS
-        return [join(page, cut, self._model, "onnx") for page, cut in zip(pages, answers, strict=True)]
+            is_done = sum(len(answer[0]) for _, answer in turn) < _TURN_BLOCKS
+        return [self._joined(page, cut) for page, cut in zip(pages, answers, strict=True)]
+
+    def label_here(self, page: EncodedPage) -> Prediction | Broken:
+        """The answer to one page, in the calling thread, which waits for it."""
+        return self._joined(page, self._answers(list(self._windows(page))))
 
     async def close(self) -> None:
         """Nothing to give back: the session goes with the labeler."""
@@ -63,7 +64,10 @@ class OnnxLabeler:
     def _windows(self, page: EncodedPage) -> Iterator[Window]:
         return windows(page, self._signature)
 
-    def _take_turn(self, numbered: Iterator[tuple[int, Window]]) -> list[tuple[int, Floats]]:
+    def _joined(self, page: EncodedPage, cut: list[WindowAnswer]) -> Prediction | Broken:
+        return join(page, cut, self._model, "onnx")
+
+    def _take_turn(self, numbered: Iterator[tuple[int, Window]]) -> list[tuple[int, WindowAnswer]]:
         """The answers to the next windows, each with its page's number."""
         numbers: list[int] = []
         cut: list[Window] = []
@@ -76,24 +80,28 @@ class OnnxLabeler:
                 break
         return list(zip(numbers, self._answers(cut), strict=True))
 
-    def _answers(self, cut: list[Window]) -> list[Floats]:
+    def _answers(self, cut: list[Window]) -> list[WindowAnswer]:
         """The answer to each window, in order; windows of similar length run together."""
-        answers: dict[int, Floats] = {}
+        if len(cut) == 1:
+            return self._run(cut)
+        answers: dict[int, WindowAnswer] = {}
         for group in groups([len(window) for window in cut]):
             answers.update(zip(group, self._run([cut[index] for index in group]), strict=True))
         return [answers[index] for index in range(len(cut))]
 
-    def _run(self, batch: list[Window]) -> list[Floats]:
+    def _run(self, batch: list[Window]) -> list[WindowAnswer]:
         feed = {
-            tensor.name: np.concatenate([window.tensors[tensor.name] for window in batch])
+            tensor.name: in_a_row([window.tensors[tensor.name] for window in batch])
             for tensor in self._signature.request
         }
         for count in self._signature.counts:
             sizes = [len(window.tensors[count.counted.name]) for window in batch]
             feed[count.tensor.name] = np.array(sizes, np.int32)
-        answers = np.stack(self._session.run([tensor.name for tensor in self._signature.answer], feed))
-        ends = accumulate(len(window) for window in batch)
-        return [answers[:, end - len(window) : end] for window, end in zip(batch, ends, strict=True)]
+        answer: WindowAnswer = self._session.run([tensor.name for tensor in self._signature.answer], feed)
+        if len(batch) == 1:
+            return [answer]
+        ends = list(accumulate(len(window) for window in batch))
+        return [[values[start:end] for values in answer] for start, end in pairwise([0, *ends])]
 
 
 def _open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:

@@ -28,9 +28,9 @@ def segment(html: bytes, max_blocks: int = sys.maxsize) -> SegmentedPage:
     Raises:
         PageError: the page has more blocks, or far more tags, or its elements do not fit into memory.
     """
-    _check_tags(html, max_blocks)
+    tags = _count_tags(html, max_blocks)
     markup = end_like_xml(html)
-    walk, language = _walk(markup, max_blocks, scripting=True)
+    walk, language = _walk(markup, max_blocks, tags if markup is html else None, scripting=True)
     uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
     if uncovered is not markup:
         markup = uncovered
@@ -52,16 +52,20 @@ def segment(html: bytes, max_blocks: int = sys.maxsize) -> SegmentedPage:
     )
 
 
-def _check_tags(html: bytes, max_blocks: int) -> None:
+def _count_tags(html: bytes, max_blocks: int) -> int:
+    """How many tags a page has at most; an error if they are too many."""
     tags, most = count_tags(html), _TAGS_PER_BLOCK * max_blocks
     if tags > most:
         detail = f"the page has {tags:,} tags, more than {_TAGS_PER_BLOCK} for each of {max_blocks:,} blocks"
         raise PageError(BrokenReason.TOO_MANY_BLOCKS, detail)
+    return tags
 
 
-def _walk(html: bytes, max_blocks: int, *, scripting: bool) -> tuple[Walk, str | None]:
-    """What is read of a document, and the primary language that it declares."""
-    document = parse(flatten(html), scripting=scripting)
+def _walk(
+    html: bytes, max_blocks: int, tags: int | None = None, *, scripting: bool
+) -> tuple[Walk, str | None]:
+    """What is read of a document, of so many tags at most, and the primary language that it declares."""
+    document = parse(flatten(html, tags), scripting=scripting)
     root = document.root
     try:
         walk = Walk(document, root.mem_id if root is not None else 0, max_blocks, fallback=not scripting)

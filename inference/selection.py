@@ -3,6 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
+from inference.native.choosing import (
+    are_comments,
+    best_expected_f1,
+    expected_words,
+    leave_repeats_out,
+    most_probable,
+)
+
 Bools = npt.NDArray[np.bool_]
 Probabilities = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
@@ -34,51 +42,32 @@ def select(
     comments are no content.
 
     `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1.
+
+    Raises:
+        ValueError: they are not of the same blocks.
     """
-    uncommented = np.where(likely_comments(probabilities, comments), 0.0, probabilities)
-    likely = _without_repeats(uncommented, repeat)
-    lengths = words.astype(np.float64)
-    expected = float(likely @ lengths)
+    if not len(probabilities) == len(words) == len(repeat):
+        raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
+    likely = probabilities.astype(np.float64)
+    if comments is not None:
+        likely[likely_comments(probabilities, comments)] = 0.0
+    leave_repeats_out(likely, repeat, _BETTER_COPY)
+    lengths = words.astype(np.uint32, copy=False)
+    expected = expected_words(likely, lengths)
     if _has_none(likely, lengths, expected):
         return np.zeros(len(likely), np.bool_)
-    order = np.argsort(-likely, kind="stable")
-    right = np.cumsum((likely * lengths)[order])
-    best = float((2 * right / (np.cumsum(lengths[order]) + expected)).max())
-    return likely >= best / 2
+    return likely >= best_expected_f1(likely, lengths, expected) / 2
 
 
-def _has_none(
-    probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.float64], expected: float
-) -> bool:
+def _has_none(probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float) -> bool:
     """Whether a page has no content, being all menu and footer."""
     least = LEAST_PROBABILITY if len(words) > FEW_BLOCKS else LEAST_OF_FEW
-    return expected < LEAST_WORDS and not bool((probabilities[words > 0] >= least).any())
+    return expected < LEAST_WORDS and most_probable(probabilities, words) < least
 
 
 def likely_comments(probabilities: Probabilities, comments: Probabilities | None) -> Bools:
     """Which blocks are user comments, shape [T]: likely to be some, and not likely to be content."""
     if comments is None:
         return np.zeros(len(probabilities), np.bool_)
-    return (comments >= LIKELY) & (probabilities < LIKELY)
-
-
-def _without_repeats(
-    probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.int32]
-) -> npt.NDArray[np.float64]:
-    """The probabilities, 0 for all but one copy of each repeated block."""
-    repeated = np.flatnonzero(repeat >= 0)
-    if not len(repeated):
-        return probabilities
-    kept = probabilities.tolist()
-    first: dict[int, int] = {}
-    """The first copy of each block that repeats one."""
-    chosen: dict[int, int] = {}
-    """The copy that is kept, by the first one."""
-    for block, earlier in zip(repeated.tolist(), repeat[repeated].tolist(), strict=True):
-        root = first[block] = first.get(earlier, earlier)
-        best = chosen.get(root, root)
-        if kept[best] >= min(_BETTER_COPY, kept[block]):
-            kept[block] = 0.0
-        else:
-            kept[best], chosen[root] = 0.0, block
-    return np.array(kept)
+    content = probabilities.astype(np.float64, copy=False)
+    return are_comments(content, comments.astype(np.float64, copy=False), LIKELY)

@@ -10,7 +10,7 @@ from tritonclient.grpc import InferInput, InferResult
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
-from inference.batching import Window, join, windows
+from inference.batching import Window, WindowAnswer, join, windows
 from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
 from schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from schemas.outcomes import Broken, BrokenReason
@@ -77,7 +77,7 @@ class TritonLabeler:
         (version,) = versions
         return join(page, [values for values, _ in answers], ModelVersion(self._model, version), "triton")
 
-    async def _infer(self, window: Window, signature: Signature) -> tuple[Floats, str]:
+    async def _infer(self, window: Window, signature: Signature) -> tuple[WindowAnswer, str]:
         """The answer to one window and the version that gave it."""
         inputs = [_input(tensor, window.tensors[tensor.name]) for tensor in signature.request]
         async with self._requests:
@@ -90,7 +90,7 @@ class TritonLabeler:
         if version not in self._checked:
             await self._check()
             self._checked.add(version)
-        return np.stack([_values(result, tensor) for tensor in signature.answer]), version
+        return [_values(result, tensor) for tensor in signature.answer], version
 
     @property
     def _client(self) -> InferenceServerClient:

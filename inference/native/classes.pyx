@@ -14,6 +14,9 @@ cdef enum:
     ID_BYTES = 40
 
 
+cdef uint32_t _TAG = crc32(0, b"t:", 2), _PART = crc32(0, b"c:", 2)
+
+
 cdef int describe(
     Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *class_hash
 ) noexcept:
@@ -28,7 +31,7 @@ cdef int describe(
     if known.name != element.node.name or not same(known.classes, classes):
         known.name, known.classes = element.node.name, classes
         known.class_hash = _class_hash(tag_name(element.node.name), classes)
-        known.tokens[0] = _token(b"t:", tag_name(element.node.name))
+        known.tokens[0] = _token(_TAG, tag_name(element.node.name))
         known.found = _add_parts(classes, CLASS_BYTES, known.tokens, 1)
     class_hash[0] = known.class_hash
     memcpy(tokens, known.tokens, known.found * sizeof(uint32_t))
@@ -64,7 +67,7 @@ cdef int _add_parts(String value, size_t longest, uint32_t *tokens, int found) n
         if not length:
             position += 1
         if length > 1:
-            token = _token(b"c:", lexbor.String(&part[0], length))
+            token = _token(_PART, lexbor.String(&part[0], length))
             for other in range(1, found):
                 if tokens[other] == token:
                     break
@@ -89,8 +92,8 @@ cdef uint32_t _class_hash(String name, String classes) noexcept:
     return class_hash
 
 
-cdef uint32_t _token(bytes kind, String name) noexcept:
-    return crc32(crc32(0, kind, len(kind)), name.data, name.length)
+cdef inline uint32_t _token(uint32_t kind, String name) noexcept:
+    return crc32(kind, name.data, name.length)
 
 
 cdef inline bint _is_upper(unsigned char letter) noexcept nogil:

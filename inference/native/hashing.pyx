@@ -2,8 +2,6 @@
 """Blocks as hashes: of their tags, words and punctuation, one by one, and of their text as a whole."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
-
 import numpy as np
 
 from inference.native.buffer cimport Buffer, append, content, free, more
@@ -29,7 +27,6 @@ for _character in range(ASCII):
     _ascii[_character] = ord(" ") if _text.isspace() else ord(_text or "\0")
 cdef uint32_t _OF_TAG = 1 << 31
 cdef uint32_t _TAG = crc32(0, b"t:", 2)
-cdef uint32_t _WORD = crc32(0, b"w:", 2)
 
 
 def hash_words(tuple texts not None) -> tuple:
@@ -43,7 +40,7 @@ def hash_words(tuple texts not None) -> tuple:
     try:
         for block in range(count):
             text, before = text_of(texts[block]), words.used
-            add_hashes(&words, NULL, _WORD, &text)
+            add_hashes(&words, NULL, &text)
             column[block] = (words.used - before) // sizeof(uint32_t)
         return np.frombuffer(content(&words), np.uint32), counts
     finally:
@@ -57,7 +54,9 @@ def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
     """
     cdef Py_ssize_t count = len(texts), block
     cdef dict known = {}
-    cdef Buffer words = Buffer(NULL, 0, 0), ids = Buffer(NULL, 0, 0)
+    cdef str path, last = None
+    cdef size_t first = 0, end = 0
+    cdef Buffer words = Buffer(NULL, 0, 0), ids = Buffer(NULL, 0, 0), tags = Buffer(NULL, 0, 0)
     cdef Text text
     cdef size_t words_before, ids_before
     lengths, counts = np.empty(count, np.uint16), np.empty(count, np.uint32)
@@ -66,8 +65,11 @@ def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
     try:
         for block in range(count):
             text, words_before, ids_before = text_of(texts[block]), words.used, ids.used
-            _add_tags(&ids, paths[block], known)
-            add_hashes(&words, &ids, _WORD, &text)
+            path = paths[block]
+            if path is not last:
+                first, last = _tags_of(path, known, &tags, &end), path
+            append(&ids, tags.data + first, end - first)
+            add_hashes(&words, &ids, &text)
             ids.used = min(ids.used, ids_before + _MOST * sizeof(uint32_t))
             ids_column[block] = (ids.used - ids_before) // sizeof(uint32_t)
             words_column[block] = (words.used - words_before) // sizeof(uint32_t)
@@ -78,25 +80,25 @@ def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
     finally:
         free(&words)
         free(&ids)
+        free(&tags)
 
 
-cdef int _add_tags(Buffer *ids, str path, dict known) except -1:
-    """Add the tokens of a path; `known` says where those of the paths before it begin and end."""
+cdef Py_ssize_t _tags_of(str path, dict known, Buffer *tags, size_t *end) except -1:
+    """Where in `tags` the tokens of a path begin; `known` says where those of earlier paths begin and end."""
     cdef Text text
-    cdef Py_ssize_t start = 0, position
-    cdef size_t before = ids.used, first, end
-    if path in known:
-        first, end = known[path]
-        more(ids, end - first)
-        memcpy(ids.data + before, ids.data + first, end - first)
-        return 0
-    text = text_of(path)
+    cdef Py_ssize_t start = 0, position, first
+    span = known.get(path)
+    if span is not None:
+        first, end[0] = span
+        return first
+    text, first = text_of(path), tags.used
     for position in range(text.length + 1):
         if position == text.length or PyUnicode_READ(text.kind, text.data, position) == c"/":
-            (<uint32_t *> more(ids, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, position) | _OF_TAG
+            (<uint32_t *> more(tags, sizeof(uint32_t)))[0] = crc32_of(_TAG, &text, start, position) | _OF_TAG
             start = position + 1
-    known[path] = before, ids.used
-    return 0
+    end[0] = tags.used
+    known[path] = first, tags.used
+    return first
 
 
 def ends_of_blocks(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
@@ -138,14 +140,26 @@ cdef uint64_t _fingerprint(str block) except? 0:
     cdef uint64_t state = 0xCBF29CE484222325
     cdef uint32_t character, last = 0
     cdef Py_ssize_t position
-    for position in range(text.length):
-        character = _normalised(PyUnicode_READ(text.kind, text.data, position))
-        if character and not (character == c" " and last == c" "):
-            state = (state ^ character) * <uint64_t> 0x100000001B3
-        last = character
+    if text.ascii:
+        for position in range(text.length):
+            character = _ascii[(<const uint8_t *> text.data)[position]]
+            state = _with(state, character, last)
+            last = character
+    else:
+        for position in range(text.length):
+            character = _normalised(PyUnicode_READ(text.kind, text.data, position))
+            state = _with(state, character, last)
+            last = character
     state = (state ^ state >> 33) * <uint64_t> 0xFF51AFD7ED558CCD
     state = (state ^ state >> 33) * <uint64_t> 0xC4CEB9FE1A85EC53
     return state ^ state >> 33
+
+
+cdef inline uint64_t _with(uint64_t state, uint32_t character, uint32_t last) noexcept nogil:
+    """The state after a character; a digit and a further space leave it as it is."""
+    if character and not (character == c" " and last == c" "):
+        return (state ^ character) * <uint64_t> 0x100000001B3
+    return state
 
 
 cdef inline uint32_t _normalised(uint32_t character) noexcept nogil:

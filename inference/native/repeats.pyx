@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Runs of blocks that a page repeats: menus for small screens, slides shown twice, quoted answers."""
 
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from inference.native.table cimport ABSENT, Table, at, make
 cdef enum:
     RUN_WORDS = 12  # fewer may be chance
     CHOICES = 6  # of the blocks with the same words, so many of the last may begin or continue a run
+
+
+cdef uint32_t LEAST_REPEATED_WORDS = 30  # of fewer, a run may be meant: the same parameter of two functions, a refrain
+cdef int NEAR = 10  # blocks within which a block that repeats one of its kind is meant: a refrain, an example
 
 
 cdef struct Run:
@@ -47,6 +51,30 @@ def find_repeats(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple
         if repeating_column[block] < RUN_WORDS:
             source_column[block] = ABSENT
     return copies, sources, repeating, repeated
+
+
+def redundant(
+    const int32_t[::1] repeats,
+    const uint32_t[::1] repeating,
+    const int32_t[::1] alike,
+    const uint8_t[:, ::1] features,
+    Py_ssize_t in_cell,
+) -> object:
+    """The block that each repeats in a long run, or -1; those near one of the same kind, or in cells, are meant.
+
+    `alike` and `features`, of which a column tells what is in cells, are None where the kinds are not known.
+    """
+    cdef Py_ssize_t count = len(repeats), block
+    cdef int32_t earlier
+    found = np.empty(count, np.int32)
+    cdef int32_t[::1] column = found
+    for block in range(count):
+        earlier = repeats[block] if repeating[block] >= LEAST_REPEATED_WORDS else ABSENT
+        if earlier != ABSENT and alike is not None and alike[block] == alike[earlier]:
+            if block - earlier <= NEAR or features[block, in_cell]:
+                earlier = ABSENT
+        column[block] = earlier
+    return found
 
 
 cdef Runs _go_on(Runs *running, int32_t block, int32_t[::1] previous, uint32_t words) noexcept:

@@ -1,7 +1,29 @@
+from libc.math cimport log1p
 from libc.stdint cimport uint8_t, uint64_t
 
-cdef uint64_t[2] SEED
+cdef enum:
+    COMMON = 4096
 
-cdef uint8_t logarithm(double value) noexcept nogil
-cdef uint8_t between(double value, double low, double high) noexcept nogil
-cdef uint8_t share(double value) noexcept nogil
+cdef uint64_t[2] SEED
+cdef double MOST  # logarithm
+cdef uint8_t[COMMON] LOGARITHMS
+
+
+cdef inline uint8_t logarithm(double value) noexcept nogil:
+    """The natural logarithm of 1 + a count, in `LOGARITHM`."""
+    if value < COMMON and value == <int> value:
+        return LOGARITHMS[<int> value]
+    return share(log1p(value) / MOST)
+
+
+cdef inline uint8_t share(double value) noexcept nogil:
+    """A value in `SHARE`."""
+    return between(value, 0.0, 1.0)
+
+
+cdef inline uint8_t between(double value, double low, double high) noexcept nogil:
+    """A value in a range; those outside are clipped."""
+    cdef double scaled = (value - low) / (high - low) * 255
+    if not scaled > 0:
+        return 0
+    return <uint8_t> (scaled + 0.5) if scaled < 255 else 255

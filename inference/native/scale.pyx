@@ -1,38 +1,28 @@
-# cython: language_level=3, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """Columns as bytes: each range of `inference.features` is mapped onto 0 … 255."""
 
 import secrets
 
-from libc.math cimport floor, log1p
-from libc.stdint cimport uint8_t, uint64_t
+from libc.math cimport floor, log1p, rint
+from libc.stdint cimport uint8_t
+
+import numpy as np
 
 from inference import features
 
-cdef enum:
-    COMMON = 4096
-
-cdef double _most = features.LOGARITHM[1]
-cdef uint8_t[COMMON] _logarithms
+MOST = features.LOGARITHM[1]
 for _value in range(COMMON):
-    _logarithms[_value] = <uint8_t> floor(min(log1p(_value) / _most, 1.0) * 255 + 0.5)
+    LOGARITHMS[_value] = <uint8_t> floor(min(log1p(_value) / MOST, 1.0) * 255 + 0.5)
 SEED[0], SEED[1] = secrets.randbits(64), secrets.randbits(64)
 
 
-cdef uint8_t logarithm(double value) noexcept nogil:
-    """The natural logarithm of 1 + a count, in `LOGARITHM`."""
-    if value < COMMON and value == <int> value:
-        return _logarithms[<int> value]
-    return share(log1p(value) / _most)
-
-
-cdef uint8_t share(double value) noexcept nogil:
-    """A value in `SHARE`."""
-    return between(value, 0.0, 1.0)
-
-
-cdef uint8_t between(double value, double low, double high) noexcept nogil:
-    """A value in a range; those outside are clipped."""
-    cdef double scaled = (value - low) / (high - low) * 255
-    if not scaled > 0:
-        return 0
-    return <uint8_t> floor(scaled + 0.5) if scaled < 255 else 255
+def columns_of(list values not None, const double[::1] lowest, const double[::1] steps) -> object:
+    """Values of a page as bytes, each so many steps above the lowest of its range; those outside are clipped."""
+    cdef Py_ssize_t column
+    if not len(values) == len(lowest) == len(steps):
+        raise ValueError(f"{len(values)} values for {len(lowest)} columns")
+    found = np.empty(len(values), np.uint8)
+    cdef uint8_t[::1] columns = found
+    for column in range(len(values)):
+        columns[column] = <uint8_t> min(max(rint((<double> values[column] - lowest[column]) * steps[column]), 0), 255)
+    return found

@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Words and punctuation, and the hashes that stand for them."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from inference.native.buffer cimport Buffer, more
 
@@ -9,11 +10,16 @@ cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
-    bint PyUnicode_IS_ASCII(object text)
+    bint PyUnicode_IS_COMPACT_ASCII(object text)
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil
     bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
     uint32_t Py_UNICODE_TOLOWER(uint32_t character) noexcept nogil
+
+cdef extern from *:
+    int _lowest "__builtin_ctzll"(uint64_t bits) noexcept nogil
+    int _number "__builtin_popcountll"(uint64_t bits) noexcept nogil
+    const uint64_t ONES "0x0101010101010101ULL"  # in each of eight bytes
 
 cdef enum:
     SPACE
@@ -25,23 +31,33 @@ cdef enum:
 cdef enum:
     LONGEST_UNSPACED = 4
     WITHOUT_TOP_BIT = 0x7FFFFFFF
+    SPAN = 64  # characters of ASCII of which all tokens are found before they are hashed
 
-cdef uint32_t[256] _crcs
+cdef uint32_t[8][256] _crcs  # of a byte with so many zero bytes behind it
 cdef unsigned char[128] _ascii
+cdef uint32_t _word  # the crc of what stands before a word, without its last step
+cdef uint32_t[9] _words  # that with so many zero bytes behind it
 
 
 cdef void _fill_tables() noexcept:
-    cdef uint32_t crc, byte
+    cdef uint32_t crc, byte, zeros
     for byte in range(256):
         crc = byte
         for _ in range(8):
             crc = crc >> 1 ^ (0xEDB88320 if crc & 1 else 0)
-        _crcs[byte] = crc
+        _crcs[0][byte] = crc
+    for zeros in range(1, 8):
+        for byte in range(256):
+            _crcs[zeros][byte] = _add(_crcs[zeros - 1][byte], 0)
     for byte in range(128):
         _ascii[byte] = LETTER if Py_UNICODE_ISALNUM(byte) or byte == c"_" else _between(byte)
 
 
 _fill_tables()
+_word = ~crc32(0, b"w:", 2)
+_words[0] = _word
+for _zeros in range(8):
+    _words[_zeros + 1] = _add(_words[_zeros], 0)
 
 
 def words(str text not None) -> list:
@@ -117,15 +133,17 @@ cdef Py_ssize_t _after_tag(Text *text, Py_ssize_t start) noexcept:
 cdef Text text_of(str text):
     cdef Text read
     read.kind, read.data, read.length = PyUnicode_KIND(text), PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
-    read.ascii = PyUnicode_IS_ASCII(text)
+    read.ascii = PyUnicode_IS_COMPACT_ASCII(text)
     return read
 
 
-cdef int add_hashes(Buffer *words, Buffer *tokens, uint32_t seed, Text *text) except -1:
-    """Add the crc32 of each word of a text, lower case, continued from that of the bytes before it.
+cdef int add_hashes(Buffer *words, Buffer *tokens, Text *text) except -1:
+    """Add the crc32 of `w:` and each word of a text, lower case.
 
     `tokens`, where it is not NULL, gets that of each punctuation character as well, all without their top bit.
     """
+    if text.ascii:
+        return _add_hashes_of_ascii(words, tokens, text)
     cdef Py_ssize_t position = 0, start
     cdef uint32_t character, crc
     cdef int script
@@ -136,7 +154,7 @@ cdef int add_hashes(Buffer *words, Buffer *tokens, uint32_t seed, Text *text) ex
         position += 1
         if script == SPACE or script == PUNCTUATION and tokens == NULL:
             continue
-        crc = _add_character(~seed, lowered(character))
+        crc = _add_character(_word, lowered(character))
         while position < text.length:
             character = PyUnicode_READ(text.kind, text.data, position)
             if not _goes_on(script, _script(character), position - start):
@@ -148,6 +166,115 @@ cdef int add_hashes(Buffer *words, Buffer *tokens, uint32_t seed, Text *text) ex
         if tokens != NULL:
             (<uint32_t *> more(tokens, sizeof(uint32_t)))[0] = ~crc & WITHOUT_TOP_BIT
     return 0
+
+
+cdef int _add_hashes_of_ascii(Buffer *words, Buffer *tokens, Text *text) except -1:
+    """The same of a text in ASCII, without branches on every character."""
+    cdef const unsigned char *data = <const unsigned char *> text.data
+    cdef uint64_t letters, others, starts, before = 0
+    cdef Py_ssize_t position = 0, span = SPAN
+    while position < text.length:
+        _find_letters(data + position, min(text.length - position, span), &letters, &others)
+        starts = letters & ~(letters << 1 | before)
+        before = letters >> SPAN - 1
+        if tokens != NULL:
+            starts |= others
+        _add_tokens(words, tokens, text, position, starts, letters)
+        position += SPAN
+    return 0
+
+
+cdef int _add_tokens(
+    Buffer *words, Buffer *tokens, Text *text, Py_ssize_t first, uint64_t starts, uint64_t letters
+) except -1:
+    """Add the tokens of a span of ASCII; bits say where they start and where letters of words are."""
+    cdef const unsigned char *data = <const unsigned char *> text.data + first
+    cdef int count = _number(starts), start
+    cdef uint32_t *word = <uint32_t *> more(words, count * sizeof(uint32_t))
+    cdef uint32_t *token = NULL if tokens == NULL else <uint32_t *> more(tokens, count * sizeof(uint32_t))
+    cdef Py_ssize_t length
+    cdef uint32_t crc
+    while starts:
+        start = _lowest(starts)
+        starts &= starts - 1
+        length = max(_lowest(~(letters >> start)), 1) if start or ~letters else SPAN
+        if start + length == SPAN and letters >> SPAN - 1:
+            while first + start + length < text.length and _ascii[data[start + length]] == LETTER:
+                length += 1
+        crc = ~_crc_of_word(data + start, length)
+        word[0] = crc
+        word += letters >> start & 1
+        if token != NULL:
+            token[0] = crc & WITHOUT_TOP_BIT
+            token += 1
+    words.used = <char *> word - words.data
+    return 0
+
+
+cdef inline void _find_letters(
+    const unsigned char *data, int length, uint64_t *letters, uint64_t *others
+) noexcept nogil:
+    """Set a bit for each character of a span that is a letter of a word, and for each other but white space.
+
+    Fewer bytes than eight are read with others before them, like those of a word.
+    """
+    cdef uint64_t eight, lower, found, space
+    cdef int position
+    letters[0] = others[0] = 0
+    for position in range(0, length, 8):
+        if length - position >= 8:
+            eight = _eight(data + position)
+        else:  # and white space behind them
+            eight = _eight(data + length - 8) >> 8 * (8 - length + position)
+            eight |= <uint64_t> 0x2020202020202020 << 8 * (length - position)
+        lower = eight | 0x20 * ONES
+        found = _between_marks(lower, c"a", c"z") | _between_marks(eight, c"0", c"9") | _between_marks(eight, c"_", c"_")
+        space = _between_marks(eight, c"\t", c"\r") | _between_marks(eight, 0x1C, c" ")
+        letters[0] |= _bits(found) << position
+        others[0] |= _bits(~(found | space)) << position
+
+
+cdef inline uint64_t _between_marks(uint64_t eight, uint64_t low, uint64_t high) noexcept nogil:
+    """The top bit of each of eight bytes of ASCII that is in a range."""
+    return (eight + (0x80 - low) * ONES) & ~(eight + (0x7F - high) * ONES)
+
+
+cdef inline uint64_t _bits(uint64_t eight) noexcept nogil:
+    """The top bits of eight bytes, as a byte."""
+    return (eight >> 7 & ONES) * <uint64_t> 0x0102040810204080 >> 56
+
+
+cdef inline uint32_t _crc_of_word(const unsigned char *data, int length) noexcept nogil:
+    """The crc, without its last step, of a token in lower case, by eight bytes after those that are left over.
+
+    Fewer bytes than eight are read with others before them: in the header of the string, if at its start.
+    """
+    cdef int first = (length - 1 & 7) + 1, unread = 8 * (8 - first), position
+    cdef uint32_t crc = _words[first] ^ _crc_of_eight(_eight_lowered(data + first - 8) >> unread << unread)
+    for position in range(first, length, 8):
+        crc = _crc_of_eight(_eight_lowered(data + position) ^ crc)
+    return crc
+
+
+cdef inline uint64_t _eight_lowered(const unsigned char *data) noexcept nogil:
+    """Eight characters of ASCII in lower case, the first in the lowest byte."""
+    cdef uint64_t eight = _eight(data)
+    return eight | (_between_marks(eight & 0x7F * ONES, c"A", c"Z") & 0x80 * ONES) >> 2
+
+
+cdef inline uint64_t _eight(const unsigned char *data) noexcept nogil:
+    cdef uint64_t eight
+    memcpy(&eight, data, sizeof(eight))
+    return eight
+
+
+cdef inline uint32_t _crc_of_eight(uint64_t eight) noexcept nogil:
+    """The crc of eight bytes, those of the crc before them being added to the first four."""
+    return (
+        _crcs[7][eight & 0xFF] ^ _crcs[6][eight >> 8 & 0xFF] ^ _crcs[5][eight >> 16 & 0xFF]
+        ^ _crcs[4][eight >> 24 & 0xFF] ^ _crcs[3][eight >> 32 & 0xFF] ^ _crcs[2][eight >> 40 & 0xFF]
+        ^ _crcs[1][eight >> 48 & 0xFF] ^ _crcs[0][eight >> 56]
+    )
 
 
 cdef inline bint _goes_on(int word, int script, Py_ssize_t length) noexcept nogil:
@@ -207,10 +334,19 @@ cdef inline int _between(uint32_t character) noexcept nogil:
 
 cdef uint32_t crc32(uint32_t crc, const unsigned char *data, size_t size) noexcept nogil:
     """The crc32 of bytes, continued from that of the bytes before them."""
-    cdef size_t position
+    cdef size_t position = 0
+    cdef uint32_t four
     crc = ~crc
-    for position in range(size):
-        crc = _crcs[(crc ^ data[position]) & 0xFF] ^ crc >> 8
+    while size - position >= 8:
+        crc = _crc_of_eight(_eight(data + position) ^ crc)
+        position += 8
+    if size - position >= 4:
+        memcpy(&four, data + position, sizeof(four))
+        four ^= crc
+        crc = _crcs[3][four & 0xFF] ^ _crcs[2][four >> 8 & 0xFF] ^ _crcs[1][four >> 16 & 0xFF] ^ _crcs[0][four >> 24]
+        position += 4
+    for position in range(position, size):
+        crc = _add(crc, data[position])
     return ~crc
 
 
@@ -248,4 +384,4 @@ cdef inline uint32_t _continued(uint32_t bits) noexcept nogil:
 
 
 cdef inline uint32_t _add(uint32_t crc, uint32_t byte) noexcept nogil:
-    return _crcs[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return _crcs[0][(crc ^ byte) & 0xFF] ^ crc >> 8

@@ -1,7 +1,7 @@
 """Characters of UTF-8 that may be malformed: never read beyond its end."""
 
-from libc.stdint cimport uint32_t
-from libc.string cimport memchr, memmove
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memchr, memcpy, memmove
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -183,17 +183,37 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
             data[written] = c" "
             written += 1
             parted = False
-        while True:  # the rest of a word is most often ASCII
+        while True:  # what follows is most often ASCII
             if length == 1:
                 data[written] = data[position]
             else:
                 memmove(data + written, data + position, length)
             written += length
             position += length
+            while size - position >= 8:
+                length = _fold_eight(data + written, data + position)
+                written += length
+                position += length
+                if length < 7:
+                    break
             if position == size or not is_mark(data[position]):
                 break
             length = 1
     return written
+
+
+cdef inline size_t _fold_eight(unsigned char *data, const unsigned char *text) noexcept nogil:
+    """Copy what follows a word, if it is eight characters of ASCII, single spaces among them, but not a last one.
+
+    How many they are: 0, 7 or 8.
+    """
+    cdef uint64_t eight, ones = 0x0101010101010101, spaces
+    memcpy(&eight, text, sizeof(eight))
+    spaces = ~(eight + 0x5F * ones) & 0x80 * ones
+    if (eight | eight + ones | ~(eight + 0x60 * ones)) & 0x80 * ones or spaces & spaces << 8:
+        return 0
+    memcpy(data, &eight, sizeof(eight))
+    return 8 - (spaces >> 63)
 
 
 cdef inline size_t without_invisible(unsigned char *data, size_t size) noexcept nogil:
@@ -227,7 +247,8 @@ cdef inline size_t unbroken(unsigned char *data, size_t size) noexcept nogil:
         written += before - position
         position = after
         line = <const unsigned char *> memchr(data + position, c"\n", size - position)
-    memmove(data + written, data + position, size - position)
+    if written < position:
+        memmove(data + written, data + position, size - position)
     return written + size - position
 
 

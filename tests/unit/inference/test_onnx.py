@@ -139,3 +139,9 @@ def test_the_number_of_threads_is_the_callers(monkeypatch):
     )
     OnnxLabeler("boilernet", threads=2)
     assert seen[0].intra_op_num_threads == 2
+
+
+async def test_a_page_is_labeled_in_the_calling_thread_as_it_is_beside_it(labeler):
+    for blocks in (0, 40, WINDOW_BLOCKS + 50):
+        (beside,) = await probabilities(labeler, page(blocks))
+        assert labeler.label_here(page(blocks)).probabilities.tolist() == beside.tolist()

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from inference.plain_text import plain_text
@@ -8,7 +9,7 @@ from schemas.pages import SegmentedPage
 def text_of(html: str, left_out: str = "") -> str:
     """The text of a page, without the blocks whose text is one of these words."""
     page = segment(html.encode())
-    return plain_text(page, [text not in left_out.split() for text in page.texts])
+    return plain_text(page, np.array([text not in left_out.split() for text in page.texts], np.bool_))
 
 
 @pytest.mark.parametrize(
@@ -132,4 +133,10 @@ def test_deep_lists_are_no_wider_than_they_are_worth() -> None:
 
 def test_blocks_of_which_no_layout_is_known_are_lines() -> None:
     page = SegmentedPage("", None, ("a", "b"), ("p", "p"), (0, 0), (0, 0), (False, False))
-    assert plain_text(page, [True, True]) == "a\nb"
+    assert plain_text(page, np.ones(2, np.bool_)) == "a\nb"
+
+
+def test_content_of_other_blocks_is_an_error() -> None:
+    page = SegmentedPage("", None, ("a", "b"), ("p", "p"), (0, 0), (0, 0), (False, False))
+    with pytest.raises(ValueError, match="mismatch"):
+        plain_text(page, np.ones(3, np.bool_))

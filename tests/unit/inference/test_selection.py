@@ -113,3 +113,10 @@ def test_very_many_copies_take_linear_time():
 
 def test_zeros_and_ones_of_rules_are_kept_as_they_are():
     assert chosen([0.0, 1.0, 1.0, 0.0], [90, 3, 20, 1]) == [False, True, True, False]
+
+
+def test_probabilities_of_other_blocks_are_an_error():
+    with pytest.raises(ValueError, match="mismatch"):
+        chosen([0.9, 0.8], [40])
+    with pytest.raises(ValueError, match="mismatch"):
+        likely_comments(np.ones(2, np.float32), np.ones(3, np.float32))

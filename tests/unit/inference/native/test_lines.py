@@ -1,6 +1,14 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inference.segmentation import segment
+
+
+@given(st.text(st.sampled_from("aZ~ \t\n\x7f\u00ad\u00e9"), min_size=8, max_size=60))
+def test_white_space_is_folded_and_what_is_invisible_left_out(text: str) -> None:
+    folded = " ".join(text.replace("\x7f", "").replace("\u00ad", "").split())
+    assert list(segment(f"<p>{text}".encode()).texts) == ([folded] if folded else [])
 
 
 def test_preformatted_text_keeps_its_lines() -> None:

@@ -1,0 +1,107 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""What is chosen of a page's blocks by their probabilities: the loops of `inference.selection`."""
+
+from libc.math cimport rint
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from inference.native.buffer cimport Buffer, free, more
+
+import numpy as np
+
+
+def are_probabilities(const float[::1] values) -> bool:
+    """Whether all are from 0 to 1; what is no number is not."""
+    cdef Py_ssize_t block
+    cdef bint found = True
+    for block in range(len(values)):
+        found = found and 0 <= values[block] <= 1
+    return found
+
+
+def rounded(const float[::1] probabilities, int digits) -> object:
+    """The probabilities with so many decimals."""
+    cdef Py_ssize_t block
+    cdef double scale = 10.0 ** digits
+    found = np.empty(len(probabilities), np.float64)
+    cdef double[::1] column = found
+    for block in range(len(probabilities)):
+        column[block] = rint(probabilities[block] * scale) / scale
+    return found
+
+
+def are_comments(const double[::1] content, const double[::1] comments, double likely) -> object:
+    """Which blocks are likely to be comments, and not likely to be content; ValueError if they are not the same."""
+    cdef Py_ssize_t block
+    if len(comments) != len(content):
+        raise ValueError(f"a mismatch: {len(comments)} probabilities of comments, {len(content)} of content")
+    found = np.empty(len(content), np.bool_)
+    cdef uint8_t[::1] column = found.view(np.uint8)
+    for block in range(len(content)):
+        column[block] = comments[block] >= likely and content[block] < likely
+    return found
+
+
+def leave_repeats_out(double[::1] probabilities, const int32_t[::1] repeat, double better) -> None:
+    """Let all but one copy of each repeated block be improbable; the first is kept from a probability on."""
+    cdef Buffer copies = Buffer(NULL, 0, 0)
+    cdef Py_ssize_t count = len(repeat), block
+    cdef int32_t *first
+    cdef int32_t *chosen
+    cdef int32_t root, best
+    for block in range(count):
+        if repeat[block] >= 0:
+            break
+    else:
+        return
+    try:
+        first = <int32_t *> more(&copies, 2 * count * sizeof(int32_t))
+        chosen = first + count
+        for block in range(count):
+            first[block] = chosen[block] = block
+            if repeat[block] < 0:
+                continue
+            root = first[block] = first[repeat[block]]
+            best = chosen[root]
+            if probabilities[best] >= min(better, probabilities[block]):
+                probabilities[block] = 0
+            else:
+                probabilities[best], chosen[root] = 0, block
+    finally:
+        free(&copies)
+
+
+def expected_words(const double[::1] probabilities, const uint32_t[::1] words) -> float:
+    """How many words are expected to be content."""
+    cdef Py_ssize_t block
+    cdef double expected = 0
+    for block in range(len(words)):
+        expected += probabilities[block] * words[block]
+    return expected
+
+
+def most_probable(const double[::1] probabilities, const uint32_t[::1] words) -> float:
+    """The probability of the most probable block that has words; 0 where there is none."""
+    cdef Py_ssize_t block
+    cdef double most = 0
+    for block in range(len(words)):
+        if words[block] and probabilities[block] > most:
+            most = probabilities[block]
+    return most
+
+
+def best_expected_f1(const double[::1] probabilities, const uint32_t[::1] words, double expected) -> float:
+    """The greatest expected F1 of the words of any blocks, `expected` words being content in all.
+
+    The blocks that raise an F1 are those whose probability is above half of it. Those of the greatest one so far
+    have a greater one, until it is the greatest of all: after a few steps (Dinkelbach's method).
+    """
+    cdef Py_ssize_t block
+    cdef double best = 0, found = -1, right, kept
+    while best > found:
+        found, right, kept = best, 0, 0
+        for block in range(len(words)):
+            if probabilities[block] > found / 2:
+                right += probabilities[block] * words[block]
+                kept += words[block]
+        best = 2 * right / (kept + expected)
+    return found
