@@ -45,9 +45,13 @@ def prepare(
         click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
     write_sources(files, directory)
     pages = list(prepared_pages(directory))
-    repaired = sum(page.repaired for page in pages)
-    learned = sum(page.reliable for page in pages)
-    click.echo(f"{len(pages)} pages, {repaired} with repaired labels, {learned} to train on.")
+    whole = [page for page in pages if not page.shortened]
+    repaired = sum(page.repaired for page in whole)
+    learned = sum(page.reliable for page in whole)
+    short = len(pages) - len(whole)
+    click.echo(
+        f"{len(whole)} pages, {repaired} with repaired labels, {learned} to train on; {short} shortened ones."
+    )
     oracle = {
         page.id: word_f1(page.labeled_words, page.gold)
         for page in pages
@@ -155,7 +159,8 @@ def _card(
     weights: int,
 ) -> str:
     """What a version was made of, and what it scores."""
-    learned = learned_from(pages, config)
+    learned = [page for page in learned_from(pages, config) if not page.shortened]
+    whole = [page for page in pages if not page.shortened]
     facts = asdict(config.network) | asdict(config.trees) | asdict(config.trainer) | asdict(published)
     facts |= {
         "tree_learning_rate": config.trees.learning_rate,
@@ -164,9 +169,10 @@ def _card(
         "offset": config.offset,
         "importance": ", ".join(f"{share} in {name}" for name, share in config.importance.items()),
         "sources": data,
-        "pages": len(pages),
-        "repaired": sum(page.repaired for page in pages),
-        "dropped": sum(page.repaired and not page.reliable for page in pages),
+        "pages": len(whole),
+        "short_pages": len(learned_from(pages, config)) - len(learned),
+        "repaired": sum(page.repaired for page in whole),
+        "dropped": sum(page.repaired and not page.reliable for page in whole),
         "training_pages": len(learned),
         "training_blocks": sum(len(page.content) for page in learned),
         "taught": sum(not page.has_gold for page in learned),
