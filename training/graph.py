@@ -52,13 +52,23 @@ class Graph:
         """The tensor as float32."""
         return self.add("Cast", tensor, to=TensorProto.FLOAT)
 
+    def doubles(self, tensor: str) -> str:
+        """The tensor as float64, in which long sums are computed."""
+        return self.add("Cast", tensor, to=TensorProto.DOUBLE)
+
+    def at(self, vector: str, indices: str) -> str:
+        """The elements of a vector at these indices, several times as fast as rows are gathered."""
+        return self.add("GatherElements", vector, indices)
+
+    def split(self, matrix: str, *widths: int) -> list[str]:
+        """The columns of a matrix in parts of these widths."""
+        parts = [f"{matrix}_{len(self._nodes)}_{number}" for number in range(len(widths))]
+        self._nodes.append(helper.make_node("Split", [matrix, self.constant(widths)], parts, axis=1))
+        return parts
+
     def numbers(self, total: str) -> str:
         """0 … total - 1, where `total` has shape [1]."""
         return self.add("Range", self.constant(0), self.add("Squeeze", total), self.constant(1))
-
-    def column(self, matrix: str, column: int) -> str:
-        """One column of a matrix, shape [rows]."""
-        return self.add("Gather", matrix, self.constant(column), axis=1)
 
     def upright(self, vector: str) -> str:
         """A vector as a matrix of one column."""

@@ -35,6 +35,8 @@ class Parts:
     """How many parts each page has, shape [pages]."""
     first: str
     """The number of each page's first part, shape [pages]."""
+    after: str
+    """The number after that of each page's last part, shape [pages]."""
     total: str
     """How many parts there are, shape [1]."""
     page: str
@@ -45,29 +47,32 @@ class Parts:
 class Places:
     """Names of the int64 tensors that place blocks in a padded batch."""
 
-    pages: str
-    """How many pages there are, shape [1]."""
-    longest: str
-    """Blocks of the longest page, shape [1]."""
+    block: str
+    """The block at each place of each page, its last one beyond its end: [longest, pages]."""
     place: str
     """Row of each block: its place in its page × pages + its page."""
 
 
 def parts(graph: Graph, counts: str, total: str) -> Parts:
     """The parts of pages that have so many of them; `counts` and `total` are int64."""
-    first = starts(graph, counts)
-    return Parts(counts, first, total, owners(graph, first, total))
+    after = graph.add("CumSum", counts, graph.constant(0))
+    first = graph.add("Sub", after, counts)
+    return Parts(counts, first, after, total, owners(graph, first, total))
 
 
 def places(graph: Graph, blocks: Parts) -> Places:
     """Where each block lies when pages lie padded side by side."""
-    pages = graph.add("Shape", blocks.counts)
-    place = graph.add("Sub", graph.numbers(blocks.total), graph.add("Gather", blocks.first, blocks.page))
-    return Places(
-        pages=pages,
-        longest=graph.add("ReduceMax", blocks.counts, keepdims=1),
-        place=graph.add("Add", graph.add("Mul", place, pages), blocks.page),
-    )
+    last = graph.add("Sub", blocks.counts, graph.constant(1))
+    numbers = graph.upright(graph.numbers(graph.add("ReduceMax", blocks.counts, keepdims=1)))
+    inside = graph.add("Min", numbers, last)
+    place = graph.add("Sub", numbered(graph, blocks), graph.at(blocks.first, blocks.page))
+    rows = graph.add("Mul", place, graph.add("Shape", blocks.counts))
+    return Places(block=graph.add("Add", inside, blocks.first), place=graph.add("Add", rows, blocks.page))
+
+
+def numbered(graph: Graph, owner: Parts) -> str:
+    """The number of each part in the batch, shape [total]."""
+    return graph.numbers(owner.total)
 
 
 def reconciled(graph: Graph, lengths: str, owner: Parts, id_counts: str) -> tuple[str, str]:
@@ -75,13 +80,11 @@ def reconciled(graph: Graph, lengths: str, owner: Parts, id_counts: str) -> tupl
 
     All ids of a contradicting page go to its first part, so that its batch mates keep theirs.
     """
-    total = graph.add("ReduceSum", lengths, keepdims=1)
-    ids_before = graph.add("Concat", starts(graph, lengths), total, axis=0)
-    after_page = graph.add("Gather", ids_before, graph.add("Add", owner.first, owner.counts))
-    claimed = graph.add("Sub", after_page, graph.add("Gather", ids_before, owner.first))
+    upto = with_none(graph, graph.add("CumSum", lengths, graph.constant(0)))
+    claimed = between(graph, upto, owner.first, owner.after)
     contradicts = graph.add("Not", graph.add("Equal", claimed, id_counts))
     nothing = graph.constant(0)
-    kept = graph.add("Where", graph.add("Gather", contradicts, owner.page), nothing, lengths)
+    kept = graph.add("Where", graph.at(contradicts, owner.page), nothing, lengths)
     moved = graph.add("Where", contradicts, id_counts, nothing)
     return contradicts, graph.add("ScatterElements", kept, owner.first, moved, axis=0, reduction="add")
 
@@ -102,12 +105,8 @@ def owners(graph: Graph, first: str, total: str) -> str:
 
 
 def padded(graph: Graph, where: Places, vectors: str) -> str:
-    """The vectors of the blocks by place and page, zero where a page is shorter: [longest, pages, width]."""
-    width = graph.add("Slice", graph.add("Shape", vectors), graph.constant([1]), graph.constant([2]))
-    rows = graph.add("Mul", where.longest, where.pages)
-    zeros = graph.filled(graph.add("Concat", rows, width, axis=0), 0, np.float32)
-    scattered = graph.add("ScatterND", zeros, graph.upright(where.place), vectors)
-    return graph.add("Reshape", scattered, graph.add("Concat", where.longest, where.pages, width, axis=0))
+    """The vectors of the blocks by place and page: [longest, pages, width]."""
+    return graph.add("Gather", vectors, where.block)
 
 
 def lstm(graph: Graph, sequence: str, layer: LstmLayer, name: str, lengths: str) -> str:
@@ -126,19 +125,25 @@ def lstm(graph: Graph, sequence: str, layer: LstmLayer, name: str, lengths: str)
     return graph.add("Reshape", by_page, graph.constant([0, 0, -1]))
 
 
-def at_places(graph: Graph, where: Places, states: str) -> str:
+def at_places(graph: Graph, where: Places, states: str, width: int) -> str:
     """The rows of a padded batch in the order of the blocks: [blocks, width]."""
-    width = graph.add("Slice", graph.add("Shape", states), graph.constant([2]), graph.constant([3]))
-    flat = graph.add("Reshape", states, graph.add("Concat", graph.constant([-1]), width, axis=0))
-    return graph.add("Gather", flat, where.place)
+    return graph.add("Gather", graph.add("Reshape", states, graph.constant([-1, width])), where.place)
 
 
-def summed(graph: Graph, values: str, owner: str, total: str, dtype: npt.DTypeLike = np.float32) -> str:
-    """Rows of `values`, of this type, added up by owner, shape [total, columns]."""
-    width = graph.add("Slice", graph.add("Shape", values), graph.constant([1]), graph.constant([2]))
-    zeros = graph.filled(graph.add("Concat", total, width, axis=0), 0, dtype)
-    rows = graph.upright(owner)
-    return graph.add("ScatterND", zeros, rows, values, reduction="add")
+def with_none(graph: Graph, vector: str) -> str:
+    """The vector after a 0, which stands for what is not there."""
+    return graph.add("Concat", graph.constant([0]), vector, axis=0)
+
+
+def between(graph: Graph, sums: str, first: str, after: str) -> str:
+    """The sums of runs of numbers, given the sums up to each and where the runs start and end."""
+    return graph.add("Sub", graph.at(sums, after), graph.at(sums, first))
+
+
+def summed(graph: Graph, values: str, owner: str, total: str, *, width: int, dtype: npt.DTypeLike) -> str:
+    """Rows of `values`, of this type, added up by owner, shape [total, width]."""
+    zeros = graph.filled(graph.add("Concat", total, graph.constant([width]), axis=0), 0, dtype)
+    return graph.add("ScatterND", zeros, graph.upright(owner), values, reduction="add")
 
 
 def weight(graph: Graph, name: str, values: Floats) -> str:

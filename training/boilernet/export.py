@@ -57,7 +57,7 @@ def build_model(weights: Weights, vocabulary: Vocabulary) -> onnx.ModelProto:
     for number, layer in enumerate(weights.layers):
         states = lstm(graph, states, layer, f"lstm_{number}", BLOCK_COUNTS.name)
     rejected = graph.add("Gather", contradicts, blocks.page)
-    _probabilities(graph, rejected, at_places(graph, where, states), weights)
+    _probabilities(graph, rejected, at_places(graph, where, states, len(weights.output)), weights)
     return graph.model("boilernet", TOKENS)
 
 

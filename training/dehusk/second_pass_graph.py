@@ -1,6 +1,6 @@
 """The second pass as part of an ONNX graph: the columns of `training.dehusk.second_pass`, and the trees."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,18 @@ from training.dehusk.second_pass import (
     SecondPass,
 )
 from training.dehusk.token_scores import SCORES
+from training.dehusk.trainer import INPUTS
 from training.graph import TREES, Graph
-from training.ragged import Parts, summed
+from training.ragged import Parts, numbered, summed
+
+_SEEN = len(NEIGHBOUR_COLUMNS) + len(SCORES)
+"""How many inputs of a neighbour are seen."""
+_GAP = 1 + max(map(abs, (*NEIGHBOURS, *AROUND)))
+"""Rows between pages where rows are shifted, more than any distance."""
+_SUMS = 6
+"""Columns of `_values`."""
+_LAST = np.iinfo(np.int64).max
+"""Where a slice that takes all the rest ends."""
 
 
 def second_logits(graph: Graph, blocks: Parts, inputs: str, first: str, second: SecondPass) -> str:
@@ -29,126 +39,135 @@ def second_logits(graph: Graph, blocks: Parts, inputs: str, first: str, second: 
     the first pass, of content and of comments; both have a row for each block, as every tensor here has.
     """
     both = graph.add("Round", graph.add("Mul", first, graph.constant(255, np.float32)))
-    answers = _column(graph, both, 0)
-    seen = graph.add("Gather", inputs, graph.constant([*NEIGHBOUR_COLUMNS, *range(-len(SCORES), 0)]), axis=1)
+    answers, comments = graph.split(both, 1, 1)
     columns = [
         inputs,
-        _shifted(graph, blocks, seen, NEIGHBOURS),
-        answers,
-        _shifted(graph, blocks, answers, AROUND),
-        *_of_alike(graph, blocks, graph.integers(answers), _words(graph, inputs)),
-        _column(graph, both, 1),
+        _around(graph, blocks, _seen(graph, inputs), answers),
+        *_of_alike(graph, blocks, answers, _words(graph, inputs)),
+        comments,
     ]
     whole = graph.add("Concat", *columns, axis=1)
     return graph.add("TreeEnsembleRegressor", whole, domain=TREES, **_trees(second.booster))
 
 
 def _words(graph: Graph, inputs: str) -> str:
-    """About how many words each block has."""
-    return graph.add("Gather", graph.constant(WORDS), graph.integers(_column(graph, inputs, 0)))
+    """About how many words each block has, float64: [blocks, 1]."""
+    rounded = graph.add("Reshape", _columns(graph, inputs, 0, 1), graph.constant([-1]))
+    return graph.upright(graph.at(graph.constant(WORDS, np.float64), graph.integers(rounded)))
 
 
-def _shifted(graph: Graph, blocks: Parts, values: str, distances: Sequence[int]) -> str:
-    """The rows of the blocks that stand so far after each block of its page, or before it, side by side."""
-    first = graph.upright(graph.add("Gather", blocks.first, blocks.page))
-    count = graph.upright(graph.add("Gather", blocks.counts, blocks.page))
-    there = graph.add("Add", graph.upright(graph.numbers(blocks.total)), graph.constant([distances]))
-    place = graph.add("Sub", there, first)
-    inside = graph.add(
-        "And", graph.add("GreaterOrEqual", place, graph.constant(0)), graph.add("Less", place, count)
-    )
-    rows = graph.add("Gather", values, graph.add("Where", inside, there, graph.constant(0)))
-    known = graph.add("Unsqueeze", inside, graph.constant([2]))
-    shifted = graph.add("Where", known, rows, graph.constant(OUTSIDE, np.float32))
-    width = graph.add("Slice", graph.add("Shape", rows), graph.constant([2]), graph.constant([3]))
-    columns = graph.add("Mul", width, graph.constant([len(distances)]))
-    return graph.add("Reshape", shifted, graph.add("Concat", blocks.total, columns, axis=0))
+def _seen(graph: Graph, inputs: str) -> str:
+    """What is seen of a neighbour, shape [blocks, _SEEN]."""
+    places = np.array([*NEIGHBOUR_COLUMNS, *range(INPUTS - len(SCORES), INPUTS)])
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    return graph.add("Concat", *(_columns(graph, inputs, run[0], run[-1] + 1) for run in runs), axis=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Names of the int64 tensors that hold sums over groups of blocks, each of shape [groups, 1]."""
+def _around(graph: Graph, blocks: Parts, seen: str, answers: str) -> str:
+    """What is seen of each block's neighbours, its answer, and the answers around it, side by side.
 
-    blocks: str
-    words: str
-    likely: str
-    expected: str
-    above: str
-    largest: str
+    Pages are laid out one after the other with _GAP rows of OUTSIDE around each.
+    """
+    row = graph.add("Add", numbered(graph, blocks), graph.add("Mul", blocks.page, graph.constant(_GAP)))
+    place = graph.upright(graph.add("Add", row, graph.constant(_GAP)))
+    gaps = graph.add("Mul", graph.add("Shape", blocks.counts), graph.constant([_GAP]))
+    rows = graph.add("Add", graph.add("Add", blocks.total, gaps), graph.constant([_GAP]))
+    shape = graph.add("Concat", rows, graph.constant([_SEEN + 1]), axis=0)
+    values = graph.add("Concat", seen, answers, axis=1)
+    apart = graph.add("ScatterND", graph.filled(shape, OUTSIDE, np.float32), place, values)
+    of_neighbours, of_answers = graph.split(apart, _SEEN, 1)
+    shifted = [
+        *(_shifted(graph, of_neighbours, distance) for distance in NEIGHBOURS),
+        *(_shifted(graph, of_answers, distance) for distance in (0, *AROUND)),
+    ]
+    return graph.add("Gather", graph.add("Concat", *shifted, axis=1), row)
 
 
-def _of_alike(graph: Graph, blocks: Parts, likely: str, words: str) -> tuple[str, str, str]:
+def _shifted(graph: Graph, rows: str, distance: int) -> str:
+    """The rows that stand so far after each but for the first and last _GAP, or before it."""
+    return graph.add("Slice", rows, graph.constant([_GAP + distance]), graph.constant([distance - _GAP]))
+
+
+def _columns(graph: Graph, matrix: str, first: int, after: int) -> str:
+    """Columns that stand side by side."""
+    return graph.add("Slice", matrix, *(graph.constant([each]) for each in (first, after, 1)))
+
+
+def _of_alike(graph: Graph, blocks: Parts, answers: str, words: str) -> list[str]:
     """The columns of `second_pass._of_alike`: on the blocks like each, on the page, on its place in it."""
+    values = _values(graph, answers, words)
+    before = graph.add("CumSum", graph.add("Pad", values, graph.constant([1, 0, 0, 0])), graph.constant(0))
+    at_start = graph.add("Gather", before, blocks.first)
+    of_page = graph.add("Sub", graph.add("Gather", before, blocks.after), at_start)
+    page, expected, all_above = _of_page(graph, blocks, answers, of_page)
+    upto_end = graph.add("Slice", before, graph.constant([1]), graph.constant([_LAST]))
+    upto = graph.add("Sub", upto_end, graph.add("Gather", at_start, blocks.page))
+    _, bytes_upto, above = graph.split(graph.floats(upto), 4, 1, 1)
+    of_place = [_ratio(graph, bytes_upto, expected), above, graph.add("Sub", all_above, above)]
+    return [_of_group(graph, blocks, answers, values, expected), page, *of_place]
+
+
+def _values(graph: Graph, answers: str, words: str) -> str:
+    """What is summed of each block, shape [blocks, _SUMS]; float64, so that sums are exact.
+
+    In order: the words expected of it, its probability, its words, itself, the expected words in bytes, and
+    whether its probability is above one half.
+    """
+    likely = graph.doubles(answers)
     expected = graph.add("Mul", likely, words)
-    above = graph.integers(graph.add("Greater", likely, graph.constant(LIKELY)))
-    ones = graph.upright(graph.filled(blocks.total, 1))
-    values = (ones, words, likely, expected, above)
+    one = graph.filled(graph.add("Shape", answers), 1, np.float64)
+    in_bytes = graph.add("Mul", expected, graph.constant(255, np.float64))
+    above = graph.doubles(graph.add("Greater", answers, graph.constant(LIKELY, np.float32)))
+    return graph.add("Concat", expected, likely, words, one, in_bytes, above, axis=1)
+
+
+def _of_group(graph: Graph, blocks: Parts, answers: str, values: str, all_expected: str) -> str:
+    """The columns on the blocks like each; `all_expected` is the sum over its page."""
     alike = _first_alike(graph, blocks)
-    here = _sums(graph, values, alike, blocks.total)
-    page = _sums(graph, values, blocks.page, graph.add("Shape", blocks.counts))
-    all_expected = graph.add("Gather", graph.add("Max", page.expected, graph.constant(1)), blocks.page)
-    of_alike = [
-        _ratio(graph, here.expected, here.words),
-        _ratio(graph, here.likely, here.blocks),
-        graph.floats(here.largest),
-        graph.floats(here.words),
-        _ratio(graph, _bytes(graph, here.expected), all_expected),
+    sums = graph.floats(summed(graph, values, alike, blocks.total, width=_SUMS, dtype=np.float64))
+    tops, bottoms, expected, _ = graph.split(sums, 2, 2, 1, 1)
+    words, _ = graph.split(bottoms, 1, 1)
+    columns = [
+        _ratio(graph, tops, bottoms),
+        _largest(graph, answers, alike, blocks.total),
+        words,
+        _ratio(graph, expected, all_expected),
     ]
-    of_page = [
-        _ratio(graph, page.expected, page.words),
-        graph.floats(graph.add("Div", page.expected, graph.constant(255))),
-        graph.floats(page.largest),
-        _ratio(graph, page.likely, page.blocks),
+    return graph.add("Gather", graph.add("Concat", *columns, axis=1), alike)
+
+
+def _of_page(graph: Graph, blocks: Parts, answers: str, sums: str) -> list[str]:
+    """The columns on each block's page, what is expected of it, at least 1, and its blocks above one half."""
+    expected, _ = graph.split(sums, 1, _SUMS - 1)
+    tops, bottoms, _, above = graph.split(graph.floats(sums), 2, 2, 1, 1)
+    of_words, of_blocks = graph.split(_ratio(graph, tops, bottoms), 1, 1)
+    columns = [
+        of_words,
+        graph.floats(graph.add("Floor", graph.add("Div", expected, graph.constant(255, np.float64)))),
+        _largest(graph, answers, blocks.page, graph.add("Shape", blocks.counts)),
+        of_blocks,
+        graph.floats(graph.add("Max", expected, graph.constant(1, np.float64))),
+        above,
     ]
-    before = _upto(graph, blocks, above)
-    after = graph.add("Sub", graph.add("Gather", page.above, blocks.page), before)
-    of_place = [
-        _ratio(graph, _bytes(graph, _upto(graph, blocks, expected)), all_expected),
-        graph.floats(before),
-        graph.floats(after),
-    ]
-    return (
-        graph.add("Gather", graph.add("Concat", *of_alike, axis=1), alike),
-        graph.add("Gather", graph.add("Concat", *of_page, axis=1), blocks.page),
-        graph.add("Concat", *of_place, axis=1),
-    )
+    of_each = graph.add("Gather", graph.add("Concat", *columns, axis=1), blocks.page)
+    return graph.split(of_each, 4, 1, 1)
+
+
+def _largest(graph: Graph, answers: str, group: str, groups: str) -> str:
+    """The largest answer of each group, shape [groups, 1]."""
+    none = graph.upright(graph.filled(groups, 0, np.float32))
+    return graph.add("ScatterElements", none, graph.upright(group), answers, axis=0, reduction="max")
 
 
 def _first_alike(graph: Graph, blocks: Parts) -> str:
     """The number in the batch of the first block of its page that each is like, shape [blocks]."""
-    last = graph.add("Sub", graph.add("Gather", blocks.counts, blocks.page), graph.constant(1))
+    last = graph.add("Sub", graph.at(blocks.counts, blocks.page), graph.constant(1))
     inside = graph.add("Min", graph.add("Max", graph.integers(ALIKE.name), graph.constant(0)), last)
-    return graph.add("Add", inside, graph.add("Gather", blocks.first, blocks.page))
-
-
-def _sums(graph: Graph, values: Sequence[str], group: str, groups: str) -> _Sums:
-    """Sums of the values over the blocks of each group, of which `group` has the number."""
-    sums = summed(graph, graph.add("Concat", *values, axis=1), group, groups, np.int64)
-    _, _, likely, *_ = values
-    none = graph.upright(graph.filled(groups, 0))
-    largest = graph.add("ScatterElements", none, graph.upright(group), likely, axis=0, reduction="max")
-    columns = [_column(graph, sums, column) for column in range(len(values))]
-    return _Sums(*[*columns, largest])
-
-
-def _upto(graph: Graph, blocks: Parts, values: str) -> str:
-    """The sum over each page's blocks up to each, itself included."""
-    before = graph.add("CumSum", values, graph.constant(0), exclusive=1)
-    of_page = graph.add("Gather", graph.add("Gather", before, blocks.first), blocks.page)
-    return graph.add("Add", graph.add("Sub", before, of_page), values)
-
-
-def _bytes(graph: Graph, values: str) -> str:
-    return graph.add("Mul", values, graph.constant(255))
+    return graph.add("Add", inside, graph.at(blocks.first, blocks.page))
 
 
 def _ratio(graph: Graph, numerator: str, denominator: str) -> str:
-    return graph.add("Round", graph.add("Div", graph.floats(numerator), graph.floats(denominator)))
-
-
-def _column(graph: Graph, matrix: str, column: int) -> str:
-    """One column, upright."""
-    return graph.add("Gather", matrix, graph.constant([column]), axis=1)
+    return graph.add("Round", graph.add("Div", numerator, denominator))
 
 
 @dataclass(frozen=True, slots=True)

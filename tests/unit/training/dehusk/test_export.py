@@ -2,12 +2,14 @@ import asyncio
 from dataclasses import replace
 
 import numpy as np
+import onnxruntime
 import pytest
 
-from inference.batching import WINDOW_BLOCKS
+from inference.batching import WINDOW_BLOCKS, windows
 from inference.encoding import encode
 from inference.onnx import OnnxLabeler
 from inference.segmentation import segment
+from inference.signature import STRUCTURE_WITH_COMMENTS as SIGNATURE
 from schemas.outcomes import Broken
 from training.dehusk.config import DEFAULT_CONFIG, read_config
 from training.dehusk.export import build_dehusk
@@ -27,11 +29,44 @@ def model(pages):
 
 
 @pytest.fixture(scope="module")
-def labeler(model, tmp_path_factory):
+def exported(model):
+    return build_dehusk(model).SerializeToString()
+
+
+@pytest.fixture(scope="module")
+def labeler(exported, tmp_path_factory):
     repository = tmp_path_factory.mktemp("repository")
     (repository / "dehusk" / "1").mkdir(parents=True)
-    (repository / "dehusk" / "1" / "model.onnx").write_bytes(build_dehusk(model).SerializeToString())
+    (repository / "dehusk" / "1" / "model.onnx").write_bytes(exported)
     return OnnxLabeler("dehusk", repository=repository)
+
+
+@pytest.fixture(scope="module")
+def together(exported):
+    """What the graph answers to pages that run as one batch, whatever their lengths."""
+    session = onnxruntime.InferenceSession(exported)
+    names = [tensor.name for tensor in SIGNATURE.answer]
+    return lambda pages: np.stack(session.run(names, batch(pages)))
+
+
+def batch(pages):
+    tensors = [window.tensors for page in pages for window in windows(page, SIGNATURE)]
+    joined = {each.name: np.concatenate([of[each.name] for of in tensors]) for each in SIGNATURE.request}
+    sizes = {
+        each.tensor.name: np.array([of[each.counted.name].size for of in tensors], np.int32)
+        for each in SIGNATURE.counts
+    }
+    return joined | sizes
+
+
+def page_of(blocks):
+    cards = "".join(
+        f"<h2>Part {k // 7}</h2>"
+        if k % 7 == 0
+        else f"<div class='card c{k % 3}'><p>grain {k}, wheel</p></div>"
+        for k in range(blocks)
+    )
+    return encode(segment(f"<body><div class=article-body>{cards}</div></body>".encode()))
 
 
 def answers(labeler, *pages):
@@ -52,6 +87,25 @@ def test_odd_pages_are_answered_as_the_network_does(html, model, labeler):
     page = encode(segment(html.encode()))
     (labels,) = answers(labeler, page)
     assert np.abs(np.stack([labels.probabilities, labels.comments]) - model(page.structure)).max() < 1e-5
+
+
+def test_pages_of_any_lengths_run_in_one_batch(model, together):
+    pages = [page_of(blocks) for blocks in (1, 300, 2, 15, 16, 17, 1, 33)]
+    expected = np.concatenate([model(page.structure) for page in pages], 1)
+    assert np.abs(together(pages) - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("company", [(), (1,), (40, 1)])
+def test_pages_whose_blocks_point_nowhere_are_answered_as_the_network_does(company, model, together):
+    page = page_of(20)
+    nowhere = {
+        name: np.zeros_like(getattr(page.structure, name)) for name in ("heading", "element", "parent")
+    }
+    alone = np.arange(20, dtype=np.int32)
+    lost = replace(page, structure=replace(page.structure, alike=alone, **nowhere))
+    pages = [*(page_of(blocks) for blocks in company), lost, page]
+    expected = np.concatenate([model(each.structure) for each in pages], 1)
+    assert np.abs(together(pages) - expected).max() < 1e-5
 
 
 def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
