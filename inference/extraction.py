@@ -31,7 +31,7 @@ def extract(
     encoded = page.encoded
     likely = probabilities * ~encoded.hidden if drop_hidden else probabilities
     content = select(likely, encoded.words, encoded.repeat, labels.comments)
-    is_comment = likely_comments(probabilities, labels.comments)
+    is_comment = likely_comments(probabilities, labels.comments) & ~content
     if drop_hidden:
         content &= ~encoded.hidden
         is_comment &= ~encoded.hidden

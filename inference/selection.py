@@ -39,7 +39,7 @@ def select(
     right: it counts what is expected to be missed as well as what is expected to be wrong, so an unsure page
     keeps more than at a threshold of one half. A block raises it when its probability is above half of it,
     and so blocks without words are decided on, too. Of a repeated run only the better copy is kept. User
-    comments are no content.
+    comments are no content, unless there is nothing else: such a page is a thread.
 
     `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1.
 
@@ -49,13 +49,13 @@ def select(
     if not len(probabilities) == len(words) == len(repeat):
         raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
     likely = probabilities.astype(np.float64)
-    if comments is not None:
-        likely[likely_comments(probabilities, comments)] = 0.0
+    is_comment = likely_comments(probabilities, comments)
+    likely[is_comment] = 0.0
     leave_repeats_out(likely, repeat, _BETTER_COPY)
     lengths = words.astype(np.uint32, copy=False)
     expected = expected_words(likely, lengths)
     if _has_none(likely, lengths, expected):
-        return np.zeros(len(likely), np.bool_)
+        return is_comment
     return likely >= best_expected_f1(likely, lengths, expected) / 2
 
 

@@ -1,11 +1,9 @@
 """Short texts under many comments, made of long ones by taking out most paragraphs of their content.
 
 A crawl of blogs and newspapers has many such pages, and collections of pages with gold texts have few. A
-model that has not met them takes the comments for the posts of a forum. On half of the pages nothing is
-called a comment any more, as on sites with names of their own.
+model that has not met them takes the comments for the posts of a forum.
 """
 
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -18,8 +16,6 @@ Bools = npt.NDArray[np.bool_]
 _PARAGRAPHS = "p, li, dd, dt, blockquote, pre, table, figure, h2, h3, h4, h5, h6"
 _LEAST_COMMENTS = 10
 """Blocks of comments that a page must have to be shortened."""
-_COMMENT = re.compile("comm?ent|disqus|repl(y|ies)|respon[ds]|kommentar", re.IGNORECASE)
-"""What the names of lists of comments have in them."""
 _LEAST_PARAGRAPHS = 3
 """Paragraphs that must be taken out."""
 
@@ -27,21 +23,18 @@ _LEAST_PARAGRAPHS = 3
 def shortened(page: str, html: str, texts: Sequence[str], content: Bools, comment: Bools) -> str | None:
     """The HTML with one or two paragraphs of its content; None without enough of comments and paragraphs.
 
-    `page` is its id, by which it is chosen how many are left, and whether comments are called so.
+    `page` is its id, by which it is chosen how many are left.
     """
     if comment.sum() < _LEAST_COMMENTS:
         return None
     tree = LexborHTMLParser(html)
     known = {_key(text) for text, is_content in zip(texts, content, strict=True) if is_content}
-    chosen = zlib.crc32(page.encode())
-    left = 1 + chosen % 2
+    left = 1 + zlib.crc32(page.encode()) % 2
     others = _outermost(node for node in tree.css(_PARAGRAPHS) if _key(node.text()) in known)[left:]
     if len(others) < _LEAST_PARAGRAPHS:
         return None
     for node in others:
         node.decompose()
-    if chosen & 2:
-        _forget_names(tree)
     return tree.html
 
 
@@ -66,14 +59,6 @@ def _above(node: LexborNode) -> Iterator[int]:
     while parent is not None:
         yield parent.mem_id
         parent = parent.parent
-
-
-def _forget_names(tree: LexborHTMLParser) -> None:
-    """Take the classes and ids off the elements that are called comments, or what goes with them."""
-    for node in tree.css("[class], [id]"):
-        if _COMMENT.search(f"{node.attributes.get('class')} {node.attributes.get('id')}"):
-            for name in {"class", "id"} & node.attributes.keys():
-                del node.attrs[name]
 
 
 def _key(text: str) -> str:

@@ -106,6 +106,17 @@ def test_comments_are_a_text_of_their_own_or_part_of_the_text(
     assert extract(page, labels(1, 0, 0, 0), None, comments=mode).comments is None
 
 
+def test_a_page_of_comments_alone_is_a_thread() -> None:
+    words = " ".join(f"word{number}" for number in range(40))
+    segmented = segment(f"<p>Home<p>{words} one<p>{words} two".encode())
+    answer = replace(labels(0.01, 0.2, 0.2), comments=np.array([0, 0.8, 0.6], np.float32))
+    document = extract(PreparedPage(IDENTITY, segmented, encode(segmented)), answer, None, with_blocks=True)
+    assert document.text == f"{words} one\n\n{words} two"
+    assert document.comments == ""
+    assert document.blocks is not None
+    assert [block.comment for block in document.blocks] == [False] * 3
+
+
 def test_of_two_copies_the_one_that_is_shown_is_kept_where_the_other_is_dropped() -> None:
     words = " ".join(f"word{number}" for number in range(40))
     html = f"<div hidden><p>{words}</p></div><p>between</p><p>{words}</p>"

@@ -87,6 +87,12 @@ def test_comments_are_no_content_however_many_there_are():
     assert select(content, words, repeat, comments).tolist() == [True, *[False] * 40]
 
 
+def test_comments_are_content_where_there_is_nothing_else():
+    content, comments = np.array([0.01, *[0.2] * 40], np.float32), np.array([0, *[0.9] * 40], np.float32)
+    words, repeat = np.full(41, 30, np.uint32), np.full(41, NONE, np.int32)
+    assert select(content, words, repeat, comments).tolist() == [False, *[True] * 40]
+
+
 @pytest.mark.parametrize(
     ("probabilities", "content"),
     [
