@@ -249,6 +249,43 @@ class EncodedPage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SiteObservation:
+    """What the statistics of a site are told of one page of T blocks."""
+
+    site: str
+    page: str
+    """What makes the page distinct on its site: its URL."""
+    texts: npt.NDArray[np.uint64]
+    """Shape [T]: `EncodedPage.fingerprints`, repetitions included."""
+    folded: npt.NDArray[np.uint64]
+    """Shape [T]: fingerprints of the texts with numbers and dates folded."""
+    structures: npt.NDArray[np.uint64]
+    """Shape [T]: fingerprints of the tags and classes around each block."""
+    probabilities: npt.NDArray[np.float32]
+    """Shape [T]: what the model answered of content."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteStatistics:
+    """What was known of a site before a page of T blocks came: other pages of it, counted once each."""
+
+    pages: int
+    """Pages counted."""
+    texts: npt.NDArray[np.uint32]
+    """Shape [T]: pages that have the block's text."""
+    folded: npt.NDArray[np.uint32]
+    """Shape [T]: pages that have it with other numbers and dates, or the same."""
+    structure_pages: npt.NDArray[np.uint32]
+    """Shape [T]: pages that have a block in the block's structure."""
+    structure_blocks: npt.NDArray[np.uint32]
+    """Shape [T]: blocks of those pages in it."""
+    structure_new: npt.NDArray[np.uint32]
+    """Shape [T]: those whose text no page counted before had: how varied the structure is."""
+    structure_likely: npt.NDArray[np.float32]
+    """Shape [T]: the mean of what the model answered for those blocks; 0 where there are none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BlockFrequencies:
     """On how many distinct pages of the site each block of a page was seen, this page included."""
 
