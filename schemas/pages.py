@@ -243,6 +243,8 @@ class EncodedPage:
     for cells that repeat a cell of the same kind."""
     structure: StructureTensors | None = None
     """None where only the texts and paths of the page are known."""
+    structures: npt.NDArray[np.uint64] = field(kw_only=True)
+    """Shape [T]: the 64-bit hash of the tags and classes around each block, the same on all pages of a site."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)
