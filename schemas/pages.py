@@ -259,10 +259,8 @@ class SiteObservation:
     """What makes the page distinct on its site: its URL."""
     texts: npt.NDArray[np.uint64]
     """Shape [T]: `EncodedPage.fingerprints`, repetitions included."""
-    folded: npt.NDArray[np.uint64]
-    """Shape [T]: fingerprints of the texts with numbers and dates folded."""
     structures: npt.NDArray[np.uint64]
-    """Shape [T]: fingerprints of the tags and classes around each block."""
+    """Shape [T]: `EncodedPage.structures`."""
     probabilities: npt.NDArray[np.float32]
     """Shape [T]: what the model answered of content."""
 
@@ -275,14 +273,10 @@ class SiteStatistics:
     """Pages counted."""
     texts: npt.NDArray[np.uint32]
     """Shape [T]: pages that have the block's text."""
-    folded: npt.NDArray[np.uint32]
-    """Shape [T]: pages that have it with other numbers and dates, or the same."""
     structure_pages: npt.NDArray[np.uint32]
     """Shape [T]: pages that have a block in the block's structure."""
     structure_blocks: npt.NDArray[np.uint32]
     """Shape [T]: blocks of those pages in it."""
-    structure_new: npt.NDArray[np.uint32]
-    """Shape [T]: those whose text no page counted before had: how varied the structure is."""
     structure_likely: npt.NDArray[np.float32]
     """Shape [T]: the mean of what the model answered for those blocks; 0 where there are none."""
 

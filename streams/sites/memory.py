@@ -11,7 +11,7 @@ from streams.sites.tally import Counts, Numbers, Tally, tally, without
 
 
 def _nothing() -> Numbers:
-    return np.zeros(4, np.int64)
+    return np.zeros(3, np.int64)
 
 
 @dataclass(slots=True)
@@ -28,16 +28,14 @@ class _Site:
             len(self.pages),
             name in self.pages,
             np.array([self.texts[key] for key in page.texts.tolist()], np.int64),
-            np.array(structures, np.int64).reshape(-1, 4).T,
+            np.array(structures, np.int64).reshape(-1, 3).T,
         )
 
-    def count(self, name: str, page: Tally, known: Counts) -> None:
-        """Count a page of which so much was known."""
+    def count(self, name: str, page: Tally) -> None:
+        """Count a page."""
         self.pages.add(name)
         self.texts.update(page.texts.tolist())
-        added = np.stack(
-            [np.ones_like(page.blocks), page.blocks, page.new_blocks(known.texts == 0), page.likely]
-        )
+        added = np.stack([np.ones_like(page.blocks), page.blocks, page.likelihood])
         for key, column in zip(page.structures.tolist(), added.T, strict=True):
             self.structures[key] = self.structures[key] + column
 
@@ -62,5 +60,5 @@ class MemorySiteStatistics:
         site, own = self._sites[page.site], tally(page)
         known = site.counts(page.page, own)
         if not known.is_counted:
-            site.count(page.page, own, known)
+            site.count(page.page, own)
         return without(own, known)

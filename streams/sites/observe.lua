@@ -3,10 +3,11 @@
 -- KEYS[1]  the site, a hash:
 --          'state'       pages counted; what the count of a text, and the pages of a structure, may be too low by
 --          'texts'       of each text its key and the pages that have it
---          'structures'  of each structure its key, its pages, its blocks, the new ones, the sum of their likelihood
+--          'structures'  of each structure its key, its pages, its blocks, the sum of their probabilities
 --          'pages'       the keys of the pages, 'pages0' to 'pages63' once there are many
 -- ARGV     most pages, most texts, most structures, seconds to live, and of each page three strings:
---          its key, its texts, its structures
+--          its key, the keys of its texts, and of each of its structures the key, the blocks, the sum of their
+--          probabilities
 -- Answer   a string per page: 1 if the page was counted before, the pages counted, the count of each text, and
 --          of each structure all that is kept; zeros for what is not known
 --
@@ -14,7 +15,7 @@
 -- have the other four. All integers are big-endian.
 
 local PAGE, REST = 5, 4
-local TEXT, STRUCTURE = REST + 2, REST + 2 + 4 + 4 + 6
+local TEXT, STRUCTURE = REST + 2, REST + 2 + 4 + 6
 local NO_TEXT, NO_STRUCTURE = ('\0'):rep(TEXT - REST), ('\0'):rep(STRUCTURE - REST)
 local FEW_PAGES, PAGE_FIELDS = 1024, 64
 
@@ -129,49 +130,39 @@ local function count_page(page, field)
   end
 end
 
--- Adds what is known of each text to the answer; the blocks in each structure whose text is new.
-local function observe_texts(records, counting, answer)
-  local new, last_first, last_rest, is_new = {}, nil, nil, nil
-  for at = 1, #records, 11 do
-    local first, rest, structure, blocks = struct.unpack('>Bc4I2I4', records, at)
-    if first ~= last_first or rest ~= last_rest then
-      local known, group, place = get(texts, first, rest, NO_TEXT)
-      answer[#answer + 1] = known
-      is_new = not place
-      if counting then
-        put(texts, first, rest, struct.pack('>I2', struct.unpack('>I2', known) + 1), group, place)
-      end
-      last_first, last_rest = first, rest
-    end
-    if is_new then
-      new[structure] = (new[structure] or 0) + blocks
+-- Adds what is known of each text to the answer.
+local function observe_texts(keys, counting, answer)
+  for at = 1, #keys, REST + 1 do
+    local first, rest = keys:byte(at), keys:sub(at + 1, at + REST)
+    local known, group, place = get(texts, first, rest, NO_TEXT)
+    answer[#answer + 1] = known
+    if counting then
+      put(texts, first, rest, struct.pack('>I2', struct.unpack('>I2', known) + 1), group, place)
     end
   end
-  return new
 end
 
 -- Adds what is known of each structure to the answer.
-local function observe_structures(records, new, counting, answer)
-  for at = 1, #records, 13 do
-    local first, rest, blocks, likely = struct.unpack('>Bc4I4I4', records, at)
+local function observe_structures(records, counting, answer)
+  for at = 1, #records, REST + 11 do
+    local first, rest, blocks, likelihood = struct.unpack('>Bc4I4I6', records, at)
     local known, group, place = get(structures, first, rest, NO_STRUCTURE)
     answer[#answer + 1] = known
     if counting then
-      local had_pages, had_blocks, had_new, had_likely = struct.unpack('>I2I4I4I6', known)
-      local now_new = had_new + (new[(at + 12) / 13] or 0)
-      local now = struct.pack('>I2I4I4I6', had_pages + 1, had_blocks + blocks, now_new, had_likely + likely)
+      local had_pages, had_blocks, had_likelihood = struct.unpack('>I2I4I6', known)
+      local now = struct.pack('>I2I4I6', had_pages + 1, had_blocks + blocks, had_likelihood + likelihood)
       put(structures, first, rest, now, group, place)
     end
   end
 end
 
-local function observe(page, text_records, structure_records)
+local function observe(page, text_keys, structure_records)
   local field = page_field(page)
   local is_known = find(page_fields[field], page, PAGE) ~= nil
   local counting = not is_known and pages < most_pages
   local answer = {struct.pack('>BI4', is_known and 1 or 0, pages)}
-  local new = observe_texts(text_records, counting, answer)
-  observe_structures(structure_records, new, counting, answer)
+  observe_texts(text_keys, counting, answer)
+  observe_structures(structure_records, counting, answer)
   if counting then
     count_page(page, field)
     if texts.size > most_texts then

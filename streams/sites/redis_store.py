@@ -13,7 +13,7 @@ another. Memory per site is bounded whatever it publishes, at the price of three
   count among it is taken off the others' counts: frequent-item counting (Misra and Gries 1982, in the form of
   Agarwal et al., PODS 2012) that prunes when it is full. With n texts counted, repetitions on other pages
   included, and at most m kept: a count is never too high, and too low by at most 2 n / m. Until the first
-  pruning counts are exact. A text that was forgotten is new when it comes again.
+  pruning counts are exact.
 - When a site has more than `SiteBounds.structures` structures, the half on fewer pages is forgotten; what is
   known of one of these begins anew with its next page. The others stay exact.
 """
@@ -70,7 +70,7 @@ class SiteBounds:
     pages: int = 20_000
     """At most 65,535."""
     texts: int = 10_000
-    structures: int = 1_000
+    structures: int = 2_000
     days: float = 30
     """How long a site is kept after its last counted page."""
 

@@ -14,10 +14,10 @@ class SiteStatisticsStore(Protocol):
 
         A page is counted once, as it was first, however often it is observed; it sees those of its site that
         come before it in the sequence. A page that was counted before sees all others: what it would add now
-        is taken off. Where it is the page that was counted, labeled alike, that is exact; only a text that it
-        had first, and others have, too, stays new where it stands on this page. Where the page has changed
-        since, each text and structure is known of at most one page too few, and never too many. The blocks of
-        a structure, where pages of it are known, are then wrong by at most what the page has in it, or had.
+        is taken off, which is exact where it is the page that was counted, with the same probabilities. Where
+        it has changed since, each text and structure is known of at most one page too few, and never too
+        many. The blocks of a structure, where pages of it are known, are then wrong by at most what the page
+        has in it, or had.
 
         Raises:
             UnavailableError: the store did not answer; some pages may have been counted, which is harmless.

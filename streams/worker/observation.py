@@ -45,7 +45,6 @@ def _observation(page: PackedPage, labels: Prediction) -> SiteObservation:
         page.identity.site,
         page.identity.url,
         texts=encoded.fingerprints,
-        folded=encoded.fingerprints,
-        structures=np.zeros_like(encoded.fingerprints),
+        structures=encoded.structures,
         probabilities=labels.probabilities,
     )

@@ -28,13 +28,12 @@ from streams.sites.redis_store import RedisSiteStatistics, SiteBounds
 from streams.sites.store import SiteStatisticsStore
 
 
-def page(site, name, *texts, folded=None, structures=None, likely=None) -> SiteObservation:
-    """A page of blocks with these texts; without more said, nothing to fold, in one structure, unlikely."""
+def page(site, name, *texts, structures=None, likely=None) -> SiteObservation:
+    """A page of blocks with these texts; without more said, in one structure, unlikely."""
     return SiteObservation(
         site,
         name,
         np.array(texts, np.uint64),
-        np.array(texts if folded is None else folded, np.uint64),
         np.array([0] * len(texts) if structures is None else structures, np.uint64),
         np.array([0] * len(texts) if likely is None else likely, np.float32),
     )
@@ -45,7 +44,7 @@ def columns(answer):
     return answer.pages, *(getattr(answer, name).tolist() for name in COLUMNS)
 
 
-COLUMNS = ("texts", "folded", "structure_pages", "structure_blocks", "structure_new", "structure_likely")
+COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
 
 
 @asynccontextmanager
@@ -140,19 +139,19 @@ async def test_counts_a_page_once_and_answers_without_it(store, fresh):
     twice = await store.observe([page(fresh, "/1", 10), page(fresh, "/1", 10)])
     (again,) = await store.observe([page(fresh, "/1", 10)])
     for answer in (*twice, again):
-        assert columns(answer) == (0, [0], [0], [0], [0], [0], [0])
+        assert columns(answer) == (0, [0], [0], [0], [0])
 
 
 async def test_a_page_that_comes_again_sees_the_pages_after_it(store, fresh):
     await store.observe([page(fresh, "/1", 1, 2), page(fresh, "/2", 1, 3), page(fresh, "/3", 1, 1)])
     (again,) = await store.observe([page(fresh, "/1", 1, 2)])
-    assert columns(again) == (2, [2, 0], [2, 0], [2, 2], [4, 4], [2, 2], [0, 0])
+    assert columns(again) == (2, [2, 0], [2, 2], [4, 4], [0, 0])
 
 
 async def test_counts_a_repeated_text_once_per_page_and_each_of_its_blocks(store, fresh):
     await store.observe([page(fresh, "/1", 7, 5, 7, 7)])
     (answer,) = await store.observe([page(fresh, "/2", 7)])
-    assert columns(answer) == (1, [1], [1], [1], [4], [4], [0])
+    assert columns(answer) == (1, [1], [1], [4], [0])
 
 
 async def test_a_changed_page_is_counted_as_it_was_first(store, fresh):
@@ -163,14 +162,7 @@ async def test_a_changed_page_is_counted_as_it_was_first(store, fresh):
     assert (other.pages, other.texts.tolist()) == (2, [2, 0])
 
 
-async def test_counts_texts_that_differ_in_what_is_folded(store, fresh):
-    await store.observe([page(fresh, "/1", 11, 5, folded=[1, 5]), page(fresh, "/2", 12, 13, folded=[1, 1])])
-    (answer,) = await store.observe([page(fresh, "/3", 12, 14, 5, 1, folded=[1, 1, 5, 1])])
-    assert answer.texts.tolist() == [1, 0, 1, 0]
-    assert answer.folded.tolist() == [2, 2, 1, 0]  # a text with nothing to fold is known as itself
-
-
-async def test_counts_pages_blocks_and_new_blocks_of_structures(store, fresh):
+async def test_counts_pages_and_blocks_of_structures(store, fresh):
     await store.observe(
         [
             page(fresh, "/1", 1, 2, 3, structures=[8, 8, 9], likely=[0.5, 0.25, 1]),
@@ -180,7 +172,6 @@ async def test_counts_pages_blocks_and_new_blocks_of_structures(store, fresh):
     (answer,) = await store.observe([page(fresh, "/3", 9, 9, 9, structures=[9, 8, 7])])
     assert answer.structure_pages.tolist() == [1, 2, 0]
     assert answer.structure_blocks.tolist() == [1, 5, 0]
-    assert answer.structure_new.tolist() == [1, 4, 0]
     assert answer.structure_likely.tolist() == pytest.approx([1, 0.2, 0])
 
 
@@ -191,19 +182,14 @@ async def test_what_a_page_adds_to_structures_is_taken_off_when_it_comes_again(s
     ]
     await store.observe(pages)
     first, second = await store.observe(pages)
-    assert columns(first)[3:] == (
-        [1, 1, 0],
-        [2, 2, 0],
-        [2, 2, 0],
-        pytest.approx([0.1875, 0.1875, 0], abs=1e-3),
-    )
-    assert columns(second)[3:] == ([1, 1], [2, 2], [2, 2], pytest.approx([0.375, 0.375]))
+    assert columns(first)[2:] == ([1, 1, 0], [2, 2, 0], [0.1875, 0.1875, 0])
+    assert columns(second)[2:] == ([1, 1], [2, 2], [0.375, 0.375])
 
 
 async def test_counts_a_page_without_blocks(store, fresh):
     for pages in range(2):
         (empty,) = await store.observe([page(fresh, f"/{pages}")])
-        assert columns(empty) == (pages, [], [], [], [], [], [])
+        assert columns(empty) == (pages, [], [], [], [])
     assert await store.observe([]) == []
 
 
@@ -267,29 +253,20 @@ async def test_many_stores_that_observe_the_same_pages_at_once_count_exactly(req
         for answer in await stores[0].observe(pages):
             assert (answer.pages, answer.texts.tolist()) == (19, [19, 19, 0])
             assert answer.structure_blocks.tolist() == [19, 38, 38]
-            assert answer.structure_new.tolist() == [
-                1,
-                20,
-                20,
-            ]  # of the texts of all pages, one had them first
             assert answer.structure_likely.tolist() == [0, 0.25, 0.25]
     finally:
         for one in stores:
             await one.close()
 
 
-blocks = st.lists(
-    st.tuples(st.integers(0, 30), st.integers(0, 3), st.integers(0, 5), st.sampled_from([0, 0.1, 0.5, 1])),
-    max_size=12,
-)
+blocks = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5), st.floats(0, 1, width=32)), max_size=12)
 observations = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9), blocks), max_size=40)
 
 
 def observation(site, number, seen):
-    """A page of drawn blocks: text, what of it is folded, structure, probability."""
-    texts, folding, structures, likely = zip(*seen, strict=True) if seen else ((), (), (), ())
-    folded = [text if fold == 0 else text // 4 for text, fold in zip(texts, folding, strict=True)]
-    return page(site, f"/{number}", *texts, folded=folded, structures=structures, likely=likely)
+    """A page of drawn blocks: text, structure, probability."""
+    texts, structures, likely = zip(*seen, strict=True) if seen else ((), (), ())
+    return page(site, f"/{number}", *texts, structures=structures, likely=likely)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -360,7 +337,7 @@ def kept(stack, site):
     state = np.frombuffer(stored.get(b"state", bytes(12)), ">u4").tolist()
     return {
         "texts": entries(stored, b"texts") // 6,
-        "structures": entries(stored, b"structures") // 20,
+        "structures": entries(stored, b"structures") // 16,
         "texts_floor": state[1],
         "structures_floor": state[2],
     }
@@ -377,9 +354,9 @@ async def test_counts_are_frozen_when_a_site_has_its_pages(redis, fresh):
         await store.observe([page(fresh, f"/{number}", 1) for number in range(3)])
         for _ in range(2):
             (late,) = await store.observe([page(fresh, "/late", 1, 2)])
-            assert columns(late)[:5] == (3, [3, 0], [3, 0], [3, 3], [3, 3])
+            assert columns(late)[:4] == (3, [3, 0], [3, 3], [3, 3])
         (counted,) = await store.observe([page(fresh, "/0", 1)])
-        assert columns(counted)[:5] == (2, [2], [2], [2], [2])
+        assert columns(counted)[:4] == (2, [2], [2], [2])
 
 
 async def test_a_site_is_one_key_and_starts_over_when_it_is_evicted(redis, fresh):
@@ -412,7 +389,6 @@ async def test_of_too_many_texts_on_a_page_some_are_counted_and_all_answered(red
         (answer,) = await store.observe([many[1]])
     assert Counter(answer.texts.tolist()) == {1: MOST_TEXTS, 0: 6_000 - MOST_TEXTS}
     assert Counter(answer.structure_pages.tolist()) == {1: MOST_STRUCTURES, 0: 6_000 - MOST_STRUCTURES}
-    assert set(answer.structure_new.tolist()) == {0, 1}
 
 
 async def test_sends_the_script_again_to_a_server_that_forgot_it(redis, fresh):

@@ -11,7 +11,7 @@ from streams.settings import RedisSettings
 from streams.sites.redis_store import RedisSiteStatistics
 
 _TEXT = np.array([5], np.uint64)
-PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, _TEXT, np.array([0.5], np.float32))
+PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32))
 
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", ""])

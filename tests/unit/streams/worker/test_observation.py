@@ -44,7 +44,7 @@ async def test_pages_are_observed_under_their_site_with_their_labels(page: Packe
     assert (told.site, told.page) == (page.identity.site, page.identity.url)
     assert told.texts is page.encoded.fingerprints
     assert told.probabilities is labels[0].probabilities
-    assert len(told.folded) == len(told.structures) == len(page.encoded)
+    assert told.structures is page.encoded.structures
 
 
 async def test_without_pages_nobody_is_asked() -> None:
@@ -67,6 +67,6 @@ async def test_pages_do_not_wait_for_a_store_that_is_unavailable(page: PackedPag
 
 def test_published_frequencies_include_the_page() -> None:
     none, some = np.zeros(2, np.uint32), np.array([0, 4], np.uint32)
-    published = frequencies(SiteStatistics(7, some, none, none, none, none, none.astype(np.float32)))
+    published = frequencies(SiteStatistics(7, some, none, none, none.astype(np.float32)))
     assert (published.pages_seen, published.counts.tolist()) == (8, [1, 5])
     assert published.counts.dtype == np.uint32
