@@ -22,9 +22,10 @@ import asyncio
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -51,7 +52,7 @@ from streams.sites.packing import (
     tally_to_pack,
     unpack_counts,
 )
-from streams.sites.tally import without
+from streams.sites.tally import Tally, without
 
 _SCRIPT = Path(__file__).with_name("observe.lua").read_bytes()
 _SCRIPT_SHA1 = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
@@ -99,22 +100,12 @@ class RedisSiteStatistics:
             return []
         tallies = [tally_to_pack(page) for page in pages]
         of_site = _indices_by_site(pages)
-        calls: list[_Call] = []
-        for site, indices in of_site.items():
-            arguments = (
-                packed
-                for index in indices
-                for packed in (
-                    page_key(pages[index].page),
-                    pack_texts(tallies[index]),
-                    pack_structures(tallies[index]),
-                )
-            )
-            calls.append((_key(site), *self._bounds, *arguments))
-        answers: dict[int, bytes] = {}
-        for indices, reply in zip(of_site.values(), await self._call(calls), strict=True):
-            answers.update(zip(indices, reply, strict=True))
-        return [without(each, unpack_counts(answers[index], each)) for index, each in enumerate(tallies)]
+        calls: list[_Call] = [
+            (_key(site), *self._bounds, *_packed((pages[index].page, tallies[index]) for index in indices))
+            for site, indices in of_site.items()
+        ]
+        replies = dict(zip(chain(*of_site.values()), chain(*await self._call(calls)), strict=True))
+        return [without(each, unpack_counts(replies[index], each)) for index, each in enumerate(tallies)]
 
     async def check(self) -> None:
         """Count a page of no site, which Redis forgets within a second, to meet whatever a page would meet.
@@ -187,9 +178,18 @@ def _indices_by_site(pages: Sequence[SiteObservation]) -> dict[str, list[int]]:
     return indices
 
 
+def _packed(pages: Iterable[tuple[str, Tally]]) -> Iterator[bytes]:
+    """What the script reads of each page, by its name and its tally."""
+    for name, page in pages:
+        yield page_key(name)
+        yield pack_texts(page)
+        yield pack_structures(page)
+
+
 def _key(site: str) -> str:
+    """The key of a site, with the version of its layout: workers of another one count for themselves."""
     name = site if _PLAIN_SITE.fullmatch(site) else _hash(site)
-    return f"dehusk:{{{name}}}"
+    return f"dehusk:1:{{{name}}}"
 
 
 def _hash(text: str) -> str:

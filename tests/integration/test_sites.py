@@ -186,6 +186,20 @@ async def test_what_a_page_adds_to_structures_is_taken_off_when_it_comes_again(s
     assert columns(second)[2:] == ([1, 1], [2, 2], [0.375, 0.375])
 
 
+async def test_sums_of_probabilities_outgrow_32_bits(store, fresh):
+    blocks = [7] * 70_000
+    await store.observe([page(fresh, "/1", *blocks, likely=[1] * len(blocks))])
+    (answer,) = await store.observe([page(fresh, "/2", 7)])
+    assert columns(answer) == (1, [1], [1], [70_000], [1])
+
+
+async def test_small_probabilities_are_not_lost(store, fresh):
+    for number in range(100):
+        await store.observe([page(fresh, f"/{number}", 7, likely=[0.0001])])
+    (answer,) = await store.observe([page(fresh, "/last", 7)])
+    assert answer.structure_likely.tolist() == pytest.approx([0.0001], abs=1e-5)
+
+
 async def test_counts_a_page_without_blocks(store, fresh):
     for pages in range(2):
         (empty,) = await store.observe([page(fresh, f"/{pages}")])
@@ -333,7 +347,7 @@ def flush(stack):
 def kept(stack, site):
     """How many texts and structures Redis keeps of a site, and by how much their counts may be too low."""
     with closing(Redis.from_url(stack.addresses.redis)) as client:
-        stored = client.hgetall(f"dehusk:{{{site}}}")
+        stored = client.hgetall(f"dehusk:1:{{{site}}}")
     state = np.frombuffer(stored.get(b"state", bytes(12)), ">u4").tolist()
     return {
         "texts": entries(stored, b"texts") // 6,
@@ -373,12 +387,12 @@ async def test_sites_expire_after_their_last_counted_page(redis, fresh):
     async with closed_after(RedisSiteStatistics(redis_settings(redis), SiteBounds(days=2))) as store:
         await store.observe([page(fresh, "/1", 1)])
         with closing(Redis.from_url(redis.addresses.redis)) as client:
-            assert 0 < client.ttl(f"dehusk:{{{fresh}}}") <= 2 * 24 * 60 * 60
-            client.expire(f"dehusk:{{{fresh}}}", 100)
+            assert 0 < client.ttl(f"dehusk:1:{{{fresh}}}") <= 2 * 24 * 60 * 60
+            client.expire(f"dehusk:1:{{{fresh}}}", 100)
             await store.observe([page(fresh, "/1", 1)])
-            assert client.ttl(f"dehusk:{{{fresh}}}") <= 100  # a page that comes again does not count
+            assert client.ttl(f"dehusk:1:{{{fresh}}}") <= 100  # a page that comes again does not count
             await store.observe([page(fresh, "/2", 1)])
-            assert client.ttl(f"dehusk:{{{fresh}}}") > 100
+            assert client.ttl(f"dehusk:1:{{{fresh}}}") > 100
 
 
 async def test_of_too_many_texts_on_a_page_some_are_counted_and_all_answered(redis, fresh):
