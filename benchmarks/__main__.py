@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from benchmarks import memory, quality, steps, stream
+from benchmarks import memory, quality, sites, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from streams.worker.settings import LabelerName
 
@@ -18,8 +18,7 @@ _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
     "--pages",
     "path",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    required=True,
-    help="JSON lines with html and url, plain or .xz.",
+    help="JSON lines with html and url, plain or .xz; needed for all but the sites.",
 )
 @click.option("--every", default=4, show_default=True, help="Take every n-th page.")
 @click.option("--rounds", default=3, show_default=True, help="Measure steps so often and take the best.")
@@ -34,12 +33,14 @@ _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
     help="Measure the stream with these labelers; none of the model's time is in that with rules.",
 )
 @click.option(
-    "--only", type=click.Choice(["quality", "steps", "stream", "memory"]), help="Leave the others out."
+    "--only",
+    type=click.Choice(["quality", "steps", "stream", "memory", "sites"]),
+    help="Leave the others out.",
 )
 @click.option("--model", default="dehusk", show_default=True, help="The model that labels.")
 def main(
     *,
-    path: Path,
+    path: Path | None,
     every: int,
     rounds: int,
     repeat: int,
@@ -49,12 +50,19 @@ def main(
 ) -> None:
     """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
 
-    First the memory and the patience of a worker that hostile pages come to, amid these pages.
+    First what the statistics of made-up sites take of a Redis, then the memory and the patience of a worker
+    that hostile pages come to, amid these pages.
 
     Where the file has the content of its pages (main_content, page_type), the text is scored, too; that
     flatters a model on pages that it was trained on.
     """
     warnings.simplefilter("ignore")
+    if only in (None, "sites"):
+        click.echo(sites.report(sites.measure()) + "\n")
+    if only == "sites":
+        return
+    if path is None:
+        raise click.MissingParameter(param_hint="'--pages'", param_type="option")
     crawled = load_pages(path, every)
     if only in (None, "memory"):
         click.echo(memory.report(memory.measure(crawled, labelers, repeat)) + "\n")

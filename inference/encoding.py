@@ -9,7 +9,14 @@ import numpy.typing as npt
 from inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from inference.native.contexts import BlockContexts
 from inference.native.declared import describe_declared
-from inference.native.hashing import MAX_BLOCK_TOKENS, ends_of_blocks, fingerprints, hash_blocks, hash_words
+from inference.native.hashing import (
+    MAX_BLOCK_TOKENS,
+    ends_of_blocks,
+    fingerprints,
+    hash_blocks,
+    hash_words,
+    structures,
+)
 from inference.native.repeats import find_repeats, redundant
 from inference.native.scale import columns_of
 from inference.native.texts import describe_texts, link_densities
@@ -63,7 +70,15 @@ def encode(page: SegmentedPage) -> EncodedPage:
         hidden=hidden,
         repeat=_repeats(blocks, tensors),
         structure=tensors,
+        structures=_structures(page),
     )
+
+
+def _structures(page: SegmentedPage) -> npt.NDArray[np.uint64]:
+    around = page.structure
+    if around is None:
+        return fingerprints(page.paths)
+    return structures(around.parents, around.tokens, around.token_counts, around.elements)
 
 
 def _repeats(blocks: _Blocks, tensors: StructureTensors | None) -> npt.NDArray[np.int32]:

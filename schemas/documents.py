@@ -57,7 +57,7 @@ class Origin:
 class CleanedDocument:
     """The main content of one page.
 
-    The same input gives the same bytes for the same model version and frequencies.
+    The same input gives the same bytes for the same model version and statistics of the site.
     """
 
     id: str

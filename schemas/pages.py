@@ -56,7 +56,7 @@ class PageIdentity:
     """The crawler's own identifier, else the URL."""
     url: str
     site: str
-    """What the page's block frequencies are counted under: the URL's host."""
+    """What the page's texts are counted under: the URL's host."""
     fetched_at: datetime | None
     language: str | None
     """The primary language that the server declared, e.g. `en`."""
@@ -243,9 +243,42 @@ class EncodedPage:
     for cells that repeat a cell of the same kind."""
     structure: StructureTensors | None = None
     """None where only the texts and paths of the page are known."""
+    structures: npt.NDArray[np.uint64] = field(kw_only=True)
+    """Shape [T]: the 64-bit hash of the tags and classes around each block, the same on all pages of a site."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteObservation:
+    """What the statistics of a site are told of one page of T blocks."""
+
+    site: str
+    page: str
+    """What makes the page distinct on its site: its URL."""
+    texts: npt.NDArray[np.uint64]
+    """Shape [T]: `EncodedPage.fingerprints`, repetitions included."""
+    structures: npt.NDArray[np.uint64]
+    """Shape [T]: `EncodedPage.structures`."""
+    probabilities: npt.NDArray[np.float32]
+    """Shape [T]: what the model answered of content."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteStatistics:
+    """What was known of a site before a page of T blocks came: other pages of it, counted once each."""
+
+    pages: int
+    """Pages counted."""
+    texts: npt.NDArray[np.uint32]
+    """Shape [T]: pages that have the block's text."""
+    structure_pages: npt.NDArray[np.uint32]
+    """Shape [T]: pages that have a block in the block's structure."""
+    structure_blocks: npt.NDArray[np.uint32]
+    """Shape [T]: blocks of those pages in it."""
+    structure_likely: npt.NDArray[np.float32]
+    """Shape [T]: the mean of what the model answered for those blocks; 0 where there are none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,1 +1,1 @@
-"""Everything that flows: crawler formats, the Faust worker, frequencies, the local stack, the CLI."""
+"""Everything that flows: crawler formats, the Faust worker, site statistics, the local stack, the CLI."""

@@ -50,12 +50,12 @@ class TopicSettings:
 
 @dataclass(frozen=True, slots=True)
 class RedisSettings:
-    """The Redis, or Redis Cluster, that keeps block frequencies."""
+    """The Redis, or Redis Cluster, that keeps the statistics of sites."""
 
     url: str = field(default="redis://localhost:6379/0", repr=False)
     cluster: bool = False
     timeout: float = 2.0
-    """Seconds a round trip may take before frequencies are done without."""
+    """Seconds a round trip may take before the statistics are done without."""
 
 
 class WhenTritonIsUnavailable(StrEnum):

@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Blocks as hashes: of their tags, words and punctuation, one by one, and of their text as a whole."""
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
 import numpy as np
 
 from inference.native.buffer cimport Buffer, append, content, free, more
@@ -19,6 +20,7 @@ cdef enum:
     ASCII = 128
     FIRST_WORDS = 18
     LAST_WORDS = 6
+    STRUCTURE_LEVELS = 8
 
 cdef Py_ssize_t _MOST = MAX_BLOCK_TOKENS
 cdef uint8_t[ASCII] _ascii
@@ -150,6 +152,10 @@ cdef uint64_t _fingerprint(str block) except? 0:
             character = _normalised(PyUnicode_READ(text.kind, text.data, position))
             state = _with(state, character, last)
             last = character
+    return _mixed(state)
+
+
+cdef inline uint64_t _mixed(uint64_t state) noexcept nogil:
     state = (state ^ state >> 33) * <uint64_t> 0xFF51AFD7ED558CCD
     state = (state ^ state >> 33) * <uint64_t> 0xC4CEB9FE1A85EC53
     return state ^ state >> 33
@@ -167,3 +173,48 @@ cdef inline uint32_t _normalised(uint32_t character) noexcept nogil:
     if character < ASCII:
         return _ascii[character]
     return c" " if Py_UNICODE_ISSPACE(character) else Py_UNICODE_TOLOWER(character)
+
+
+def structures(
+    const int32_t[::1] parents,
+    const uint32_t[::1] tokens,
+    const uint8_t[::1] token_counts,
+    const int32_t[::1] elements,
+) -> object:
+    """The 64-bit hash of what stands around each block: of the eight innermost elements, the tag and one part.
+
+    The part is the first of class, id and role. The root and its children, such as `<body>`, count by tag alone:
+    their classes tell kinds of pages apart.
+    """
+    cdef Py_ssize_t block
+    cdef uint64_t[::1] own = _own_structures(parents, tokens, token_counts)
+    found = np.empty(len(elements), np.uint64)
+    cdef uint64_t[::1] column = found
+    for block in range(len(elements)):
+        column[block] = _structure(parents, own, elements[block])
+    return found
+
+
+cdef object _own_structures(
+    const int32_t[::1] parents, const uint32_t[::1] tokens, const uint8_t[::1] token_counts
+):
+    """The tag and the first part of each element."""
+    cdef Py_ssize_t element, token = 0
+    own = np.empty(len(parents), np.uint64)
+    cdef uint64_t[::1] column = own
+    for element in range(len(parents)):
+        column[element] = tokens[token]
+        if token_counts[element] > 1 and parents[element] > 0:
+            column[element] |= <uint64_t> tokens[token + 1] << 32
+        token += token_counts[element]
+    return own
+
+
+cdef uint64_t _structure(const int32_t[::1] parents, const uint64_t[::1] own, int32_t element) noexcept:
+    cdef uint64_t state = 0xCBF29CE484222325
+    cdef int level = 0
+    while element >= 0 and level < STRUCTURE_LEVELS:
+        state = _mixed(state ^ own[element])
+        element = parents[element]
+        level += 1
+    return state

@@ -39,7 +39,11 @@ Outcomes = tuple[Outcome, ...] | Postponed
 
 def pack(page: PreparedPage) -> PackedPage:
     """The page, ready to leave its process."""
-    kept = replace(page, encoded=replace(page.encoded, structure=None, ids=page.encoded.ids[:0]))
+    encoded = page.encoded
+    kept = replace(
+        page,
+        encoded=replace(encoded, structure=None, ids=encoded.ids[:0], structures=encoded.structures[:0]),
+    )
     return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 
 

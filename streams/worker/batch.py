@@ -1,4 +1,4 @@
-"""The way of a micro-batch: prepare its messages, observe and label their pages, extract documents."""
+"""The way of a micro-batch: prepare its messages, label and observe their pages, extract documents."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from schemas.documents import Origin
 from schemas.outcomes import Broken
-from schemas.pages import BlockFrequencies, Message, Prediction
+from schemas.pages import Message, Prediction, SiteStatistics
 from streams.preparation.extraction import LabeledPage, WrittenDocument
 from streams.preparation.pool import PreparationPool
 from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
@@ -14,14 +14,17 @@ from streams.preparation.process import Oversized
 from streams.settings import MIB
 from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
 from streams.worker.cleaning import Result
+from streams.worker.correction import Correct
 from streams.worker.labeling import Labeled, Labeling
 from streams.worker.memory import give_back_what_is_free
 from streams.worker.metrics import Metrics
-from streams.worker.observation import Observer
+from streams.worker.observation import Observer, frequencies
 
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""
 Extract = Callable[[Sequence[LabeledPage]], Awaitable[list[WrittenDocument | Broken]]]
+Answered = tuple[PackedPage, Prediction, Origin]
+"""A page, its labels, and the message that it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,9 @@ class BatchCleaner:
     """Takes micro-batches through all steps but delivery."""
 
     _pool: PreparationPool
-    _observer: Observer
     _labeling: Labeling
+    _observer: Observer
+    _correct: Correct
     _assembler: Assembler
     _metrics: Metrics
 
@@ -82,25 +86,36 @@ class BatchCleaner:
     ) -> list[CleanedMessage]:
         """What became of each message, however long the dependencies it needs are unavailable."""
         pages = [page for each in outcomes for page in each if isinstance(page, PackedPage)]
-        with self._metrics.step("observe"):
-            frequencies = await self._observer.observe(pages)
         with self._metrics.step("label"):
             labeled = await self._label(pages)
-        degraded = _degraded(labeled, frequencies)
-        with self._metrics.step("extract"):
-            origins = _origins(messages, outcomes)
-            counts: Sequence[BlockFrequencies | None] = frequencies or [None] * len(pages)
-            documents = await extract(
-                [
-                    LabeledPage(page.packed, labels, counted, degraded, origin)
-                    for page, labels, counted, origin in zip(
-                        pages, labeled.answers, counts, origins, strict=True
-                    )
-                    if isinstance(labels, Prediction)
-                ]
+        answered = _answered(pages, labeled.answers, _origins(messages, outcomes))
+        with self._metrics.step("observe"):
+            statistics = await self._observer.observe(
+                [page for page, _, _ in answered], [labels for _, labels, _ in answered]
             )
+        degraded = _degraded(labeled, statistics)
+        with self._metrics.step("extract"):
+            documents = await extract(self._corrected(answered, statistics, degraded))
         fates = _fates(labeled.answers, documents)
         return self._assembler.assemble(messages, outcomes, fates, degraded)
+
+    def _corrected(
+        self,
+        answered: Sequence[Answered],
+        statistics: Sequence[SiteStatistics] | None,
+        degraded: tuple[str, ...],
+    ) -> list[LabeledPage]:
+        """Pages with their labels, corrected where the statistics of their sites are known."""
+        if statistics is None:
+            return [
+                LabeledPage(page.packed, labels, None, degraded, origin) for page, labels, origin in answered
+            ]
+        return [
+            LabeledPage(
+                page.packed, self._correct(labels, page.encoded, known), frequencies(known), degraded, origin
+            )
+            for (page, labels, origin), known in zip(answered, statistics, strict=True)
+        ]
 
     async def _label(self, pages: Sequence[PackedPage]) -> Labeled:
         if not pages:
@@ -108,9 +123,20 @@ class BatchCleaner:
         return await self._labeling.label([page.encoded for page in pages])
 
 
-def _degraded(labeled: Labeled, frequencies: Sequence[BlockFrequencies] | None) -> tuple[str, ...]:
+def _answered(
+    pages: Iterable[PackedPage], answers: Iterable[Prediction | Broken], origins: Iterable[Origin]
+) -> list[Answered]:
+    """The pages that the labeler has an answer for."""
+    return [
+        (page, labels, origin)
+        for page, labels, origin in zip(pages, answers, origins, strict=True)
+        if isinstance(labels, Prediction)
+    ]
+
+
+def _degraded(labeled: Labeled, statistics: Sequence[SiteStatistics] | None) -> tuple[str, ...]:
     """What the documents have to do without."""
-    missing = {"frequencies": frequencies is None, "model": labeled.degraded}
+    missing = {"frequencies": statistics is None, "model": labeled.degraded}
     return tuple(name for name, is_missing in missing.items() if is_missing)
 
 

@@ -42,7 +42,7 @@ def name_dependencies(settings: WorkerSettings) -> Dependencies:
     waits = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.WAIT
     return Dependencies(
         kafka=Dependency("kafka", "documents wait for it"),
-        redis=Dependency("redis", "pages are cleaned without block frequencies"),
+        redis=Dependency("redis", "pages are cleaned without the statistics of their site"),
         labeler=Dependency(settings.labeler, "pages wait for it" if waits else "pages are labeled by rules"),
         schema_registry=Dependency("schema-registry", "its messages wait for it"),
     )

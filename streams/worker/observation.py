@@ -1,34 +1,50 @@
-"""The block frequencies of a batch of pages, or none while the store is unavailable."""
+"""The statistics of the sites of a batch of pages, or none while the store is unavailable."""
 
 from collections.abc import Sequence
 
-from schemas.pages import BlockFrequencies
-from streams.frequencies.store import BlockFrequencyStore, SiteObservation
+import numpy as np
+
+from schemas.pages import BlockFrequencies, Prediction, SiteObservation, SiteStatistics
 from streams.preparation.preparation import PackedPage
+from streams.sites.store import SiteStatisticsStore
 from streams.worker.availability import UNAVAILABLE, Dependency
 
 
 class Observer:
-    """Counts pages in the store; while it is unavailable nobody waits for it."""
+    """Counts labeled pages in the store; while it is unavailable nobody waits for it."""
 
-    def __init__(self, store: BlockFrequencyStore, dependency: Dependency) -> None:
+    def __init__(self, store: SiteStatisticsStore, dependency: Dependency) -> None:
         self._store = store
         self._dependency = dependency
 
-    async def observe(self, pages: Sequence[PackedPage]) -> list[BlockFrequencies] | None:
-        """The frequencies of each page's blocks, in order; None where the store is unavailable."""
+    async def observe(
+        self, pages: Sequence[PackedPage], labels: Sequence[Prediction]
+    ) -> list[SiteStatistics] | None:
+        """What is known of each page's site without it, in order; None where the store is unavailable."""
         if not pages:
             return []
         if self._dependency.unavailable:
             return None
         try:
-            frequencies = await self._store.observe([_observation(page) for page in pages])
+            statistics = await self._store.observe(list(map(_observation, pages, labels)))
         except UNAVAILABLE as error:
             self._dependency.missed(error)
             return None
         self._dependency.answered()
-        return frequencies
+        return statistics
 
 
-def _observation(page: PackedPage) -> SiteObservation:
-    return SiteObservation(page.identity.site, page.identity.url, page.encoded.fingerprints)
+def frequencies(statistics: SiteStatistics) -> BlockFrequencies:
+    """On how many pages of the site the texts of a page are, the page included."""
+    return BlockFrequencies(statistics.pages + 1, statistics.texts + np.uint32(1))
+
+
+def _observation(page: PackedPage, labels: Prediction) -> SiteObservation:
+    encoded = page.encoded
+    return SiteObservation(
+        page.identity.site,
+        page.identity.url,
+        texts=encoded.fingerprints,
+        structures=encoded.structures,
+        probabilities=labels.probabilities,
+    )

@@ -12,12 +12,12 @@ from prometheus_client import CollectorRegistry
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.formats import FORMATS
-from streams.frequencies.redis_store import RedisFrequencyStore
 from streams.input_topics import input_topics
 from streams.preparation.extraction import Writing
 from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
 from streams.producing import create_producer
+from streams.sites.redis_store import RedisSiteStatistics
 from streams.sources.registry import open_source
 from streams.sources.source import Source
 from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
@@ -25,6 +25,7 @@ from streams.worker.assembly import Assembler
 from streams.worker.availability import Check, Dependency, watch
 from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers, check_kafka
+from streams.worker.correction import uncorrected
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from streams.worker.drops import DropLog
@@ -123,15 +124,16 @@ async def _flow(
         model = await check_labeler(settings, opened)
         labeler = WitnessedLabeler(TakeoverLog(opened, model))
         _announce(settings, model)
-        store = RedisFrequencyStore(settings.redis)
+        store = RedisSiteStatistics(settings.redis)
         resources.push_async_callback(store.close)
         producer = create_producer(settings.kafka, settings.compression)
         resources.push_async_callback(producer.stop)
         await producer.start()
         cleaner = BatchCleaner(
             pool,
-            Observer(store, dependencies.redis),
             open_labeling(settings, labeler, dependencies.labeler),
+            Observer(store, dependencies.redis),
+            uncorrected,
             Assembler(settings.format),
             metrics,
         )

@@ -4,6 +4,7 @@ import asyncio
 import re
 import shutil
 import urllib.request
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ def page(blocks, seed=0):
         counts.astype(np.uint64),
         counts > 0,
         np.full(len(counts), -1, np.int32),
+        structures=counts.astype(np.uint64),
     )
 
 
@@ -104,7 +106,7 @@ async def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
 
 async def test_a_page_whose_lengths_contradict_its_ids_is_rejected_and_its_batch_mates_are_not(labeler):
     good = [page(30, seed) for seed in range(8)]
-    bad = EncodedPage(good[0].ids[:-1], *(getattr(good[0], name) for name in EncodedPage.__slots__[1:]))
+    bad = replace(good[0], ids=good[0].ids[:-1])
     *answers, rejected = await labeler.label([*good, bad])
     assert isinstance(rejected, Broken)
     assert rejected.reason is BrokenReason.REJECTED_BY_MODEL

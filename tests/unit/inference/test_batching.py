@@ -34,6 +34,7 @@ def page(lengths):
         counts.astype(np.uint64),
         counts > 0,
         np.full(len(counts), -1, np.int32),
+        structures=counts.astype(np.uint64),
     )
 
 

@@ -47,8 +47,15 @@ def test_a_page_without_blocks_has_empty_columns() -> None:
     encoded = encode(page())
     assert len(encoded) == 0
     assert [
-        len(column) for column in (encoded.ids, encoded.words, encoded.linked_words, encoded.fingerprints)
-    ] == [0] * 4
+        len(column)
+        for column in (
+            encoded.ids,
+            encoded.words,
+            encoded.linked_words,
+            encoded.fingerprints,
+            encoded.structures,
+        )
+    ] == [0] * 5
 
 
 def test_tokens_of_a_block_are_bounded_and_its_words_are_not() -> None:
@@ -85,6 +92,47 @@ def test_blocks_that_differ_in_case_numbers_or_line_breaks_are_the_same(one: str
 @pytest.mark.parametrize(("one", "other"), [("home", "about"), ("a b", "ab"), ("", "a"), ("a.", "a")])
 def test_other_blocks_are_not_the_same(one: str, other: str) -> None:
     assert fingerprint(one) != fingerprint(other)
+
+
+def structures_of(*bodies: str) -> list[int]:
+    """The structure of the last block of each page."""
+    pages = [encode(segment(f"<html><body class={len(body)}>{body}".encode())) for body in bodies]
+    return [int(page.structures[-1]) for page in pages]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("<div class=post-12><p>One", "<div class='post-7 sticky'><p>Two"),
+        ("<p>One<div id=post_12>Two</div>", "<div id=post_13>Three"),
+        ("<div><div class=menu><ul><li><a href=/>One</a>", "<div><div class=menu><ul><li>Two"),
+        ("<main>" + "<div class=a1>" * 9 + "One", "<nav>" + "<div class=a1>" * 9 + "One"),
+    ],
+)
+def test_blocks_in_the_same_tags_and_first_classes_are_in_one_structure(one: str, other: str) -> None:
+    assert len(set(structures_of(one, other))) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("<div class=post><p>One", "<div class=related><p>One"),
+        ("<div id=content>One", "<div id=footer>One"),
+        ("<h2>One", "<h3>One"),
+        ("<nav>" + "<div class=deep>" * 6 + "One", "<main>" + "<div class=deep>" * 6 + "One"),
+    ],
+)
+def test_other_blocks_are_in_structures_of_their_own(one: str, other: str) -> None:
+    assert len(set(structures_of(one, other))) == 2
+
+
+def test_a_structure_is_the_same_in_every_process() -> None:
+    assert structures_of("<div class=post><p>One") == [3368401339311719117]
+
+
+def test_of_a_page_without_elements_the_paths_are_the_structures() -> None:
+    encoded = encode(page(("One", "html/body/p", 0), ("Two", "html/body/p", 0), ("Three", "html/body/li", 0)))
+    assert encoded.structures[0] == encoded.structures[1] != encoded.structures[2]
 
 
 def test_a_fingerprint_is_the_same_in_every_process() -> None:

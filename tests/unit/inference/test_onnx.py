@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import onnxruntime
@@ -34,6 +35,7 @@ def page(blocks, seed=0, known=GOLDEN[0].page.ids):
         counts.astype(np.uint64),
         counts > 0,
         np.full(len(counts), -1, np.int32),
+        structures=counts.astype(np.uint64),
     )
 
 
@@ -59,7 +61,7 @@ async def test_an_answer_does_not_depend_on_batch_mates(labeler):
 
 async def test_the_answer_depends_on_the_words_and_their_neighbours(labeler):
     whole = page(60)
-    changed = EncodedPage(whole.ids.copy(), *(getattr(whole, name) for name in EncodedPage.__slots__[1:]))
+    changed = replace(whole, ids=whole.ids.copy())
     changed.ids[: int(whole.block_lengths[0])] = GOLDEN[0].page.ids[-1]
     first, second = await probabilities(labeler, whole, changed)
     assert np.abs(first - second)[1:10].max() > 1e-4
@@ -74,8 +76,8 @@ async def test_a_page_without_blocks_gets_empty_labels(labeler):
 async def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
     whole = page(WINDOW_BLOCKS + 50)
     ids = int(whole.block_lengths[:WINDOW_BLOCKS].sum())
-    columns = [getattr(whole, name) for name in EncodedPage.__slots__[1:-1]]
-    rest = EncodedPage(whole.ids[ids:], *(column[WINDOW_BLOCKS:] for column in columns))
+    columns = {name: getattr(whole, name)[WINDOW_BLOCKS:] for name in EncodedPage.__slots__[1:7]}
+    rest = replace(whole, ids=whole.ids[ids:], **columns)
     long, short = await probabilities(labeler, whole, rest)
     assert len(long) == len(whole)
     assert np.abs(long[WINDOW_BLOCKS:] - short).max() < 1e-6
@@ -86,7 +88,7 @@ async def test_a_page_whose_lengths_contradict_its_ids_is_rejected_and_its_batch
     labeler, shown
 ):
     good, bad = page(20), page(20, seed=1)
-    bad = EncodedPage(bad.ids[shown], *(getattr(bad, name) for name in EncodedPage.__slots__[1:]))
+    bad = replace(bad, ids=bad.ids[shown])
     alone = (await probabilities(labeler, good))[0]
     first, rejected, second = await labeler.label([good, bad, good])
     assert isinstance(rejected, Broken)

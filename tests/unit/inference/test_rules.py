@@ -19,6 +19,7 @@ def page(*blocks: tuple[int, int]) -> EncodedPage:
         fingerprints=words.astype(np.uint64),
         hidden=np.zeros(len(blocks), np.bool_),
         repeat=np.full(len(blocks), -1, np.int32),
+        structures=words.astype(np.uint64),
     )
 
 

@@ -90,6 +90,7 @@ def page(blocks):
         counts.astype(np.uint64),
         counts > 0,
         np.full(len(counts), -1, np.int32),
+        structures=counts.astype(np.uint64),
     )
 
 

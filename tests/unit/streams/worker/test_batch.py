@@ -4,19 +4,22 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import orjson
 from prometheus_client import CollectorRegistry
 
 from inference.rules import RulesLabeler
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import EncodedPage, Message
-from streams.frequencies.memory import MemoryFrequencyStore
+from schemas.pages import EncodedPage, Message, Prediction, SiteObservation, SiteStatistics
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from streams.preparation.preparation import Outcomes, PackedPage, Postponed
 from streams.preparation.process import Oversized
+from streams.sites.memory import MemorySiteStatistics
+from streams.sites.store import SiteStatisticsStore
 from streams.worker.assembly import Assembler, Failure
 from streams.worker.availability import Dependency
 from streams.worker.batch import BatchCleaner
+from streams.worker.correction import Correct, uncorrected
 from streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
@@ -55,11 +58,19 @@ class RefusingLabeling:
 REFUSED = Broken(BrokenReason.REJECTED_BY_MODEL, "no answer")
 
 
-def cleaner(pool: Pool, *, redis: Dependency | None = None, labeling: Labeling | None = None) -> BatchCleaner:
+def cleaner(
+    pool: Pool,
+    *,
+    redis: Dependency | None = None,
+    labeling: Labeling | None = None,
+    correct: Correct = uncorrected,
+    store: SiteStatisticsStore | None = None,
+) -> BatchCleaner:
     return BatchCleaner(
         pool,
-        Observer(MemoryFrequencyStore(), redis or Dependency("redis", "")),
         labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
+        Observer(store or MemorySiteStatistics(), redis or Dependency("redis", "")),
+        correct,
         Assembler("document"),
         Metrics(CollectorRegistry(), ()),
     )
@@ -115,6 +126,67 @@ async def test_a_document_tells_of_its_message_and_of_the_site(message: Message,
     assert document["template"] == {"pages_seen": 1, "blocks_matched": 0}
 
 
+class Seen:
+    """A correction that finds no content, and notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Prediction, EncodedPage, int]] = []
+
+    def __call__(self, prediction: Prediction, page: EncodedPage, statistics: SiteStatistics) -> Prediction:
+        self.told.append((prediction, page, statistics.pages))
+        return replace(prediction, probabilities=np.zeros_like(prediction.probabilities))
+
+
+def elsewhere(page: PackedPage, path: str) -> PackedPage:
+    """The same page at another address of its site."""
+    prepared = pickle.loads(page.packed)
+    identity = replace(page.identity, url=f"https://{page.identity.site}/{path}")
+    return PackedPage(identity, page.encoded, pickle.dumps(replace(prepared, identity=identity)))
+
+
+async def test_documents_are_of_labels_that_are_corrected_by_the_site(
+    message: Message, page: PackedPage
+) -> None:
+    correct, other = Seen(), elsewhere(page, "other")
+    first, second = await cleaner(Pool((page,), (other,)), correct=correct).clean([message] * 2)
+    (labels,) = await RulesLabeler().label([page.encoded])
+    for known, (prediction, encoded, pages) in enumerate(correct.told):
+        assert prediction.probabilities.tolist() == labels.probabilities.tolist()
+        assert (encoded, pages) == (page.encoded, known)
+    documents = [orjson.loads(each.records[0].value or b"") for each in (first, second)]
+    assert [document["text"] for document in documents] == ["", ""]
+    assert documents[1]["template"] == {"pages_seen": 2, "blocks_matched": len(page.encoded)}
+
+
+class Told(MemorySiteStatistics):
+    """A store that notes what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.probabilities: list[list[float]] = []
+
+    async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
+        self.probabilities += [page.probabilities.tolist() for page in pages]
+        return await super().observe(pages)
+
+
+async def test_a_site_is_told_what_the_labeler_answered_before_any_correction(
+    message: Message, page: PackedPage
+) -> None:
+    (labels,) = await RulesLabeler().label([page.encoded])
+    store, again = Told(), elsewhere(page, "other")
+    await cleaner(Pool((page,), (again,)), correct=Seen(), store=store).clean([message] * 2)
+    assert store.probabilities == [labels.probabilities.tolist()] * 2
+
+
+async def test_without_statistics_labels_are_not_corrected(message: Message, page: PackedPage) -> None:
+    redis, correct = Dependency("redis", ""), Seen()
+    redis.missed(OSError())
+    (cleaned,) = await cleaner(Pool((page,)), redis=redis, correct=correct).clean([message])
+    document = orjson.loads(cleaned.records[0].value or b"")
+    assert (correct.told, document["degraded"], document["text"] != "") == ([], ["frequencies"], True)
+
+
 async def test_a_batch_ends_before_a_message_whose_documents_find_no_room(
     message: Message, page: PackedPage
 ) -> None:
@@ -141,6 +213,8 @@ async def test_a_page_that_the_labeler_refuses_is_broken_alone(message: Message,
     cleaned = await cleaner(Pool((page,), (page,)), labeling=RefusingLabeling()).clean([message] * 2)
     assert [each.failure for each in cleaned] == [Failure("label", REFUSED), None]
     assert [each.documents for each in cleaned] == [0, 1]
+    document = orjson.loads(cleaned[1].records[0].value or b"")
+    assert document["template"] == {"pages_seen": 1, "blocks_matched": 0}  # what is refused is not counted
 
 
 async def test_a_page_that_breaks_the_extraction_is_broken_alone(message: Message, page: PackedPage) -> None:

@@ -1,54 +1,72 @@
-"""Block frequencies, and doing without them."""
+"""The statistics of sites, and doing without them."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
+from inference.rules import RulesLabeler
 from schemas.errors import ConfigurationError, UnavailableError
-from schemas.pages import BlockFrequencies
-from streams.frequencies.memory import MemoryFrequencyStore
-from streams.frequencies.store import SiteObservation
+from schemas.pages import Prediction, SiteObservation, SiteStatistics
 from streams.preparation.preparation import PackedPage
+from streams.sites.memory import MemorySiteStatistics
 from streams.worker.availability import Dependency
-from streams.worker.observation import Observer
+from streams.worker.observation import Observer, frequencies
 
 
-class FailingStore(MemoryFrequencyStore):
-    """A store that fails as often as it is told to."""
+class FailingStore(MemorySiteStatistics):
+    """A store that fails as often as it is told to, and remembers what it was told."""
 
     def __init__(self, *errors: Exception) -> None:
         super().__init__()
         self.errors = list(errors)
         self.asked = 0
+        self.pages: list[SiteObservation] = []
 
-    async def observe(self, pages: Sequence[SiteObservation]) -> list[BlockFrequencies]:
+    async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
         self.asked += 1
+        self.pages += pages
         if self.errors:
             raise self.errors.pop(0)
         return await super().observe(pages)
 
 
-async def test_pages_are_counted_under_their_site(page: PackedPage) -> None:
-    observer = Observer(MemoryFrequencyStore(), Dependency("redis", ""))
-    frequencies = await observer.observe([page])
-    assert frequencies is not None
-    assert frequencies[0].pages_seen == 1
-    assert frequencies[0].counts.tolist() == [1] * len(page.encoded)
+async def labels_of(page: PackedPage) -> list[Prediction]:
+    return await RulesLabeler().label([page.encoded])
+
+
+async def test_pages_are_observed_under_their_site_with_their_labels(page: PackedPage) -> None:
+    store, labels = FailingStore(), await labels_of(page)
+    statistics = await Observer(store, Dependency("redis", "")).observe([page], labels)
+    assert statistics is not None
+    assert (statistics[0].pages, statistics[0].texts.tolist()) == (0, [0] * len(page.encoded))
+    (told,) = store.pages
+    assert (told.site, told.page) == (page.identity.site, page.identity.url)
+    assert told.texts is page.encoded.fingerprints
+    assert told.probabilities is labels[0].probabilities
+    assert told.structures is page.encoded.structures
 
 
 async def test_without_pages_nobody_is_asked() -> None:
     store = FailingStore()
-    assert await Observer(store, Dependency("redis", "")).observe([]) == []
+    assert await Observer(store, Dependency("redis", "")).observe([], []) == []
     assert store.asked == 0
 
 
 @pytest.mark.parametrize("error", [UnavailableError("unavailable"), ConfigurationError("password")])
 async def test_pages_do_not_wait_for_a_store_that_is_unavailable(page: PackedPage, error: Exception) -> None:
-    store, dependency = FailingStore(error), Dependency("redis", "")
+    store, dependency, labels = FailingStore(error), Dependency("redis", ""), await labels_of(page)
     observer = Observer(store, dependency)
-    assert await observer.observe([page]) is None
-    assert await observer.observe([page]) is None
+    assert await observer.observe([page], labels) is None
+    assert await observer.observe([page], labels) is None
     assert (store.asked, dependency.unavailable) == (1, True)
     dependency.answered()
-    assert await observer.observe([page]) is not None
+    assert await observer.observe([page], labels) is not None
     assert (store.asked, dependency.unavailable) == (2, False)
+
+
+def test_published_frequencies_include_the_page() -> None:
+    none, some = np.zeros(2, np.uint32), np.array([0, 4], np.uint32)
+    published = frequencies(SiteStatistics(7, some, none, none, none.astype(np.float32)))
+    assert (published.pages_seen, published.counts.tolist()) == (8, [1, 5])
+    assert published.counts.dtype == np.uint32

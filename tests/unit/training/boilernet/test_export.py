@@ -43,7 +43,14 @@ def page(blocks, seed=0, ids=None):
     counts = np.zeros(blocks, np.uint32)
     ids = random.choice(known, lengths.sum()) if ids is None else ids
     return EncodedPage(
-        ids, lengths, counts, counts, counts.astype(np.uint64), counts > 0, np.full(len(counts), -1, np.int32)
+        ids,
+        lengths,
+        counts,
+        counts,
+        counts.astype(np.uint64),
+        counts > 0,
+        np.full(len(counts), -1, np.int32),
+        structures=counts.astype(np.uint64),
     )
 
 

@@ -5,19 +5,20 @@ import numpy as np
 import pytest
 
 from schemas.errors import ConfigurationError, UnavailableError
-from streams.frequencies.redis_store import RedisFrequencyStore
-from streams.frequencies.store import SiteObservation
+from schemas.pages import SiteObservation
 from streams.local.addresses import LOOPBACK, free_ports
 from streams.settings import RedisSettings
+from streams.sites.redis_store import RedisSiteStatistics
 
-PAGE = SiteObservation("a.test", "/1", np.array([5], np.uint64))
+_TEXT = np.array([5], np.uint64)
+PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32))
 
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", ""])
 @pytest.mark.parametrize("cluster", [False, True])
 def test_says_that_a_url_is_none_of_a_redis(url, cluster):
     with pytest.raises(ConfigurationError, match="no URL of a Redis"):
-        RedisFrequencyStore(RedisSettings(url, cluster=cluster))
+        RedisSiteStatistics(RedisSettings(url, cluster=cluster))
 
 
 @pytest.mark.parametrize(
@@ -26,14 +27,14 @@ def test_says_that_a_url_is_none_of_a_redis(url, cluster):
 @pytest.mark.parametrize("cluster", [False, True])
 def test_a_url_that_is_refused_is_shown_without_its_password(url, cluster):
     with pytest.raises(ConfigurationError, match="no URL of a Redis") as raised:
-        RedisFrequencyStore(RedisSettings(url, cluster=cluster))
+        RedisSiteStatistics(RedisSettings(url, cluster=cluster))
     assert "secret" not in str(raised.value)
     assert raised.value.__cause__ is None
 
 
 @pytest.mark.parametrize("cluster", [False, True])
 async def test_a_redis_that_is_not_there_is_unavailable(cluster):
-    store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}", cluster=cluster))
+    store = RedisSiteStatistics(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}", cluster=cluster))
     for ask in (store.check, partial(store.observe, [PAGE])):
         with pytest.raises(UnavailableError):
             await ask()
@@ -50,7 +51,7 @@ async def test_a_server_that_never_answers_is_unavailable_in_time(cluster):
 
     server = await asyncio.start_server(say_nothing, LOOPBACK, 0)
     port = server.sockets[0].getsockname()[1]
-    store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{port}", cluster=cluster, timeout=0.2))
+    store = RedisSiteStatistics(RedisSettings(f"redis://{LOOPBACK}:{port}", cluster=cluster, timeout=0.2))
     try:
         for ask in (store.check, partial(store.observe, [PAGE])):
             with pytest.raises(UnavailableError):
@@ -63,6 +64,6 @@ async def test_a_server_that_never_answers_is_unavailable_in_time(cluster):
 
 
 async def test_observing_nothing_asks_nobody():
-    store = RedisFrequencyStore(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}"))
+    store = RedisSiteStatistics(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}"))
     assert await store.observe([]) == []
     await store.close()

@@ -1,0 +1,162 @@
+"""What the statistics of sites take of a Redis, beside a plain hash and set per site that count the same.
+
+The pages are made up, in the proportions of crawled ones: their 110 blocks have 90 different texts, 38 of
+which no other page has, and stand in 22 structures, two of which no other page has.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from redis import Redis
+
+from schemas.pages import SiteObservation
+from streams.local.folder import temporary_folder
+from streams.local.stack import LocalStack
+from streams.settings import FlowLimits, RedisSettings
+from streams.sites.redis_store import RedisSiteStatistics
+from streams.sites.tally import tally
+
+_BATCH = FlowLimits().batch_pages
+_TEMPLATE_TEXTS, _OWN_TEXTS, _COPIES = 52, 38, 20
+_STRUCTURES = 20
+_PLAIN = """
+if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return end
+local known = redis.call('HMGET', KEYS[2], unpack(ARGV, 2))
+local values = {}
+for at, count in ipairs(known) do
+  values[2 * at - 1], values[2 * at] = ARGV[at + 1], tonumber(count or 0) + 1
+end
+redis.call('HSET', KEYS[2], unpack(values))
+return known
+"""
+Fingerprints = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Pages of some sites, which come in any order."""
+
+    sites: int
+    pages: int
+    """Of each site."""
+
+    def batches(self) -> Iterator[list[SiteObservation]]:
+        """The pages, in micro-batches."""
+        order = np.random.default_rng(0).permutation(np.repeat(np.arange(self.sites), self.pages))
+        numbers = np.random.default_rng(1)
+        for start in range(0, len(order), _BATCH):
+            sites = order[start : start + _BATCH].tolist()
+            yield [_page(site, numbers) for site in sites]
+
+
+LOADS = (
+    Load(1, 10),
+    Load(1, 100),
+    Load(1, 1_000),
+    Load(1, 10_000),
+    Load(1, 100_000),
+    Load(2_000, 10),
+    Load(20_000, 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a load took."""
+
+    load: Load
+    store: str
+    bytes_per_page: float
+    redis_microseconds: float
+    """Redis' CPU time, per page."""
+    worker_microseconds: float
+    """The CPU time of this process, per page, without making the pages up."""
+
+
+def measure() -> list[Cost]:
+    """All loads, in both stores, on a Redis of their own each time."""
+    return [
+        asyncio.run(_measure(load, *store))
+        for load in LOADS
+        for store in ((PACKED, _packed), (PLAIN, _plain))
+        if load.pages <= 10_000 or store[0] == PACKED
+    ]
+
+
+PACKED, PLAIN = "packed", "plain"
+Observe = Callable[[Sequence[SiteObservation]], Awaitable[object]]
+
+
+async def _measure(load: Load, name: str, open_store: Callable[[str], Observe]) -> Cost:
+    with temporary_folder() as folder, LocalStack(folder, services=("redis",)) as stack:
+        observe, client = open_store(stack.addresses.redis), Redis.from_url(stack.addresses.redis)
+        await observe([_page(-1, np.random.default_rng(0))])
+        before, spent = _used(client), 0.0  # once what is used for the first time is there
+        for batch in load.batches():
+            begun = time.process_time()
+            await observe(batch)
+            spent += time.process_time() - begun
+        taken = _used(client) - before
+        client.close()
+    pages = load.sites * load.pages
+    return Cost(load, name, taken[1] / pages, taken[0] * 1e6 / pages, spent * 1e6 / pages)
+
+
+def _used(client: Redis) -> npt.NDArray[np.float64]:
+    """The seconds that Redis' processor has spent, and the bytes that its keys take."""
+    cpu, pipeline = client.info("cpu"), client.pipeline(transaction=False)
+    for key in client.scan_iter(count=1000):
+        pipeline.memory_usage(key, samples=0)
+    return np.array([cpu["used_cpu_user"] + cpu["used_cpu_sys"], sum(pipeline.execute())])
+
+
+def _packed(url: str) -> Observe:
+    return RedisSiteStatistics(RedisSettings(url, timeout=60)).observe
+
+
+def _plain(url: str) -> Observe:
+    """A set of pages and a hash of counts per site: of each text, and three numbers of each structure."""
+    client = Redis.from_url(url)
+
+    async def observe(pages: Sequence[SiteObservation]) -> None:
+        pipeline = client.pipeline(transaction=False)
+        for page in pages:
+            own = tally(page)
+            fields = [key.tobytes() for key in own.texts]
+            fields += [name + key.tobytes() for key in own.structures for name in (b"p", b"b", b"l")]
+            pipeline.eval(_PLAIN, 2, f"{page.site}:pages", f"{page.site}:texts", page.page[:8], *fields)
+        pipeline.execute()
+
+    return observe
+
+
+def _page(site: int, numbers: np.random.Generator) -> SiteObservation:
+    template = _hashes(site, numbers.choice(2 * _TEMPLATE_TEXTS, _TEMPLATE_TEXTS, replace=False))
+    own = numbers.integers(0, 2**64, _OWN_TEXTS, np.uint64)
+    texts = np.concatenate([template, own, numbers.choice(template, _COPIES)])
+    structures = _hashes(site, 2000 + numbers.integers(0, _STRUCTURES, len(texts)))
+    structures[-2:] = numbers.integers(0, 2**64, 2, np.uint64)
+    name = numbers.bytes(8).hex()
+    return SiteObservation(f"{site}.example", name, texts, structures, numbers.random(len(texts), np.float32))
+
+
+def _hashes(site: int, numbers: npt.NDArray[np.int64]) -> Fingerprints:
+    """Fingerprints of things of a site."""
+    return (numbers.astype(np.uint64) + np.uint64(site % 2**32) * np.uint64(2**20)) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
+
+
+def report(costs: Sequence[Cost]) -> str:
+    """The costs as a table."""
+    lines = [f"{'sites':>8} {'pages each':>10} {'store':>8}  bytes/page  Redis us/page  worker us/page"]
+    lines += [
+        f"{cost.load.sites:8,} {cost.load.pages:10,} {cost.store:>8} {cost.bytes_per_page:11,.0f}"
+        f" {cost.redis_microseconds:14,.0f} {cost.worker_microseconds:15,.0f}"
+        for cost in costs
+    ]
+    return "\n".join(lines)

@@ -1,1 +1,0 @@
-"""How often each block of text was seen on its site."""

@@ -1,0 +1,485 @@
+"""Site statistics: what every store promises, on the double in memory, a Redis and a Redis Cluster."""
+
+import asyncio
+import subprocess
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from functools import partial
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+from redis.exceptions import RedisError
+
+from schemas.errors import ConfigurationError, UnavailableError
+from schemas.pages import SiteObservation
+from streams.local.addresses import LOOPBACK, free_ports
+from streams.local.redis import find_redis
+from streams.local.stack import LocalStack
+from streams.settings import RedisSettings
+from streams.sites.memory import MemorySiteStatistics
+from streams.sites.packing import MOST_STRUCTURES, MOST_TEXTS
+from streams.sites.redis_store import RedisSiteStatistics, SiteBounds
+from streams.sites.store import SiteStatisticsStore
+
+
+def page(site, name, *texts, structures=None, likely=None) -> SiteObservation:
+    """A page of blocks with these texts; without more said, in one structure, unlikely."""
+    return SiteObservation(
+        site,
+        name,
+        np.array(texts, np.uint64),
+        np.array([0] * len(texts) if structures is None else structures, np.uint64),
+        np.array([0] * len(texts) if likely is None else likely, np.float32),
+    )
+
+
+def columns(answer):
+    """What is known, as plain values."""
+    return answer.pages, *(getattr(answer, name).tolist() for name in COLUMNS)
+
+
+COLUMNS = ("texts", "structure_pages", "structure_blocks", "structure_likely")
+
+
+@asynccontextmanager
+async def closed_after(store: SiteStatisticsStore) -> AsyncIterator[SiteStatisticsStore]:
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory) -> Iterator[LocalStack]:
+    with LocalStack(tmp_path_factory.mktemp("redis"), services=("redis",)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> Iterator[RedisSettings]:
+    """Two nodes of a Redis Cluster, each with half of the slots."""
+    ports = free_ports(2)
+    processes = [start_node(port, tmp_path_factory.mktemp(f"node-{port}")) for port in ports]
+    try:
+        join(ports)
+        yield RedisSettings(f"redis://{LOOPBACK}:{ports[0]}", cluster=True)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def start_node(port, directory):
+    options = f"--port {port} --bind {LOOPBACK} --dir {directory} --save --cluster-enabled yes"
+    return subprocess.Popen([find_redis(), *options.split()], stdout=subprocess.DEVNULL)
+
+
+def join(ports):
+    nodes = [Redis(port=port) for port in ports]
+    for node, slots in zip(nodes, (range(8192), range(8192, 16384)), strict=True):
+        until(node.ping)
+        node.execute_command("CLUSTER ADDSLOTS", *slots)
+        node.execute_command("CLUSTER MEET", LOOPBACK, ports[0])
+    for node in nodes:
+        until(lambda node=node: node.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
+        until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == 2)
+        node.close()
+
+
+def until(condition):
+    for _ in range(200):
+        try:
+            if condition():
+                return
+        except RedisError:
+            pass
+        time.sleep(0.05)
+    raise AssertionError("the cluster does not get ready")
+
+
+@pytest.fixture(params=["memory", "redis", "cluster"])
+async def store(request) -> AsyncIterator[SiteStatisticsStore]:
+    if request.param == "memory":
+        opened = MemorySiteStatistics()
+    elif request.param == "redis":
+        opened = RedisSiteStatistics(redis_settings(request.getfixturevalue("redis")))
+    else:
+        opened = RedisSiteStatistics(request.getfixturevalue("cluster"))
+    async with closed_after(opened):
+        yield opened
+
+
+def redis_settings(stack: LocalStack) -> RedisSettings:
+    return RedisSettings(stack.addresses.redis)
+
+
+async def test_answers_how_many_other_pages_of_the_site_have_each_text(store, fresh):
+    first, second, other = await store.observe(
+        [page(fresh, "/1", 10, 20), page(fresh, "/2", 20, 30, 10), page(fresh + ".other", "/1", 10)]
+    )
+    assert (first.pages, first.texts.tolist()) == (0, [0, 0])
+    assert (second.pages, second.texts.tolist()) == (1, [1, 0, 1])
+    assert (other.pages, other.texts.tolist()) == (0, [0])
+
+
+async def test_pages_of_several_sites_are_answered_in_order(store, fresh):
+    sites = [fresh, fresh + ".b", fresh, fresh + ".c", fresh + ".b", fresh]
+    answers = await store.observe([page(site, f"/{at}", at) for at, site in enumerate(sites)])
+    assert [answer.pages for answer in answers] == [0, 0, 1, 0, 1, 2]
+    assert [len(answer.texts) for answer in answers] == [1] * 6
+
+
+async def test_counts_a_page_once_and_answers_without_it(store, fresh):
+    twice = await store.observe([page(fresh, "/1", 10), page(fresh, "/1", 10)])
+    (again,) = await store.observe([page(fresh, "/1", 10)])
+    for answer in (*twice, again):
+        assert columns(answer) == (0, [0], [0], [0], [0])
+
+
+async def test_a_page_that_comes_again_sees_the_pages_after_it(store, fresh):
+    await store.observe([page(fresh, "/1", 1, 2), page(fresh, "/2", 1, 3), page(fresh, "/3", 1, 1)])
+    (again,) = await store.observe([page(fresh, "/1", 1, 2)])
+    assert columns(again) == (2, [2, 0], [2, 2], [4, 4], [0, 0])
+
+
+async def test_counts_a_repeated_text_once_per_page_and_each_of_its_blocks(store, fresh):
+    await store.observe([page(fresh, "/1", 7, 5, 7, 7)])
+    (answer,) = await store.observe([page(fresh, "/2", 7)])
+    assert columns(answer) == (1, [1], [1], [4], [0])
+
+
+async def test_a_changed_page_is_counted_as_it_was_first(store, fresh):
+    await store.observe([page(fresh, "/1", 10), page(fresh, "/2", 10, 99)])
+    (changed,) = await store.observe([page(fresh, "/1", 10, 50, 99)])
+    assert (changed.pages, changed.texts.tolist()) == (1, [1, 0, 0])  # of 99, one too few
+    (other,) = await store.observe([page(fresh, "/3", 10, 50)])
+    assert (other.pages, other.texts.tolist()) == (2, [2, 0])
+
+
+async def test_counts_pages_and_blocks_of_structures(store, fresh):
+    await store.observe(
+        [
+            page(fresh, "/1", 1, 2, 3, structures=[8, 8, 9], likely=[0.5, 0.25, 1]),
+            page(fresh, "/2", 1, 4, 5, structures=[8, 8, 8], likely=[0.25, 0, 0]),
+        ]
+    )
+    (answer,) = await store.observe([page(fresh, "/3", 9, 9, 9, structures=[9, 8, 7])])
+    assert answer.structure_pages.tolist() == [1, 2, 0]
+    assert answer.structure_blocks.tolist() == [1, 5, 0]
+    assert answer.structure_likely.tolist() == pytest.approx([1, 0.2, 0])
+
+
+async def test_what_a_page_adds_to_structures_is_taken_off_when_it_comes_again(store, fresh):
+    pages = [
+        page(fresh, "/1", 1, 2, 3, structures=[8, 8, 9], likely=[0.5, 0.25, 1]),
+        page(fresh, "/2", 1, 4, structures=[8, 8], likely=[0.125, 0.25]),
+    ]
+    await store.observe(pages)
+    first, second = await store.observe(pages)
+    assert columns(first)[2:] == ([1, 1, 0], [2, 2, 0], [0.1875, 0.1875, 0])
+    assert columns(second)[2:] == ([1, 1], [2, 2], [0.375, 0.375])
+
+
+async def test_sums_of_probabilities_outgrow_32_bits(store, fresh):
+    blocks = [7] * 70_000
+    await store.observe([page(fresh, "/1", *blocks, likely=[1] * len(blocks))])
+    (answer,) = await store.observe([page(fresh, "/2", 7)])
+    assert columns(answer) == (1, [1], [1], [70_000], [1])
+
+
+async def test_small_probabilities_are_not_lost(store, fresh):
+    for number in range(100):
+        await store.observe([page(fresh, f"/{number}", 7, likely=[0.0001])])
+    (answer,) = await store.observe([page(fresh, "/last", 7)])
+    assert answer.structure_likely.tolist() == pytest.approx([0.0001], abs=1e-5)
+
+
+async def test_counts_a_page_without_blocks(store, fresh):
+    for pages in range(2):
+        (empty,) = await store.observe([page(fresh, f"/{pages}")])
+        assert columns(empty) == (pages, [], [], [], [])
+    assert await store.observe([]) == []
+
+
+async def test_a_store_that_is_there_can_be_asked_again_and_again(store, fresh):
+    for _ in range(3):
+        await store.check()
+
+
+@pytest.mark.parametrize("site", ["", "}", "{}", "{a}b", "é.example", "\udc80", "x" * 5000])
+async def test_any_text_is_a_site(store, fresh, site):
+    name = f"/{fresh}"
+    before = (await store.observe([page(site, name + "1", 1)]))[0].pages
+    after = (await store.observe([page(site, name + "2", 1)]))[0].pages
+    assert after == before + 1
+
+
+async def test_keeps_fingerprints_of_all_bits_apart(store, fresh):
+    blocks = [0, 1, 2**63, 2**64 - 1, 0x0D0A0D0A0D0A0D0A]
+    await store.observe([page(fresh, "/1", *blocks, structures=blocks)])
+    (answer,) = await store.observe(
+        [page(fresh, "/2", *reversed(blocks), 5, structures=[*reversed(blocks), 5])]
+    )
+    assert answer.texts.tolist() == [1, 1, 1, 1, 1, 0]
+    assert answer.structure_blocks.tolist() == [1, 1, 1, 1, 1, 0]
+
+
+async def test_counts_thousands_of_texts_of_a_page(store, fresh):
+    blocks = range(1, 4_500)
+    await store.observe([page(fresh, "/1", *blocks)])
+    (answer,) = await store.observe([page(fresh, "/2", *blocks)])
+    assert answer.texts.tolist() == [1] * len(blocks)
+
+
+async def test_counts_thousands_of_pages_once_each(store, fresh):
+    pages = [page(fresh, f"/{number}", 1, 100 + number) for number in range(1_500)]
+    for start in range(0, len(pages), 250):
+        batch = await store.observe(pages[start : start + 250])
+        assert [answer.pages for answer in batch] == list(range(start, start + 250))
+    for answer in (await store.observe(pages))[::50]:
+        assert (answer.pages, answer.texts.tolist()) == (1_499, [1_499, 0])
+
+
+@pytest.mark.parametrize("kind", ["redis", "cluster"])
+async def test_many_stores_that_observe_the_same_pages_at_once_count_exactly(request, fresh, kind):
+    where = request.getfixturevalue(kind)
+    stores = [RedisSiteStatistics(redis_settings(where) if kind == "redis" else where) for _ in range(8)]
+    pages = [
+        page(
+            f"{fresh}-{number % 3}",
+            f"/{number}",
+            1,
+            2,
+            100 + number,
+            structures=[8, 9, 9],
+            likely=[0, 0, 0.5],
+        )
+        for number in range(60)
+    ]
+    try:
+        await asyncio.gather(*(one.observe(pages[turn:] + pages[:turn]) for turn, one in enumerate(stores)))
+        for answer in await stores[0].observe(pages):
+            assert (answer.pages, answer.texts.tolist()) == (19, [19, 19, 0])
+            assert answer.structure_blocks.tolist() == [19, 38, 38]
+            assert answer.structure_likely.tolist() == [0, 0.25, 0.25]
+    finally:
+        for one in stores:
+            await one.close()
+
+
+blocks = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5), st.floats(0, 1, width=32)), max_size=12)
+observations = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9), blocks), max_size=40)
+
+
+def observation(site, number, seen):
+    """A page of drawn blocks: text, structure, probability."""
+    texts, structures, likely = zip(*seen, strict=True) if seen else ((), (), ())
+    return page(site, f"/{number}", *texts, structures=structures, likely=likely)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seen=observations, cut=st.integers(1, 7))
+def test_agrees_with_the_memory_whatever_comes_in_whatever_batches(redis, seen, cut):
+    flush(redis)
+    pages = [observation(*each) for each in seen]
+
+    async def both():
+        async with closed_after(RedisSiteStatistics(redis_settings(redis))) as real:
+            double = MemorySiteStatistics()
+            for start in range(0, len(pages), cut):
+                batch = pages[start : start + cut]
+                for one, other in zip(await real.observe(batch), await double.observe(batch), strict=True):
+                    assert columns(one) == columns(other)
+
+    asyncio.run(both())
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seen=st.lists(st.sets(st.integers(0, 60), max_size=15), min_size=1, max_size=60), most=st.integers(4, 30)
+)
+def test_bounded_counts_err_by_no_more_than_stated(redis, seen, most):
+    flush(redis)
+    true, counted = Counter(), 0
+    bounds = SiteBounds(texts=most, structures=most)
+
+    async def check():
+        nonlocal counted
+        async with closed_after(RedisSiteStatistics(redis_settings(redis), bounds)) as real:
+            for number, texts in enumerate(seen):
+                before = kept(redis, "site")
+                (answer,) = await real.observe([page("site", f"/{number}", *texts, structures=list(texts))])
+                for text, count, pages in zip(texts, answer.texts, answer.structure_pages, strict=True):
+                    assert count <= true[text] <= count + before["texts_floor"]
+                    assert pages <= true[text] <= pages + before["structures_floor"]
+                true.update(texts)
+                counted += len(texts)
+                after = kept(redis, "site")
+                assert after["texts"] <= most
+                assert after["structures"] <= most
+                assert after["texts_floor"] <= 2 * counted / most
+
+    asyncio.run(check())
+
+
+async def test_texts_that_many_pages_have_outlive_those_of_one(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis), SiteBounds(texts=100))) as store:
+        for number in range(200):
+            (answer,) = await store.observe(
+                [page(fresh, f"/{number}", 1, 2, *range(number * 9, number * 9 + 9))]
+            )
+    assert kept(redis, fresh)["texts"] <= 100
+    assert all(count >= 199 - kept(redis, fresh)["texts_floor"] for count in answer.texts[:2])
+    assert kept(redis, fresh)["texts_floor"] <= 40
+
+
+def flush(stack):
+    with closing(Redis.from_url(stack.addresses.redis)) as client:
+        client.flushall()
+
+
+def kept(stack, site):
+    """How many texts and structures Redis keeps of a site, and by how much their counts may be too low."""
+    with closing(Redis.from_url(stack.addresses.redis)) as client:
+        stored = client.hgetall(f"dehusk:1:{{{site}}}")
+    state = np.frombuffer(stored.get(b"state", bytes(12)), ">u4").tolist()
+    return {
+        "texts": entries(stored, b"texts") // 6,
+        "structures": entries(stored, b"structures") // 16,
+        "texts_floor": state[1],
+        "structures_floor": state[2],
+    }
+
+
+def entries(stored, field):
+    """The bytes of all groups of a field."""
+    groups = msgpack.unpackb(stored[field], raw=True, strict_map_key=False) if field in stored else []
+    return sum(map(len, groups.values() if isinstance(groups, dict) else groups))
+
+
+async def test_counts_are_frozen_when_a_site_has_its_pages(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis), SiteBounds(pages=3))) as store:
+        await store.observe([page(fresh, f"/{number}", 1) for number in range(3)])
+        for _ in range(2):
+            (late,) = await store.observe([page(fresh, "/late", 1, 2)])
+            assert columns(late)[:4] == (3, [3, 0], [3, 3], [3, 3])
+        (counted,) = await store.observe([page(fresh, "/0", 1)])
+        assert columns(counted)[:4] == (2, [2], [2], [2])
+
+
+async def test_a_site_is_one_key_and_starts_over_when_it_is_evicted(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        await store.observe([page(fresh, f"/{number}", 1) for number in range(1_100)])
+        with closing(Redis.from_url(redis.addresses.redis)) as client:
+            (key,) = client.keys(f"*{fresh}*")
+            assert client.delete(key) == 1
+        first, second = await store.observe([page(fresh, "/2", 1), page(fresh, "/3", 1)])
+    assert (first.pages, second.pages, second.texts.tolist()) == (0, 1, [1])
+
+
+async def test_sites_expire_after_their_last_counted_page(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis), SiteBounds(days=2))) as store:
+        await store.observe([page(fresh, "/1", 1)])
+        with closing(Redis.from_url(redis.addresses.redis)) as client:
+            assert 0 < client.ttl(f"dehusk:1:{{{fresh}}}") <= 2 * 24 * 60 * 60
+            client.expire(f"dehusk:1:{{{fresh}}}", 100)
+            await store.observe([page(fresh, "/1", 1)])
+            assert client.ttl(f"dehusk:1:{{{fresh}}}") <= 100  # a page that comes again does not count
+            await store.observe([page(fresh, "/2", 1)])
+            assert client.ttl(f"dehusk:1:{{{fresh}}}") > 100
+
+
+async def test_of_too_many_texts_on_a_page_some_are_counted_and_all_answered(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        texts = range(6_000)
+        many = [page(fresh, f"/{name}", *texts, structures=texts) for name in (1, 2)]
+        await store.observe(many)
+        (answer,) = await store.observe([many[1]])
+    assert Counter(answer.texts.tolist()) == {1: MOST_TEXTS, 0: 6_000 - MOST_TEXTS}
+    assert Counter(answer.structure_pages.tolist()) == {1: MOST_STRUCTURES, 0: 6_000 - MOST_STRUCTURES}
+
+
+async def test_sends_the_script_again_to_a_server_that_forgot_it(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        await store.observe([page(fresh, "/1", 1)])
+        with closing(Redis.from_url(redis.addresses.redis)) as client:
+            client.script_flush()
+        (answer,) = await store.observe([page(fresh, "/2", 1)])
+    assert answer.pages == 1
+
+
+async def test_a_micro_batch_is_one_call_per_site_and_one_round_trip(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        await store.observe([page(fresh, "/0", 1)])
+        with closing(Redis.from_url(redis.addresses.redis)) as client:
+            client.config_resetstat()
+            await store.observe([page(f"{fresh}-{number % 5}", f"/{number}", 1) for number in range(50)])
+            calls = client.info("commandstats")["cmdstat_evalsha"]["calls"]
+            reads = client.info("stats").get("total_reads_processed")
+    assert calls == 5
+    assert reads <= 4  # the batch in one or two packets, and the two questions of this test
+
+
+async def test_a_stopped_redis_is_unavailable_and_counting_resumes_by_itself(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        await store.observe([page(fresh, "/1", 1)])
+        redis.services["redis"].stop()
+        with pytest.raises(UnavailableError):
+            await store.observe([page(fresh, "/2", 1)])
+        await asyncio.to_thread(redis.services["redis"].start)
+        (answer,) = await store.observe([page(fresh, "/2", 1)])
+    assert answer.pages == 0  # this Redis keeps nothing
+
+
+async def test_a_redis_that_hangs_is_unavailable_in_time(redis, fresh):
+    settings = RedisSettings(redis.addresses.redis, timeout=0.2)
+    async with closed_after(RedisSiteStatistics(settings)) as store:
+        redis.services["redis"].pause()
+        try:
+            with pytest.raises(UnavailableError, match=r"0\.2 s"):
+                await store.observe([page(fresh, "/1", 1)])
+        finally:
+            redis.services["redis"].resume()
+        (answer,) = await store.observe([page(fresh, "/2", 1)])
+    assert answer.texts.tolist() == [0]  # Redis may have counted the page, for which nobody waited
+
+
+async def test_a_check_leaves_nothing_behind(redis):
+    flush(redis)
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        await store.check()
+    await asyncio.sleep(1.1)
+    with closing(Redis.from_url(redis.addresses.redis)) as client:
+        assert client.keys() == []
+
+
+async def test_a_redis_that_takes_no_more_is_unavailable_to_pages_and_checks(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        await store.check()
+        with closing(Redis.from_url(redis.addresses.redis)) as client:
+            client.config_set("maxmemory", 1)
+            try:
+                await asyncio.sleep(1.1)  # the first check is forgotten
+                for ask in (store.check, partial(store.observe, [page(fresh, "/1", 1)])):
+                    with pytest.raises(UnavailableError, match="OOM"):
+                        await ask()
+            finally:
+                client.config_set("maxmemory", 0)
+        await store.check()
+
+
+async def test_a_user_who_may_not_is_a_matter_of_configuration(redis, fresh):
+    url = redis.addresses.redis
+    with closing(Redis.from_url(url)) as client:
+        client.execute_command("ACL SETUSER", "reader", "on", ">secret", "+ping", "+hello", "+client")
+    for user in ("reader:secret", "reader:wrong"):
+        async with closed_after(RedisSiteStatistics(RedisSettings(url.replace("//", f"//{user}@")))) as store:
+            for ask in (store.check, partial(store.observe, [page(fresh, "/1", 1)])):
+                with pytest.raises(ConfigurationError):
+                    await ask()
