@@ -244,7 +244,7 @@ class EncodedPage:
     structure: StructureTensors | None = None
     """None where only the texts and paths of the page are known."""
     structures: npt.NDArray[np.uint64] = field(kw_only=True)
-    """Shape [T]: the 64-bit hash of the tags and classes around each block, the same on all pages of a site."""
+    """Shape [T]: the 64-bit hash of the tags and classes around each block, equal where these repeat."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)

@@ -10,6 +10,7 @@ import click
 from inference.onnx import OnnxLabeler
 from inference.repository import DEFAULT_REPOSITORY
 from inference.signature import TOKENS
+from inference.site_signal import WEIGHTS
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.cli.standard_input import abandoned_on_errors
@@ -189,6 +190,67 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
     """Publish the network as a new version, with its card; run `evaluate` or `cross-validate` first."""
     published = ModelVersion(model or config.stem, str(version))
     kind_of(config).export(directory, config, published, repository)
+
+
+@cli.group("signal", cls=_OrderOfUse)
+def signal_group() -> None:
+    """Fit what corrects a page's labels by what its site repeats: prepare, fit, evaluate."""
+
+
+@signal_group.command("prepare")
+@_directory
+@_config
+@click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
+@_repository
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="NAME/VERSION",
+    help="Learn from the answers of this model, too, which never saw the sites.",
+)
+@click.argument("files", type=_file, nargs=-1, required=True)
+def signal_prepare_command(
+    *,
+    directory: Path,
+    config: Path,
+    processes: int,
+    repository: Path,
+    also: tuple[str, ...],
+    files: tuple[Path, ...],
+) -> None:
+    """Answer the pages of whole sites in FILES by models that never saw the site, those of a trained run.
+
+    FILES have xz JSON lines: id, url, site, html, main_content (or null, as of index pages).
+    """
+    from training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
+
+    published = [ModelVersion(*each.partition("/")[::2]) for each in also]
+    commands.prepare(files, directory, config, also=published, repository=repository, processes=processes)
+
+
+@signal_group.command("fit")
+@_directory
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=WEIGHTS,
+    help="Where the weights are written.  [inference/site_signal.json]",
+)
+def signal_fit_command(directory: Path, output: Path) -> None:
+    """Fit the network to random crawls of all prepared sites."""
+    from training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
+
+    commands.fit_network(directory, output)
+
+
+@signal_group.command("evaluate")
+@_directory
+@click.option("--orders", type=click.IntRange(1), default=8, show_default=True, help="Crawls of each site.")
+def signal_evaluate_command(directory: Path, orders: int) -> None:
+    """Score networks on crawls of sites that they did not learn from, beside simple rules."""
+    from training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
+
+    commands.evaluate(directory, orders)
 
 
 @cli.command("predict")

@@ -1,6 +1,6 @@
 """Cross-validation: every page is scored by a model that never saw its site, or its collection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,18 +59,34 @@ def cross_validated(
     The second pass that scores a page saw neither its part nor answers to it. Of the first passes whose
     answers it learned from, some did see the page, as is usual where stacked models are validated.
     """
+    scores = Scores()
+    for part, model in held_out_models(
+        pages, config, seed, part_of, without=without, progress=progress, checkpoints=checkpoints
+    ):
+        for page in pages:
+            if part_of(page) == part and page.has_gold:
+                scores.add(page, model)
+    return scores
+
+
+def held_out_models(
+    pages: Iterable[DehuskPage],
+    config: DehuskConfig,
+    seed: int,
+    part_of: PartOf,
+    *,
+    without: str | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+    checkpoints: Path | None = None,
+) -> Iterator[tuple[Hashable, DehuskModel]]:
+    """Each part of the pages, with the model that learned from the others."""
     examples = [page.example(config) for page in learned_from(pages, config)]
     held_out = train_held_out(
         examples, config, seed, part_of, without=without, progress=progress, checkpoints=checkpoints
     )
     answers = held_out_answers(examples, part_of, held_out)
-    scores = Scores()
     for part, first in held_out.items():
         learned = [place for place, each in enumerate(examples) if part_of(each) != part]
         of_learned = [examples[place] for place in learned], [answers[place] for place in learned]
         second = fit_second_pass(*of_learned, config.trees, seed, without)
-        model = DehuskModel(first, second, config.offset)
-        for page in pages:
-            if part_of(page) == part and page.has_gold:
-                scores.add(page, model)
-    return scores
+        yield part, DehuskModel(first, second, config.offset)

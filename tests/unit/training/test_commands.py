@@ -27,6 +27,8 @@ def error_of(monkeypatch, *arguments):
         (["train"], "prepare"),
         (["cross-validate"], "prepare"),
         (["export", "--version", "99"], "cross-validate"),
+        (["signal", "fit"], "signal prepare"),
+        (["signal", "evaluate"], "signal prepare"),
         (["train", *BOILERNET], "prepare"),
         (["evaluate", *BOILERNET], "train"),
         (["export", "--version", "99", *BOILERNET], "train"),

@@ -1,0 +1,43 @@
+import numpy as np
+
+from inference.site_signal import INPUTS, SignalNetwork
+from training.site_signal.crawls import crawls
+from training.site_signal.evaluation import Crawled, by_pages, by_site, folds_of, labeled, ways
+
+
+def network(**weights):
+    """One unit that moves a block by an input."""
+    columns = np.array([[weights.get(name, 0.0)] for name in INPUTS], np.float32)
+    return SignalNetwork(columns, np.zeros(1, np.float32), np.full(1, 9, np.float32), 0.0)
+
+
+def kept(visit, way, of=None):
+    return ways(of or network())[way](visit).tolist()
+
+
+def test_what_is_kept(sites):
+    for visit in crawls(sites, 1):
+        assert kept(visit, "corrected") == labeled(visit).tolist() == [True, True, True]
+        assert kept(visit, "corrected", network(text_share=-9)) == [False, True, True]
+        assert kept(visit, "without text on 30 % of the pages") == [visit.statistics.pages < 2, True, True]
+        assert kept(visit, "without repeated text that is not gold")[0] is False
+
+
+def test_scores_are_shown_by_pages_and_by_site(sites):
+    crawled = Crawled()
+    for visit in crawls(sites, 1):
+        crawled.add(visit, ways(network(text_share=-9)))
+    pages, by_sites = by_pages(crawled).splitlines(), by_site(crawled).splitlines()
+    assert pages[0].split("|")[1:4] == [" pages before ", " visits ", " as labeled "]
+    assert [line.split(" | ")[0] for line in pages[2:]] == ["| 1", "| 2", "| 3", "| 5", "| 7"]
+    assert len(by_sites) == 2 + len(sites)
+    before, after = (float(cell) for cell in pages[2].split(" | ")[2:4])
+    assert before < after
+
+
+def test_each_site_is_in_one_part():
+    sites = [f"mill{number}.example" for number in range(20)]
+    parts = folds_of(sites, 4)
+    assert sorted(site for part in parts for site in part) == sorted(sites)
+    assert len(parts) == 4
+    assert all(folds_of(sites[:1], 4))

@@ -1,0 +1,53 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inference.site_signal import INPUTS, inputs
+from training.site_signal.crawls import crawls
+from training.site_signal.evaluation import Crawled, labeled, ways
+from training.site_signal.fitting import SignalSettings, fit
+
+pytestmark = pytest.mark.training
+SETTINGS = SignalSettings(orders=4, networks=2, hidden=4, epochs=60, batch_blocks=64, learning_rate=0.05)
+
+
+@pytest.fixture(scope="module")
+def network(sites):
+    learned = dict(list(sites.items())[1:])
+    return fit(crawls(learned, SETTINGS.orders), SETTINGS)
+
+
+def test_what_a_site_repeats_is_dropped_on_a_site_that_was_not_learned_from(network, sites):
+    name, pages = next(iter(sites.items()))
+    for visit in crawls({name: pages}, 2):
+        assert labeled(visit)[0]
+        assert not ways(network)["corrected"](visit)[0]
+        assert ways(network)["corrected"](visit)[2]
+
+
+def test_repetition_and_unlikely_structures_only_ever_lower(network):
+    assert network.weights.shape == (len(INPUTS), SETTINGS.networks * SETTINGS.hidden)
+    assert (network.outputs >= 0).all()
+    assert (network.weights[INPUTS.index("text_share")] <= 0).all()
+    assert (network.weights[INPUTS.index("structure_logit")] >= 0).all()
+
+
+def test_the_network_reads_inputs_as_they_are(network, sites):
+    visit = next(crawls(sites, 1))
+    added = network(inputs(visit.answer[0], visit.statistics))
+    assert added.shape == (3,)
+    assert np.abs(added).max() > 0.1
+
+
+def test_a_fit_is_the_same_again_and_another_with_another_seed(sites):
+    few = replace(SETTINGS, epochs=2)
+    one, again, other = (fit(crawls(sites, 1), each).written() for each in (few, few, replace(few, seed=2)))
+    assert one == again != other
+
+
+def test_pages_are_scored_higher(network, sites):
+    crawled = Crawled()
+    for visit in crawls(sites, 1):
+        crawled.add(visit, ways(network))
+    assert np.mean(crawled.f1["corrected"]) > np.mean(crawled.f1["as labeled"]) + 0.05
