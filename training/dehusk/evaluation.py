@@ -32,7 +32,7 @@ def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     Pages of a known type are of WCXB; the others are grouped by their collections. Shortened pages are a
     group of their own.
     """
-    short = [page for page in pages if page.shortened]
+    short = [page.id for page in pages if page.shortened]
     pages = [page for page in pages if page.has_gold and not page.shortened]
     whole = [page for page in pages if page.page_type]
     tests: dict[str, Callable[[DehuskPage], bool]] = {
@@ -47,7 +47,7 @@ def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     others = [page for page in pages if not page.page_type]
     for collection in sorted({page.collection for page in others}):
         found[collection] = [page.id for page in others if page.collection == collection]
-    return found | {"shortened": [page.id for page in short]}
+    return found | ({"shortened": short} if short else {})
 
 
 def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[PageScores]]) -> str:
