@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from schemas.pages import EncodedPage, Prediction, SiteStatistics
+from schemas.pages import Prediction, SiteStatistics
 
 Floats = npt.NDArray[np.float32]
 
@@ -56,7 +56,7 @@ class SignalNetwork:
         return orjson.dumps(asdict(self), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
 
 
-def corrected(prediction: Prediction, _page: EncodedPage, statistics: SiteStatistics) -> Prediction:
+def corrected(prediction: Prediction, statistics: SiteStatistics) -> Prediction:
     """A labeler's answer, its probabilities of content corrected; as it is where no page was counted.
 
     What repeats on a site is less likely to be content, and what stands where the site has its content more

@@ -14,7 +14,6 @@ from streams.preparation.process import Oversized
 from streams.settings import MIB
 from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
 from streams.worker.cleaning import Result
-from streams.worker.correction import Correct
 from streams.worker.labeling import Labeled, Labeling
 from streams.worker.memory import give_back_what_is_free
 from streams.worker.metrics import Metrics
@@ -23,6 +22,8 @@ from streams.worker.observation import Observer, frequencies
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""
 Extract = Callable[[Sequence[LabeledPage]], Awaitable[list[WrittenDocument | Broken]]]
+Correct = Callable[[Prediction, SiteStatistics], Prediction]
+"""The labels of a page, corrected by what is known of its site."""
 Answered = tuple[PackedPage, Prediction, Origin]
 """A page, its labels, and the message that it is of."""
 
@@ -111,9 +112,7 @@ class BatchCleaner:
                 LabeledPage(page.packed, labels, None, degraded, origin) for page, labels, origin in answered
             ]
         return [
-            LabeledPage(
-                page.packed, self._correct(labels, page.encoded, known), frequencies(known), degraded, origin
-            )
+            LabeledPage(page.packed, self._correct(labels, known), frequencies(known), degraded, origin)
             for (page, labels, origin), known in zip(answered, statistics, strict=True)
         ]
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
+from inference.site_signal import corrected
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.formats import FORMATS
@@ -25,7 +26,6 @@ from streams.worker.assembly import Assembler
 from streams.worker.availability import Check, Dependency, watch
 from streams.worker.batch import BatchCleaner
 from streams.worker.brokers import Brokers, check_kafka
-from streams.worker.correction import uncorrected
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from streams.worker.drops import DropLog
@@ -133,7 +133,7 @@ async def _flow(
             pool,
             open_labeling(settings, labeler, dependencies.labeler),
             Observer(store, dependencies.redis),
-            uncorrected,
+            corrected,
             Assembler(settings.format),
             metrics,
         )

@@ -45,7 +45,6 @@ class _Counts:
     texts: Numbers
     structure_pages: Numbers
     structure_blocks: Numbers
-    structure_new: Numbers
     structure_likely: npt.NDArray[np.float64]
     pages: int = 0
 
@@ -56,10 +55,8 @@ class _Counts:
         return SiteStatistics(
             pages=self.pages,
             texts=self.texts[texts].astype(np.uint32),
-            folded=self.texts[texts].astype(np.uint32),
             structure_pages=self.structure_pages[structures].astype(np.uint32),
             structure_blocks=blocks.astype(np.uint32),
-            structure_new=self.structure_new[structures].astype(np.uint32),
             structure_likely=(self.structure_likely[structures] / np.maximum(blocks, 1)).astype(np.float32),
         )
 
@@ -68,7 +65,6 @@ class _Counts:
         texts, structures = page
         self.pages += 1
         np.add.at(self.structure_blocks, structures, 1)
-        np.add.at(self.structure_new, structures, self.texts[texts] == 0)
         np.add.at(self.structure_likely, structures, probabilities)
         self.structure_pages[np.unique(structures)] += 1
         self.texts[np.unique(texts)] += 1
@@ -105,7 +101,6 @@ def _numbered(pages: Sequence[SitePage]) -> tuple[list[_Columns], _Counts]:
         texts=np.zeros(len(texts), np.int64),
         structure_pages=np.zeros(len(structures), np.int64),
         structure_blocks=np.zeros(len(structures), np.int64),
-        structure_new=np.zeros(len(structures), np.int64),
         structure_likely=np.zeros(len(structures)),
     )
     return [_Columns(*each) for each in split], counts

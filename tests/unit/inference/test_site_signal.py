@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.encoding import encode
-from inference.segmentation import segment
 from inference.site_signal import INPUTS, WEIGHTS, SignalNetwork, corrected, inputs
 from schemas.pages import ModelVersion, Prediction, SiteStatistics
 
@@ -26,10 +24,8 @@ def statistics(pages: int, *blocks: Block) -> SiteStatistics:
     return SiteStatistics(
         pages=pages,
         texts=counts[:, 0],
-        folded=counts[:, 0],
         structure_pages=counts[:, 1],
         structure_blocks=3 * counts[:, 1],
-        structure_new=counts[:, 1],
         structure_likely=np.array([block.likely for block in blocks], np.float32),
     )
 
@@ -41,8 +37,7 @@ def prediction(*blocks: Block) -> Prediction:
 
 def after(pages: int, *blocks: Block) -> list[float]:
     """The corrected probabilities of blocks."""
-    page = encode(segment(b"<p>Text"))
-    answer = corrected(prediction(*blocks), page, statistics(pages, *blocks))
+    answer = corrected(prediction(*blocks), statistics(pages, *blocks))
     assert answer.probabilities.dtype == np.float32
     return answer.probabilities.tolist()
 
@@ -50,13 +45,13 @@ def after(pages: int, *blocks: Block) -> list[float]:
 def test_the_first_page_of_a_site_is_answered_as_it_would_be_alone() -> None:
     blocks = [Block(probability) for probability in (0.0, 0.3, 0.9, 1.0)]
     alone = prediction(*blocks)
-    assert corrected(alone, encode(segment(b"<p>Text")), statistics(0, *blocks)) is alone
+    assert corrected(alone, statistics(0, *blocks)) is alone
 
 
 def test_only_the_probabilities_of_content_change() -> None:
     menu = Block(0.6, 8, 8, 0.6)
     alone = prediction(menu)
-    answer = corrected(alone, encode(segment(b"<p>Text")), statistics(8, menu))
+    answer = corrected(alone, statistics(8, menu))
     assert answer.probabilities[0] != alone.probabilities[0]
     assert (answer.model, answer.labeler) == (alone.model, alone.labeler)
     assert answer.comments is alone.comments

@@ -9,6 +9,7 @@ import orjson
 from prometheus_client import CollectorRegistry
 
 from inference.rules import RulesLabeler
+from inference.site_signal import corrected
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import EncodedPage, Message, Prediction, SiteObservation, SiteStatistics
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
@@ -18,8 +19,7 @@ from streams.sites.memory import MemorySiteStatistics
 from streams.sites.store import SiteStatisticsStore
 from streams.worker.assembly import Assembler, Failure
 from streams.worker.availability import Dependency
-from streams.worker.batch import BatchCleaner
-from streams.worker.correction import Correct, uncorrected
+from streams.worker.batch import BatchCleaner, Correct
 from streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
@@ -63,7 +63,7 @@ def cleaner(
     *,
     redis: Dependency | None = None,
     labeling: Labeling | None = None,
-    correct: Correct = uncorrected,
+    correct: Correct = corrected,
     store: SiteStatisticsStore | None = None,
 ) -> BatchCleaner:
     return BatchCleaner(
@@ -130,10 +130,10 @@ class Seen:
     """A correction that finds no content, and notes what it is told."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[Prediction, EncodedPage, int]] = []
+        self.told: list[tuple[Prediction, int]] = []
 
-    def __call__(self, prediction: Prediction, page: EncodedPage, statistics: SiteStatistics) -> Prediction:
-        self.told.append((prediction, page, statistics.pages))
+    def __call__(self, prediction: Prediction, statistics: SiteStatistics) -> Prediction:
+        self.told.append((prediction, statistics.pages))
         return replace(prediction, probabilities=np.zeros_like(prediction.probabilities))
 
 
@@ -150,9 +150,9 @@ async def test_documents_are_of_labels_that_are_corrected_by_the_site(
     correct, other = Seen(), elsewhere(page, "other")
     first, second = await cleaner(Pool((page,), (other,)), correct=correct).clean([message] * 2)
     (labels,) = await RulesLabeler().label([page.encoded])
-    for known, (prediction, encoded, pages) in enumerate(correct.told):
+    assert [pages for _, pages in correct.told] == [0, 1]
+    for prediction, _ in correct.told:
         assert prediction.probabilities.tolist() == labels.probabilities.tolist()
-        assert (encoded, pages) == (page.encoded, known)
     documents = [orjson.loads(each.records[0].value or b"") for each in (first, second)]
     assert [document["text"] for document in documents] == ["", ""]
     assert documents[1]["template"] == {"pages_seen": 2, "blocks_matched": len(page.encoded)}
