@@ -62,7 +62,7 @@ def test_what_is_called_takes_these_options(page: str, call: str) -> None:
 def test_options_that_are_mentioned_exist(page: str) -> None:
     mentioned = set(re.findall(r"`(--[a-z][a-z-]*)[^`]*`", PAGES[page]))
     ellipses = {option for option in mentioned if option.endswith("-")}
-    known = set().union(*OPTIONS.values(), *map(options, training.commands.values()))
+    known = set().union(*OPTIONS.values(), *(options(command) for _, command in commands(training)))
     assert mentioned - ellipses <= known
     assert all(any(option.startswith(start) for option in known) for start in ellipses)
 
