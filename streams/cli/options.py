@@ -176,7 +176,7 @@ def comments_option(command: Command) -> Command:
         default=Comments.SEPARATE.value,
         show_default=True,
         help="What becomes of user comments: `separate` puts them into the field `comments`, `include` into "
-        "the text, `drop` leaves them out. Posts of a forum are content.",
+        "the text, `drop` leaves them out. Posts of a forum are content; so are comments that stand alone.",
     )
     return option(command)
 
