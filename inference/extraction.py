@@ -30,8 +30,9 @@ def extract(
     probabilities = rounded(labels.probabilities, _DIGITS)
     encoded = page.encoded
     likely = probabilities * ~encoded.hidden if drop_hidden else probabilities
-    content = select(likely, encoded.words, encoded.repeat, labels.comments)
-    is_comment = likely_comments(probabilities, labels.comments) & ~content
+    alike = encoded.alike
+    content = select(likely, encoded.words, encoded.repeat, labels.comments, alike)
+    is_comment = likely_comments(probabilities, labels.comments, encoded.words, alike) & ~content
     if drop_hidden:
         content &= ~encoded.hidden
         is_comment &= ~encoded.hidden

@@ -23,6 +23,8 @@ FEW_BLOCKS = 10
 LEAST_OF_FEW = 0.05
 """What a block of such a page must reach."""
 LIKELY = 0.5
+AMONG_LIKELY = 0.25
+"""What suffices for a comment among blocks of its kind that are likely to be comments."""
 _BETTER_COPY = 0.25
 """The probability from which the first copy of a repeated run is kept, however likely a later one is."""
 
@@ -32,6 +34,7 @@ def select(
     words: npt.NDArray[np.uint32],
     repeat: npt.NDArray[np.int32],
     comments: Probabilities | None = None,
+    alike: npt.NDArray[np.int32] | None = None,
 ) -> Bools:
     """Which blocks are content, shape [T].
 
@@ -41,7 +44,8 @@ def select(
     and so blocks without words are decided on, too. Of a repeated run only the better copy is kept. User
     comments are no content, unless there is nothing else: such a page is a thread.
 
-    `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1.
+    `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1,
+    `alike` is as in `likely_comments`.
 
     Raises:
         ValueError: they are not of the same blocks.
@@ -49,10 +53,10 @@ def select(
     if not len(probabilities) == len(words) == len(repeat):
         raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
     likely = probabilities.astype(np.float64)
-    is_comment = likely_comments(probabilities, comments)
+    lengths = words.astype(np.uint32, copy=False)
+    is_comment = likely_comments(probabilities, comments, lengths, alike)
     likely[is_comment] = 0.0
     leave_repeats_out(likely, repeat, _BETTER_COPY)
-    lengths = words.astype(np.uint32, copy=False)
     expected = expected_words(likely, lengths)
     if _has_none(likely, lengths, expected):
         return is_comment
@@ -65,9 +69,19 @@ def _has_none(probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint
     return expected < LEAST_WORDS and most_probable(probabilities, words) < least
 
 
-def likely_comments(probabilities: Probabilities, comments: Probabilities | None) -> Bools:
-    """Which blocks are user comments, shape [T]: likely to be some, and not likely to be content."""
+def likely_comments(
+    probabilities: Probabilities,
+    comments: Probabilities | None,
+    words: npt.NDArray[np.uint32],
+    alike: npt.NDArray[np.int32] | None = None,
+) -> Bools:
+    """Which blocks are user comments, shape [T]: likely to be some, and not likely to be content.
+
+    `alike` has for each block the index of the first whose innermost elements have the same tags and classes:
+    among such blocks that are likely comments on the average, by their words, one may be less likely.
+    """
     if comments is None:
         return np.zeros(len(probabilities), np.bool_)
-    content = probabilities.astype(np.float64, copy=False)
-    return are_comments(content, comments.astype(np.float64, copy=False), LIKELY)
+    content, others = (each.astype(np.float64, copy=False) for each in (probabilities, comments))
+    kinds = np.arange(len(content), dtype=np.int32) if alike is None else alike
+    return are_comments(content, others, words, kinds, LIKELY, AMONG_LIKELY)

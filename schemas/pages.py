@@ -249,6 +249,11 @@ class EncodedPage:
     def __len__(self) -> int:
         return len(self.block_lengths)
 
+    @property
+    def alike(self) -> npt.NDArray[np.int32] | None:
+        """`StructureTensors.alike`, where the structure of the page is known."""
+        return None if self.structure is None else self.structure.alike
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteObservation:

@@ -110,7 +110,8 @@ def _prediction(page: BlockPage, answer: Prediction | Broken) -> PredictedLine:
 def _content(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
     """Which of the encoded blocks are content: of a page as it came, by themselves."""
     if page.is_rebuilt:
-        return select(labels.probabilities, page.encoded.words, page.encoded.repeat, labels.comments)
+        encoded = page.encoded
+        return select(labels.probabilities, encoded.words, encoded.repeat, labels.comments, encoded.alike)
     return labels.probabilities >= CONTENT_PROBABILITY
 
 

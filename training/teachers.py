@@ -96,7 +96,7 @@ def _selected(page: SegmentedPage) -> Bools:
     """What the model takes for content."""
     encoded = encode(page)
     content, *comments = _answer(encoded)
-    return select(content, encoded.words, encoded.repeat, *comments)
+    return select(content, encoded.words, encoded.repeat, comments[0] if comments else None, encoded.alike)
 
 
 def _aligned(words: Words, text: str) -> Bools:

@@ -4,7 +4,12 @@ import numpy.typing as npt
 def are_probabilities(values: npt.NDArray[np.float32]) -> bool: ...
 def rounded(probabilities: npt.NDArray[np.float32], digits: int) -> npt.NDArray[np.float64]: ...
 def are_comments(
-    content: npt.NDArray[np.float64], comments: npt.NDArray[np.float64], likely: float
+    content: npt.NDArray[np.float64],
+    comments: npt.NDArray[np.float64],
+    words: npt.NDArray[np.uint32],
+    alike: npt.NDArray[np.int32],
+    likely: float,
+    among_likely: float,
 ) -> npt.NDArray[np.bool_]: ...
 def leave_repeats_out(
     probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.int32], better: float

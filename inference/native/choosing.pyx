@@ -29,15 +29,37 @@ def rounded(const float[::1] probabilities, int digits) -> object:
     return found
 
 
-def are_comments(const double[::1] content, const double[::1] comments, double likely) -> object:
-    """Which blocks are likely to be comments, and not likely to be content; ValueError if they are not the same."""
-    cdef Py_ssize_t block
-    if len(comments) != len(content):
-        raise ValueError(f"a mismatch: {len(comments)} probabilities of comments, {len(content)} of content")
-    found = np.empty(len(content), np.bool_)
+def are_comments(
+    const double[::1] content,
+    const double[::1] comments,
+    const uint32_t[::1] words,
+    const int32_t[::1] alike,
+    double likely,
+    double among_likely,
+) -> object:
+    """Which blocks are likely to be comments, and not likely to be content.
+
+    `among_likely` is enough where the mean of the blocks alike, weighted by words, is likely. `alike` has for each
+    the index of the first one that it is like. ValueError if the columns are not of the same blocks.
+    """
+    cdef Py_ssize_t block, count = len(content)
+    cdef int32_t kind
+    if not len(comments) == len(words) == len(alike) == count:
+        raise ValueError(f"a mismatch: {len(comments)} probabilities of comments, {count} of content")
+    found = np.empty(count, np.bool_)
     cdef uint8_t[::1] column = found.view(np.uint8)
-    for block in range(len(content)):
-        column[block] = comments[block] >= likely and content[block] < likely
+    cdef double least
+    cdef double[:, ::1] sums = np.zeros((count, 2))
+    for block in range(count):
+        kind = alike[block]
+        if not 0 <= kind < count:
+            raise ValueError(f"block {block} is like block {kind} of {count}")
+        sums[kind, 0] += words[block] + 1
+        sums[kind, 1] += (words[block] + 1) * comments[block]
+    for block in range(count):
+        kind = alike[block]
+        least = among_likely if sums[kind, 1] >= likely * sums[kind, 0] else likely
+        column[block] = comments[block] >= least and content[block] < likely
     return found
 
 

@@ -21,8 +21,8 @@ def page_score(page: DehuskPage, encoded: EncodedPage, answers: Floats, gold: It
 
     `answers` has the probabilities of content in its first row, and perhaps those of comments in a second.
     """
-    probabilities, *comments = np.atleast_2d(answers)
-    content = select(probabilities, encoded.words, encoded.repeat, *comments)
+    probabilities, comments = answers if answers.ndim == 2 else (answers, None)
+    content = select(probabilities, encoded.words, encoded.repeat, comments, encoded.alike)
     return word_f1(kept_words(page.words, content), gold)
 
 
