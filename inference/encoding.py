@@ -71,6 +71,7 @@ def encode(page: SegmentedPage) -> EncodedPage:
         repeat=_repeats(blocks, tensors),
         structure=tensors,
         structures=_structures(page),
+        alike=None if tensors is None else tensors.alike,
     )
 
 

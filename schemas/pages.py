@@ -245,14 +245,11 @@ class EncodedPage:
     """None where only the texts and paths of the page are known."""
     structures: npt.NDArray[np.uint64] = field(kw_only=True)
     """Shape [T]: the 64-bit hash of the tags and classes around each block, equal where these repeat."""
+    alike: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
+    """Shape [T]: `StructureTensors.alike`, which is needed when the other tensors were dropped."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)
-
-    @property
-    def alike(self) -> npt.NDArray[np.int32] | None:
-        """`StructureTensors.alike`, where the structure of the page is known."""
-        return None if self.structure is None else self.structure.alike
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,6 +51,16 @@ def test_hidden_text_is_dropped_where_it_is_to_be(html: bytes, *, drop_hidden: b
     assert (b"Disregard" in written.value) is not drop_hidden
 
 
+def test_an_unsure_block_among_comments_of_its_kind_is_one_after_travelling() -> None:
+    html = b"<p>The mill turns slowly.</p><ol><li>It does, Ann.<li>It does not.<li>It grinds fine.</ol>"
+    page = prepare(RawPage("https://example.org/a", html))
+    assert isinstance(page, PreparedPage)
+    content, comments = np.array([[0.9, 0.2, 0.2, 0.2], [0.0, 0.9, 0.4, 0.9]], np.float32)
+    answer = Prediction(content, ModelVersion("dehusk", "1"), "onnx", comments)
+    fields = orjson.loads(document(Writing(with_blocks=True), LabeledPage(pack(page).packed, answer)).value)
+    assert [block["comment"] for block in fields["blocks"]] == [False, True, True, True]
+
+
 def test_a_document_beyond_the_largest_is_broken(page: PackedPage) -> None:
     broken = Writing(most_bytes=10).extract(labeled(page))
     assert isinstance(broken, Broken)
