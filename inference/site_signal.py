@@ -64,9 +64,14 @@ def corrected(prediction: Prediction, statistics: SiteStatistics) -> Prediction:
     """
     if not statistics.pages:
         return prediction
-    columns = inputs(prediction.probabilities, statistics)
-    logits = columns[:, 0] + _network()(columns)
-    return replace(prediction, probabilities=1 / (1 + np.exp(-logits)))
+    return replace(prediction, probabilities=corrected_by(_network(), prediction.probabilities, statistics))
+
+
+def corrected_by(network: SignalNetwork, probabilities: Floats, statistics: SiteStatistics) -> Floats:
+    """The probabilities of T blocks as a network corrects them, shape [T]."""
+    columns = inputs(probabilities, statistics)
+    found: Floats = 1 / (1 + np.exp(-columns[:, 0] - network(columns)))
+    return found
 
 
 def inputs(probabilities: Floats, statistics: SiteStatistics) -> Floats:

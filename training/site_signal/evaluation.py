@@ -7,7 +7,7 @@ from statistics import fmean
 import numpy as np
 
 from inference.selection import select
-from inference.site_signal import SignalNetwork, inputs
+from inference.site_signal import SignalNetwork, corrected_by
 from training.dehusk.parts import fold_of
 from training.score import kept_words, word_f1
 from training.site_signal.crawls import COUNTED, Visit
@@ -43,7 +43,9 @@ def ways(network: SignalNetwork) -> dict[str, Way]:
     """What is compared."""
     return {
         "as labeled": labeled,
-        "corrected": lambda visit: _selected(visit.page, _with(visit.answer, _corrected(network, visit))),
+        "corrected": lambda visit: _selected(
+            visit.page, _with(visit.answer, corrected_by(network, visit.answer[0], visit.statistics))
+        ),
         "without text on 30 % of the pages": lambda visit: labeled(visit) & ~_is_frequent(visit),
         "without repeated text that is not gold": lambda visit: (
             labeled(visit) & ((visit.statistics.texts == 0) | visit.page.content)
@@ -100,12 +102,6 @@ def _mean(crawled: Crawled, way: str, places: Sequence[int]) -> float:
 
 def _selected(page: SitePage, answer: Floats) -> Bools:
     return select(answer[0], page.word_counts, page.repeat, answer[1])
-
-
-def _corrected(network: SignalNetwork, visit: Visit) -> Floats:
-    columns = inputs(visit.answer[0], visit.statistics)
-    probabilities: Floats = 1 / (1 + np.exp(-columns[:, 0] - network(columns)))
-    return probabilities
 
 
 def _with(answer: Floats, probabilities: Floats) -> Floats:
