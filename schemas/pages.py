@@ -138,7 +138,8 @@ class Structure:
     parents: npt.NDArray[np.int32]
     """Shape [E]: the element that holds each; -1 for the root."""
     tokens: npt.NDArray[np.uint32]
-    """Shape [K]: the crc32 of each element's `t:<tag>` and of `c:<part>` for parts of its class, id, role."""
+    """Shape [K]: the crc32 of each element's `t:<tag>` and of `c:<part>` for parts of its class, id, role and
+    microdata."""
     token_counts: npt.NDArray[np.uint8]
     """Shape [E]: how many of `tokens` belong to each element: 1 to 8."""
     class_hashes: npt.NDArray[np.uint32]
@@ -211,7 +212,7 @@ class StructureTensors:
     parent: npt.NDArray[np.int32]
     """Shape [E]: 1 + the index of each element's parent, which comes before it; 0 for the root."""
     element_tokens: npt.NDArray[np.uint32]
-    """Shape [K]: the hashed tag and the parts of class, id and role of each element."""
+    """Shape [K]: the hashed tag and the parts of class, id, role and microdata of each element."""
     element_token_lengths: npt.NDArray[np.uint8]
     """Shape [E]: how many of `element_tokens` belong to each element, at least 1."""
     alike: npt.NDArray[np.int32]

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint32_t, uintptr_t
 
-from inference.native.lexbor cimport Attribute, Element, String
+from inference.native.lexbor cimport Element, String
 
 cdef enum:
     ELEMENT_TOKENS = 8
@@ -16,5 +16,5 @@ cdef struct Described:  # what the tag and class of an element gave
 
 
 cdef int describe(
-    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *class_hash
+    Element *element, Described *described, uint32_t *tokens, uint32_t *class_hash
 ) noexcept

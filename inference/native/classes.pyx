@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""What an element's class, id and role say of it, as hashes."""
+"""What an element's class, id, role and microdata say of it, as hashes."""
 
 from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
 from inference.native cimport lexbor
 from inference.native.lexbor cimport Attribute, Element, String
-from inference.native.markup cimport same, tag_name
+from inference.native.markup cimport ITEMPROP, ITEMTYPE, ROLE, name_of, same, tag_name
 from inference.native.tokens cimport crc32
 
 cdef enum:
@@ -18,9 +18,10 @@ cdef uint32_t _TAG = crc32(0, b"t:", 2), _PART = crc32(0, b"c:", 2)
 
 
 cdef int describe(
-    Element *element, Attribute *role, Described *described, uint32_t *tokens, uint32_t *class_hash
+    Element *element, Described *described, uint32_t *tokens, uint32_t *class_hash
 ) noexcept:
-    """Write an element's tag, then the parts of its class, id and role: at most ELEMENT_TOKENS in all.
+    """Write an element's tag, then the parts of its class, id, role, `itemprop` and the
+    name of its `itemtype`: at most ELEMENT_TOKENS in all.
 
     Returns how many they are; `class_hash` becomes the hash of tag and class, each number in it the same. Elements
     repeat: what the last ones of many tags and classes gave is kept in `described`.
@@ -36,7 +37,29 @@ cdef int describe(
     class_hash[0] = known.class_hash
     memcpy(tokens, known.tokens, known.found * sizeof(uint32_t))
     found = _add_parts(lexbor.value_of(element.id), ID_BYTES, tokens, known.found)
-    return _add_parts(lexbor.value_of(role), ID_BYTES, tokens, found)
+    return _add_said(element, tokens, found)
+
+
+cdef int _add_said(Element *element, uint32_t *tokens, int found) noexcept:
+    """Add the parts of role, `itemprop` and the name of `itemtype`."""
+    cdef Attribute *attribute = element.first_attribute
+    cdef int name
+    while attribute != NULL:
+        name = name_of(attribute)
+        if name == ROLE or name == ITEMPROP:
+            found = _add_parts(lexbor.value_of(attribute), ID_BYTES, tokens, found)
+        elif name == ITEMTYPE:
+            found = _add_parts(_last_segment(lexbor.value_of(attribute)), ID_BYTES, tokens, found)
+        attribute = attribute.next
+    return found
+
+
+cdef String _last_segment(String url) noexcept:
+    """What follows the last slash: `Article` of `https://schema.org/Article`."""
+    cdef size_t start = url.length
+    while start and url.data[start - 1] != c"/":
+        start -= 1
+    return lexbor.String(url.data + start, url.length - start)
 
 
 cdef size_t _slot(uintptr_t name, String classes) noexcept:

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint16_t
 
 from inference.native cimport lexbor, markup
-from inference.native.lexbor cimport Attribute, Element, Node
+from inference.native.lexbor cimport Element, Node
 
 
 cdef inline bint is_drawn(Node *node) except -1:
@@ -24,10 +24,9 @@ cdef inline bint holds_none(Node *drawn) except -1:
 cdef inline uint16_t flags_around(Element *element) except? 0:
     """The flags of the elements of the drawing that an element stands in."""
     cdef Node *node = element.node.parent
-    cdef Attribute *role = NULL
     cdef uint16_t flags = 0
     cdef bint on_lines = False
     while node != NULL and is_drawn(node):
-        flags |= markup.own_flags(<Element *> node, markup.tag_of(node.name), &role, &on_lines)
+        flags |= markup.own_flags(<Element *> node, markup.tag_of(node.name), &on_lines)
         node = node.parent
     return flags

@@ -183,8 +183,8 @@ def structures(
 ) -> object:
     """The 64-bit hash of what stands around each block: of the eight innermost elements, the tag and one part.
 
-    The part is the first of class, id and role. The root and its children, such as `<body>`, count by tag alone:
-    their classes tell kinds of pages apart.
+    The part is the first of class, id, role and microdata. The root and its children, such as `<body>`, count by
+    tag alone: their classes tell kinds of pages apart.
     """
     cdef Py_ssize_t block
     cdef uint64_t[::1] own = _own_structures(parents, tokens, token_counts)

@@ -18,6 +18,8 @@ cdef enum:  # attributes: one more than the position in ATTRIBUTES
     COLSPAN
     ROWSPAN
     ALTTEXT
+    ITEMPROP
+    ITEMTYPE
 
 
 cdef enum:
@@ -52,7 +54,8 @@ cdef Tag *tag_of(uintptr_t name) except NULL
 cdef bint same(String one, String other) noexcept
 cdef bint spells(String value, bytes wanted) noexcept
 cdef String tag_name(uintptr_t name) noexcept
-cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_lines) noexcept
+cdef int name_of(Attribute *attribute) noexcept
+cdef uint16_t own_flags(Element *element, Tag *tag, bint *on_lines) noexcept
 cdef bint has(Element *element, int name) noexcept
 cdef String value_of(Element *element, int name) noexcept
 cdef int integer(Element *element, int name, int default) noexcept

@@ -13,7 +13,7 @@ from schemas.pages import ElementFlag
 
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
-    *("start", "reversed", "value", "colspan", "rowspan", "alttext"),
+    *("start", "reversed", "value", "colspan", "rowspan", "alttext", "itemprop", "itemtype"),
 )
 """The attributes that are read, but for `class` and `id`, which an element points to."""
 
@@ -34,8 +34,8 @@ cdef uintptr_t svg = 0
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
-cdef String[ALTTEXT] _attributes
-for _position in range(ALTTEXT):
+cdef String[ITEMTYPE] _attributes
+for _position in range(ITEMTYPE):
     _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
@@ -118,18 +118,15 @@ cdef String _spelled(Tag *tag) noexcept:
     return lexbor.String(<const unsigned char *> &tag.letters[0], tag.length)
 
 
-cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_lines) noexcept:
-    """The flags that an element has of itself; its role, if it has one, is pointed to.
-
-    Whether its style puts it on lines of its own is set.
-    """
+cdef uint16_t own_flags(Element *element, Tag *tag, bint *on_lines) noexcept:
+    """The flags that an element has of itself; whether its style puts it on lines of its own is set."""
     cdef uint16_t flags = tag.flag
     cdef bint hidden = False, open_ = False, findable = False
     cdef Attribute *attribute = element.first_attribute
     cdef String value
     cdef int name, shown
     while attribute != NULL:
-        name = _name(attribute)
+        name = name_of(attribute)
         if name != OTHER:
             value = lexbor.value_of(attribute)
             if name == HIDDEN:
@@ -141,7 +138,6 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Attribute **role, bint *on_l
                 on_lines[0] = shown == ON_LINES
             elif name == ROLE:
                 flags |= _role(value)
-                role[0] = attribute
             elif name == OPEN:
                 open_ = True
         attribute = attribute.next
@@ -159,14 +155,15 @@ cdef uint16_t _role(String value) noexcept:
     return 0
 
 
-cdef int _name(Attribute *attribute) noexcept:
+cdef int name_of(Attribute *attribute) noexcept:
+    """Which of `ATTRIBUTES` an attribute is: one more than its position, or OTHER."""
     cdef String name
     cdef int position
     if attribute.node.name < lexbor.NUMBERED:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
-        for position in range(ALTTEXT):
+        for position in range(ITEMTYPE):
             if same(name, _attributes[position]):
                 return position + 1
     return OTHER
@@ -253,7 +250,7 @@ cdef String value_of(Element *element, int name) noexcept:
 
 cdef Attribute *_find(Element *element, int name) noexcept:
     cdef Attribute *attribute = element.first_attribute
-    while attribute != NULL and _name(attribute) != name:
+    while attribute != NULL and name_of(attribute) != name:
         attribute = attribute.next
     return attribute
 

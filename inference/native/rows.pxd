@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from inference.native.buffer cimport Buffer
 from inference.native.classes cimport DESCRIBED, Described
-from inference.native.lexbor cimport Attribute, Element, String
+from inference.native.lexbor cimport Element, String
 from inference.native.markup cimport Tag
 
 cdef enum:
@@ -11,7 +11,6 @@ cdef enum:
 
 cdef struct Row:  # an element that was entered
     Element *element
-    Attribute *role
     Tag *tag
     int kind  # its tag's, but for a custom element and one that its style puts on lines of its own
     int parent
@@ -48,7 +47,7 @@ cdef class Rows:
     cdef inline Row *at(self, int index) noexcept:
         return <Row *> self._rows.data + index
 
-    cdef int add(self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags, bint on_lines) except -2
+    cdef int add(self, Element *element, Tag *tag, int parent, uint16_t flags, bint on_lines) except -2
     cdef bint is_foreign(self, int index) noexcept
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1
     cdef bint _holds_line(self, int index) noexcept

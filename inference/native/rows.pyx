@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from inference.native cimport lexbor, markup, utf8
 from inference.native.buffer cimport content, free, more
 from inference.native.classes cimport ELEMENT_TOKENS, describe
-from inference.native.lexbor cimport Attribute, Element, Node, String
+from inference.native.lexbor cimport Element, Node, String
 from inference.native.markup cimport Tag
 
 import numpy as np
@@ -39,13 +39,13 @@ cdef class Rows:
         free(&self._tokens)
 
     cdef int add(
-        self, Element *element, Attribute *role, Tag *tag, int parent, uint16_t flags, bint on_lines
+        self, Element *element, Tag *tag, int parent, uint16_t flags, bint on_lines
     ) except -2:
         """The index of a new row."""
         cdef int index = self._rows.used // sizeof(Row)
         cdef Row *row = <Row *> more(&self._rows, sizeof(Row))
         cdef Row *above
-        row.element, row.role, row.tag, row.parent, row.flags = element, role, tag, parent, flags
+        row.element, row.tag, row.parent, row.flags = element, tag, parent, flags
         row.kind, row.has_text = tag.kind, NONE
         row.heading, row.preformatted, row.depth = tag.heading, tag.preformatted, 1
         row.has_symbols = tag.opening[0]
@@ -214,7 +214,7 @@ cdef class Rows:
     cdef int _describe(self, Row *row, uint32_t *class_hash) except -1:
         """Add the tokens of an element; how many they are."""
         cdef uint32_t *tokens = <uint32_t *> more(&self._tokens, ELEMENT_TOKENS * sizeof(uint32_t))
-        cdef int count = describe(row.element, row.role, self._described, tokens, class_hash)
+        cdef int count = describe(row.element, self._described, tokens, class_hash)
         self._tokens.used -= (ELEMENT_TOKENS - count) * sizeof(uint32_t)
         return count
 

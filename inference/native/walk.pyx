@@ -8,7 +8,7 @@ from inference.native cimport edges, formulas, lexbor, lines, marks, markup, sym
 from inference.native.buffer cimport Buffer, append, free
 from inference.native.drawings cimport flags_around, holds_none, is_drawn
 from inference.native.head cimport Head
-from inference.native.lexbor cimport Attribute, Element, Node, String, decoded
+from inference.native.lexbor cimport Element, Node, String, decoded
 from inference.native.lists cimport Lists
 from inference.native.markup cimport Tag
 from inference.native.rows cimport NONE, Row, Rows
@@ -107,7 +107,6 @@ cdef class Walk:
         """The row of an element, or NONE where nothing in it is read."""
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
-        cdef Attribute *role = NULL
         cdef bint on_lines = False
         cdef int index
         if tag.kind == SKIPPED:
@@ -117,7 +116,7 @@ cdef class Walk:
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
-        flags = markup.own_flags(element, tag, &role, &on_lines)
+        flags = markup.own_flags(element, tag, &on_lines)
         if tag.says == HOLDS_HTML:
             flags |= flags_around(element)
         if flags & HIDDEN and formulas.is_pictured(element):
@@ -141,7 +140,7 @@ cdef class Walk:
             return NONE
         if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):
             self._part(c"\n")
-        index = self._rows.add(element, role, tag, parent, flags, on_lines)
+        index = self._rows.add(element, tag, parent, flags, on_lines)
         self._open_row(index)
         if tag.says == FORMULA and self._read_tex(element, index):
             return NONE

@@ -56,9 +56,17 @@ def test_an_inline_element_is_a_row_only_where_it_holds_blocks() -> None:
         ("p class='aa bb cc dd ee ff gg hh ii'", ["t:p", *(f"c:{letter * 2}" for letter in "abcdefg")]),
         (f"p class='{159 * 'x'}yz ab' id={39 * 'x'}yz", ["t:p", f"c:{159 * 'x'}y", f"c:{39 * 'x'}y"]),
         ("x-my-element class=card", ["t:x-my-element", "c:card"]),
+        ("p itemprop=articleBody", ["t:p", "c:article", "c:body"]),
+        ("p itemtype=https://schema.org/BlogPosting", ["t:p", "c:blog", "c:posting"]),
+        ("p itemtype=Person", ["t:p", "c:person"]),
+        ("p itemtype=https://schema.org/", ["t:p"]),
+        ("p itemtype='' itemprop", ["t:p"]),
+        (f"p itemtype='https://{200 * 'x'}/Thing'", ["t:p", "c:thing"]),
     ],
 )
-def test_an_element_has_tokens_of_its_tag_class_id_and_role(element: str, expected: list[str]) -> None:
+def test_an_element_has_tokens_of_its_tag_class_id_role_and_microdata(
+    element: str, expected: list[str]
+) -> None:
     assert tokens(f"<{element}>text") == crcs(*expected)
 
 
