@@ -64,7 +64,10 @@ def evaluate(directory: Path, orders: int) -> None:
             scores[visit.model].add(visit, ways)
         click.echo(f"scored {', '.join(part)}", err=True)
     for model, crawled in zip(models, scores, strict=True):
-        click.echo(f"Model {model + 1}\n\n{evaluation.by_pages(crawled)}\n\n{evaluation.by_site(crawled)}\n")
+        tables = "\n\n".join(
+            show(crawled) for show in (evaluation.by_pages, evaluation.by_kind, evaluation.by_site)
+        )
+        click.echo(f"Model {model + 1}\n\n{tables}\n")
 
 
 def _sites(directory: Path) -> dict[str, list[SitePage]]:

@@ -9,7 +9,7 @@ import numpy as np
 from inference.selection import select
 from inference.site_signal import SignalNetwork, corrected_by
 from training.dehusk.parts import fold_of
-from training.score import kept_words, word_f1
+from training.score import WordScores, kept_words, word_scores
 from training.site_signal.crawls import COUNTED, Visit
 from training.site_signal.pages import Bools, Floats, SitePage
 
@@ -24,19 +24,21 @@ Way = Callable[[Visit], Bools]
 
 @dataclass(slots=True)
 class Crawled:
-    """The F1 of each visit, by way, with its site and the pages counted before it."""
+    """The scores of each visit, by way, with its site and the pages counted before it."""
 
     sites: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
-    f1: dict[str, list[float]] = field(default_factory=dict)
+    scores: dict[str, list[WordScores]] = field(default_factory=dict)
 
     def add(self, visit: Visit, ways: Mapping[str, Way]) -> None:
         """Score a visit."""
         self.sites.append(visit.page.site)
+        self.kinds.append(visit.page.kind)
         self.counted.append(visit.statistics.pages)
         for name, way in ways.items():
             kept = kept_words(visit.page.words, way(visit))
-            self.f1.setdefault(name, []).append(word_f1(kept, visit.page.gold or ()))
+            self.scores.setdefault(name, []).append(word_scores(kept, visit.page.gold or ()))
 
 
 def ways(network: SignalNetwork) -> dict[str, Way]:
@@ -67,19 +69,21 @@ def folds_of(sites: Iterable[str], folds: int) -> list[list[str]]:
 
 
 def by_pages(crawled: Crawled) -> str:
-    """Mean F1 by the pages counted before, as a Markdown table."""
+    """Mean scores by the pages counted before, as a Markdown table."""
     rows: dict[str, list[int]] = {str(counted): [] for counted in COUNTED}
     for place, counted in enumerate(crawled.counted):
         rows[str(counted)].append(place)
     return _table("pages before", {counted: places for counted, places in rows.items() if places}, crawled)
 
 
+def by_kind(crawled: Crawled) -> str:
+    """Mean scores of the sites of each kind, from `SETTLED` pages on, as a Markdown table."""
+    return _table("kind of site", _settled(crawled, crawled.kinds), crawled)
+
+
 def by_site(crawled: Crawled) -> str:
-    """Mean F1 of each site, from `SETTLED` pages on, as a Markdown table; what loses most comes first."""
-    rows: dict[str, list[int]] = {}
-    for place, (site, counted) in enumerate(zip(crawled.sites, crawled.counted, strict=True)):
-        if counted >= SETTLED:
-            rows.setdefault(site, []).append(place)
+    """Mean scores of each site, from `SETTLED` pages on, as a Markdown table; what loses most comes first."""
+    rows = _settled(crawled, crawled.sites)
     gains = {
         site: _mean(crawled, "corrected", places) - _mean(crawled, "as labeled", places)
         for site, places in rows.items()
@@ -88,20 +92,36 @@ def by_site(crawled: Crawled) -> str:
     return _table("site", {site: rows[site] for site in worst_first}, crawled)
 
 
+def _settled(crawled: Crawled, groups: Iterable[str]) -> dict[str, list[int]]:
+    """The visits of each group, from `SETTLED` pages on."""
+    rows: dict[str, list[int]] = {}
+    for place, (group, counted) in enumerate(zip(groups, crawled.counted, strict=True)):
+        if counted >= SETTLED:
+            rows.setdefault(group, []).append(place)
+    return rows
+
+
 def _table(first: str, rows: Mapping[str, Sequence[int]], crawled: Crawled) -> str:
-    lines = [f"| {first} | visits | " + " | ".join(crawled.f1) + " |", "|---|--:|" + "--:|" * len(crawled.f1)]
+    """F1 of each way, and of the first two precision and recall as well."""
+    with_more = list(crawled.scores)[:2]
+    names = [*crawled.scores, *(f"{name}, P / R" for name in with_more)]
+    lines = [f"| {first} | visits | " + " | ".join(names) + " |", "|---|--:|" + "--:|" * len(names)]
     for name, places in rows.items():
-        cells = [f"{_mean(crawled, way, places):.3f}" for way in crawled.f1]
+        cells = [f"{_mean(crawled, way, places):.3f}" for way in crawled.scores]
+        cells += [
+            " / ".join(f"{_mean(crawled, way, places, score):.3f}" for score in ("precision", "recall"))
+            for way in with_more
+        ]
         lines.append(f"| {name} | {len(places)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _mean(crawled: Crawled, way: str, places: Sequence[int]) -> float:
-    return fmean(crawled.f1[way][place] for place in places)
+def _mean(crawled: Crawled, way: str, places: Sequence[int], score: str = "f1") -> float:
+    return fmean(getattr(crawled.scores[way][place], score) for place in places)
 
 
 def _selected(page: SitePage, answer: Floats) -> Bools:
-    return select(answer[0], page.word_counts, page.repeat, answer[1])
+    return select(answer[0], page.word_counts, page.repeat, answer[1], page.alike)
 
 
 def _with(answer: Floats, probabilities: Floats) -> Floats:

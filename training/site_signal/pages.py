@@ -32,6 +32,8 @@ class SitePage:
 
     id: str
     site: str
+    kind: str
+    """What the site is, such as `blog`; empty where it is not known."""
     words: tuple[tuple[str, ...], ...]
     """The words of each block, as they are scored."""
     gold: tuple[str, ...] | None
@@ -42,6 +44,8 @@ class SitePage:
     """Shape [T]: words per block, as a worker counts them."""
     repeat: npt.NDArray[np.int32]
     """Shape [T]: `EncodedPage.repeat`."""
+    alike: npt.NDArray[np.int32] | None
+    """Shape [T]: `EncodedPage.alike`."""
     texts: npt.NDArray[np.uint64]
     """Shape [T]: `EncodedPage.fingerprints`."""
     structures: npt.NDArray[np.uint64]
@@ -104,11 +108,13 @@ def _labeled(page: GoldPage, content_share: float) -> tuple[SitePage, EncodedPag
     labeled = SitePage(
         id=page.id,
         site=page.site,
+        kind=page.kind,
         words=words,
         gold=gold,
         content=content_blocks(words, gold or (), content_share),
         word_counts=encoded.words,
         repeat=encoded.repeat,
+        alike=encoded.alike,
         texts=encoded.fingerprints,
         structures=encoded.structures,
         answers=(),

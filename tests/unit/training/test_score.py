@@ -1,6 +1,6 @@
 import pytest
 
-from training.score import score_words, word_f1
+from training.score import score_words, word_f1, word_scores
 
 
 def test_words_are_lower_cased_runs_of_word_characters():
@@ -22,3 +22,12 @@ def test_words_are_lower_cased_runs_of_word_characters():
 )
 def test_f1_is_the_overlap_of_multisets(predicted, gold, score):
     assert word_f1(predicted.split(), gold.split()) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "precision", "recall"),
+    [("a b c d", "a b", 0.5, 1.0), ("a", "a b", 1.0, 0.5), ("", "a", 1.0, 0.0), ("a", "", 0.0, 1.0)],
+)
+def test_precision_and_recall_are_shares_of_the_overlap(predicted, gold, precision, recall):
+    scores = word_scores(predicted.split(), gold.split())
+    assert (scores.precision, scores.recall) == (precision, recall)

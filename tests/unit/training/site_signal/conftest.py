@@ -29,11 +29,13 @@ def page(site: int, number: int, *, index: bool = False) -> SitePage:
     return SitePage(
         id=f"{site}-{number}",
         site=f"mill{site}.example",
+        kind="blog" if site % 2 else "wiki",
         words=words,
         gold=None if index else words[2],
         content=content,
         word_counts=encoded.words,
         repeat=encoded.repeat,
+        alike=encoded.alike,
         texts=encoded.fingerprints,
         structures=encoded.structures,
         answers=(np.stack([probabilities, np.zeros_like(probabilities)]),),

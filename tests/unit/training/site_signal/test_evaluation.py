@@ -2,7 +2,7 @@ import numpy as np
 
 from inference.site_signal import INPUTS, SignalNetwork
 from training.site_signal.crawls import crawls
-from training.site_signal.evaluation import Crawled, by_pages, by_site, folds_of, labeled, ways
+from training.site_signal.evaluation import Crawled, by_kind, by_pages, by_site, folds_of, labeled, ways
 
 
 def network(**weights):
@@ -23,7 +23,7 @@ def test_what_is_kept(sites):
         assert kept(visit, "without repeated text that is not gold")[0] is False
 
 
-def test_scores_are_shown_by_pages_and_by_site(sites):
+def test_scores_are_shown_by_pages_kind_and_site(sites):
     crawled = Crawled()
     for visit in crawls(sites, 1):
         crawled.add(visit, ways(network(text_share=-9)))
@@ -33,6 +33,12 @@ def test_scores_are_shown_by_pages_and_by_site(sites):
     assert len(by_sites) == 2 + len(sites)
     before, after = (float(cell) for cell in pages[2].split(" | ")[2:4])
     assert before < after
+    precision, recall = zip(
+        *(cell.strip(" |").split(" / ") for cell in pages[2].split(" | ")[6:]), strict=True
+    )
+    assert float(precision[0]) < float(precision[1])
+    assert [float(each) for each in recall] == [1, 1]
+    assert [line.split(" | ")[0] for line in by_kind(crawled).splitlines()[2:]] == ["| wiki", "| blog"]
 
 
 def test_each_site_is_in_one_part():
