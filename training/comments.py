@@ -15,7 +15,13 @@ from training.pages import GoldPage
 
 Bools = npt.NDArray[np.bool_]
 
-_NAMES = "comment comments commentlist disqus commentaires kommentare comentarios commenti".split()  # noqa: SIM905 -- names
+# ruff: noqa: SIM905 -- a table of names reads better as words than as strings
+
+_NAMES = """
+    comment comments commentlist disqus
+    comentario comentarios commentaire commentaires commenti kommentar kommentare kommentarer komentare komentarze
+    reacties yorumlar
+""".split()
 _FORM_NAMES = ("respond", "commentform")
 
 

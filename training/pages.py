@@ -35,8 +35,13 @@ class GoldPage:
     """The name of the file that it is in."""
     comments: str | None = None
     """The text of its user comments; None where it is not known."""
-    may_call_posts_comments: bool = False
-    """Whether it is a forum or a listing, where what is called a comment may be content."""
+    kind: str = ""
+    """What its site is, such as `blog`; empty where it is not known."""
+
+    @property
+    def may_call_posts_comments(self) -> bool:
+        """Whether it is a forum or a listing, where what is called a comment may be content."""
+        return not {"forum", "listing"}.isdisjoint((self.page_type, self.kind))
 
     @property
     def stripped(self) -> bool:
@@ -78,16 +83,15 @@ def _gold_page(collection: str, fields: Mapping[str, Any]) -> GoldPage:
 
 
 def _from_html(collection: str, fields: Mapping[str, Any]) -> GoldPage:
-    page_type = fields.get("page_type", "")
     return GoldPage(
         id=fields["id"],
         collection=collection,
         site=fields.get("site") or site_of(fields["url"] or "") or fields["id"],
-        page_type=page_type,
+        page_type=fields.get("page_type", ""),
         html=fields["html"],
         text=fields["main_content"] if "main_content" in fields else fields["expected_text"],
         comments=fields.get("comments"),
-        may_call_posts_comments=not {"forum", "listing"}.isdisjoint((page_type, fields.get("kind"))),
+        kind=fields.get("kind") or "",
     )
 
 

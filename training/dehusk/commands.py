@@ -45,12 +45,12 @@ def prepare(
         click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
     write_sources(files, directory)
     pages = list(prepared_pages(directory))
-    whole = [page for page in pages if not page.shortened]
+    whole = [page for page in pages if not page.altered]
     repaired = sum(page.repaired for page in whole)
     learned = sum(page.reliable for page in whole)
-    short = len(pages) - len(whole)
+    altered = len(pages) - len(whole)
     click.echo(
-        f"{len(whole)} pages, {repaired} with repaired labels, {learned} to train on; {short} shortened ones."
+        f"{len(whole)} pages, {repaired} with repaired labels, {learned} to train on; {altered} altered ones."
     )
     oracle = {
         page.id: word_f1(page.labeled_words, page.gold)
@@ -159,8 +159,8 @@ def _card(
     weights: int,
 ) -> str:
     """What a version was made of, and what it scores."""
-    learned = [page for page in learned_from(pages, config) if not page.shortened]
-    whole = [page for page in pages if not page.shortened]
+    learned = [page for page in learned_from(pages, config) if not page.altered]
+    whole = [page for page in pages if not page.altered]
     facts = asdict(config.network) | asdict(config.trees) | asdict(config.trainer) | asdict(published)
     facts |= {
         "tree_learning_rate": config.trees.learning_rate,
@@ -170,7 +170,7 @@ def _card(
         "importance": ", ".join(f"{share} in {name}" for name, share in config.importance.items()),
         "sources": data,
         "pages": len(whole),
-        "short_pages": len(learned_from(pages, config)) - len(learned),
+        "altered_pages": len(learned_from(pages, config)) - len(learned),
         "repaired": sum(page.repaired for page in whole),
         "dropped": sum(page.repaired and not page.reliable for page in whole),
         "training_pages": len(learned),

@@ -37,8 +37,8 @@ class TrainerConfig:
     """How far uncertain labels are believed."""
     most_of_a_site: int
     """Pages of one site that are learned from."""
-    shortened: float
-    """What a shortened page counts beside the whole one."""
+    altered: float
+    """What an altered page counts beside the whole one."""
     page_type_weight: float
     """What the page types count in the loss beside the blocks."""
     input_dropout: float

@@ -29,11 +29,11 @@ def page_score(page: DehuskPage, encoded: EncodedPage, answers: Floats, gold: It
 def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     """The ids of the pages with gold in each group that is reported.
 
-    Pages of a known type are of WCXB; the others are grouped by their collections. Shortened pages are a
-    group of their own.
+    Pages of a known type are of WCXB; the others are grouped by their collections, altered ones by how
+    they were made.
     """
-    short = [page.id for page in pages if page.shortened]
-    pages = [page for page in pages if page.has_gold and not page.shortened]
+    altered = [page for page in pages if page.altered]
+    pages = [page for page in pages if page.has_gold and not page.altered]
     whole = [page for page in pages if page.page_type]
     tests: dict[str, Callable[[DehuskPage], bool]] = {
         "all pages": lambda _: True,
@@ -47,7 +47,9 @@ def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
     others = [page for page in pages if not page.page_type]
     for collection in sorted({page.collection for page in others}):
         found[collection] = [page.id for page in others if page.collection == collection]
-    return found | ({"shortened": short} if short else {})
+    for how in sorted({page.altered for page in altered}):
+        found[how] = [page.id for page in altered if page.altered == how]
+    return found
 
 
 def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[PageScores]]) -> str:

@@ -23,14 +23,17 @@ from training.dehusk.scripts import SCRIPTS, transliterated
 from training.directory import left_by, written_whole
 from training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels
 from training.pages import GoldPage, each_labeled
+from training.renaming import renamed
 from training.score import kept_words, score_words, word_f1
-from training.shortening import labels_by_text, shortened
+from training.shortening import labels_by_text, shortened, with_few_comments
 
 Bools = npt.NDArray[np.bool_]
 
 _PAGES = "pages.pickle"
 _LEAST_WORDS = 15
-"""Words of content that a shortened page must have."""
+"""Words of content that an altered page must have."""
+_LEAST_COMMENTS = 2
+"""Blocks of comments that a page must have to be altered."""
 _SCRIPTS_EVERY = 4
 """One page in so many is looked at in other scripts, too."""
 
@@ -64,8 +67,9 @@ class DehuskPage:
     """Whether the page can be learned from."""
     scripts: Mapping[str, EncodedPage]
     """The page in other scripts, by their names; of a part of the pages only."""
-    shortened: bool = False
-    """Whether most of its content was taken out, so that its comments outweigh it."""
+    altered: str = ""
+    """How it was made of another page: `shortened`, to less content than comments, or `renamed`, its comments
+    under another name."""
 
     def example(self, config: DehuskConfig) -> Example:
         """What the model learns of the page."""
@@ -84,7 +88,7 @@ class DehuskPage:
 
     def _importance(self, config: DehuskConfig) -> float:
         of_page = config.importance.get(self.collection, 1.0)
-        return of_page * config.trainer.shortened if self.shortened else of_page
+        return of_page * config.trainer.altered if self.altered else of_page
 
     @property
     def structure(self) -> StructureTensors:
@@ -105,11 +109,11 @@ class DehuskPage:
 
 
 def learned_from(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[DehuskPage]:
-    """The reliable pages, of one site so many at most, and as many that were shortened."""
-    taken: Counter[tuple[str, bool]] = Counter()
+    """The reliable pages, of one site so many at most, and as many that were altered alike."""
+    taken: Counter[tuple[str, str]] = Counter()
     learned: list[DehuskPage] = []
     for page in pages:
-        of_site = (page.site, page.shortened)
+        of_site = (page.site, page.altered)
         if page.reliable and taken[of_site] < config.trainer.most_of_a_site:
             taken[of_site] += 1
             learned.append(page)
@@ -154,7 +158,7 @@ def _label(
     content_share: float,
     least_oracle: float,
 ) -> list[DehuskPage]:
-    """The page and, where that is possible, a shortened one."""
+    """The page and what is made of it."""
     segmented = segment(page.html.encode("utf-8", "replace"))
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     gold = tuple(score_words(page.text or ""))
@@ -185,36 +189,53 @@ def _label(
         reliable=reliable,
         scripts=_in_scripts(page, len(words)) if _is_transliterated(page) else {},
     )
-    short = _shortened(whole, page.html, segmented.texts)
-    return [whole] if short is None else [whole, short]
+    return [whole, *_altered(whole, page.html, segmented.texts)]
 
 
-def _shortened(page: DehuskPage, html: str, texts: Sequence[str]) -> DehuskPage | None:
-    """The page with little of its content, where more of it is comments."""
-    short = page.reliable and shortened(page.id, html, texts, page.content, page.comment)
-    if not short:
-        return None
-    segmented = segment(short.encode("utf-8", "replace"))
+def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[DehuskPage]:
+    """The page with little content under its comments, and with comments of another name, where it has any."""
+    if not page.reliable or page.comment.sum() < _LEAST_COMMENTS:
+        return
+    choice = zlib.crc32(page.id.encode())
+    short = shortened(page.id, html, texts, page.content, page.comment)
+    if short is not None:
+        made = _relabeled(page, texts, short, "shortened")
+        if made.encoded.words[made.content].sum() < made.encoded.words[made.comment].sum():
+            yield from _worthwhile(made)
+    other = short if short is not None and choice & 1 else html
+    if choice & 2:
+        other = with_few_comments(page.id, other, texts, page.comment)
+    called = renamed(page.id, other)
+    if called is not None:
+        yield from _worthwhile(_relabeled(page, texts, called, "renamed"))
+
+
+def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:
+    """The page, if it has some content and comments."""
+    if page.encoded.words[page.content].sum() >= _LEAST_WORDS and page.comment.any():
+        yield page
+
+
+def _relabeled(page: DehuskPage, texts: Sequence[str], html: str, altered: str) -> DehuskPage:
+    """A page made of another one, its labels by the texts of the blocks."""
+    segmented = segment(html.encode("utf-8", "replace"))
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     content, comment, uncertain = (
         labels_by_text(texts, labels, segmented.texts)
         for labels in (page.content, page.comment, page.uncertain)
     )
-    encoded = encode(segmented)
-    if not _LEAST_WORDS <= encoded.words[content].sum() < encoded.words[comment].sum():
-        return None
     return replace(
         page,
-        id=f"{page.id} shortened",
+        id=f"{page.id} {altered}",
         words=words,
         gold=tuple(kept_words(words, content)),
         has_gold=True,
-        encoded=encoded,
+        encoded=encode(segmented),
         content=content,
         comment=comment & ~content,
         uncertain=uncertain,
         scripts={},
-        shortened=True,
+        altered=altered,
     )
 
 

@@ -42,5 +42,5 @@ def test_a_page_without_any_has_none():
 @pytest.mark.parametrize(("may_be_posts", "found"), [(False, [False, True]), (True, [False, False])])
 def test_nothing_is_one_where_posts_may_be_called_so(may_be_posts, found):
     html = "<p>The mill turns.</p><ol class=commentlist><li>It does."
-    page = GoldPage("7", "mill.example", "", html, None, may_call_posts_comments=may_be_posts)
+    page = GoldPage("7", "mill.example", "", html, None, kind="forum" if may_be_posts else "blog")
     assert listed_comments(page, segment(html.encode())).tolist() == found

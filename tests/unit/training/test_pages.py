@@ -18,7 +18,8 @@ def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
     file = tmp_path / "pages.jsonl.xz"
     file.write_bytes(lzma.compress(orjson.dumps(line) + b"\n" + orjson.dumps(line | {"url": None}) + b"\n"))
     first, second = read_gold([file])
-    assert first == GoldPage("7", "mill.example", "forum", "<p>x", "x", "pages", may_call_posts_comments=True)
+    assert first == GoldPage("7", "mill.example", "forum", "<p>x", "x", "pages")
+    assert first.may_call_posts_comments
     assert second.site == "7"
 
 

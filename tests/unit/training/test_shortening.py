@@ -5,7 +5,7 @@ import pytest
 
 from inference.segmentation import segment
 from training.comments import comment_blocks
-from training.shortening import labels_by_text, shortened
+from training.shortening import labels_by_text, shortened, with_few_comments
 
 PARAGRAPHS = [f"Mill number {number} grinds slowly, but fine." for number in range(6)]
 REMARKS = [f"Remark {number}: so it does." for number in range(12)]
@@ -41,6 +41,31 @@ def test_a_page_with_few_comments_or_paragraphs_is_not_shortened():
     name = page_id(1)
     assert shortened(name, HTML, TEXTS, CONTENT, few_comments) is None
     assert shortened(name, HTML, TEXTS, few_paragraphs, COMMENT) is None
+
+
+def test_the_first_comments_are_left():
+    page = segment(with_few_comments("page", HTML, TEXTS, COMMENT).encode())
+    assert page.texts == TEXTS[: len(page)]
+    assert 2 <= len(page) - TEXTS.index(REMARKS[0]) <= 8
+
+
+@pytest.mark.parametrize("left", range(2, 9))
+def test_comments_that_stand_in_other_elements_go_with_these(left):
+    names = (str(number) for number in range(1000))
+    name = next(each for each in names if zlib.crc32(each.encode()) % 7 == left - 2)
+    items = "".join(f"<div><b>Ann {text[7]}</b><div><p>{text}</div></div>" for text in REMARKS)
+    html = f"<p>{PARAGRAPHS[0]}</p><section><h3>Remarks</h3>{items}</section>"
+    texts = segment(html.encode()).texts
+    comment = np.array([text in REMARKS for text in texts])
+    page = segment(with_few_comments(name, html, texts, comment).encode())
+    assert page.texts == texts[: 2 + 2 * left]
+
+
+def test_one_comment_is_left_as_it_is():
+    html = f"<p>{PARAGRAPHS[0]}</p><div>{REMARKS[0]}</div>"
+    texts = segment(html.encode()).texts
+    page = segment(with_few_comments("page", html, texts, np.array([False, True])).encode())
+    assert page.texts == texts
 
 
 def test_labels_go_with_the_texts():

@@ -36,7 +36,7 @@ def test_a_table_has_means_and_their_spread_over_seeds(seeds, cell):
 
 
 def test_pages_of_no_known_type_are_grouped_by_collection(pages):
-    others = [replace(pages[2], has_gold=False), replace(pages[3], shortened=True)]
+    others = [replace(pages[2], has_gold=False), replace(pages[3], altered="shortened")]
     found = groups([pages[0], replace(pages[1], page_type=""), *others])
     assert found["all pages"] == ["0"]
     assert found["mills"] == ["1"]

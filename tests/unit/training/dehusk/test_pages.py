@@ -1,4 +1,5 @@
 import lzma
+import zlib
 from dataclasses import fields, replace
 
 import numpy as np
@@ -106,7 +107,7 @@ def test_pages_without_gold_text_are_labeled_by_their_teachers(tmp_path, monkeyp
     assert not unknown.reliable
 
 
-def test_a_page_under_comments_is_there_shortened_too(tmp_path):
+def test_a_page_under_comments_is_there_shortened_and_with_comments_of_another_name_too(tmp_path):
     sentences = [
         f"Mill number {number} grinds slowly, but it grinds fine, by day and by night." for number in range(9)
     ]
@@ -127,12 +128,21 @@ def test_a_page_under_comments_is_there_shortened_too(tmp_path):
     ]
     (tmp_path / "data.jsonl.xz").write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, rows))))
     assert prepare_pages([tmp_path / "data.jsonl.xz"], tmp_path / "run", 2 / 3, 0.7, 1) == []
-    blog, short, forum = prepared_pages(tmp_path / "run")
-    assert [each.id for each in (blog, short, forum)] == ["blog", "blog shortened", "forum"]
-    assert (short.shortened, short.reliable, short.has_gold) == (True, True, True)
+    blog, short, other, forum = prepared_pages(tmp_path / "run")
+    assert [each.id for each in (blog, short, other, forum)] == [
+        "blog",
+        "blog shortened",
+        "blog renamed",
+        "forum",
+    ]
+    assert [each.altered for each in (blog, short, other, forum)] == ["", "shortened", "renamed", ""]
+    assert (short.reliable, short.has_gold) == (True, True)
     assert (short.comment.sum(), blog.comment.sum(), forum.comment.sum()) == (12, 12, 0)
+    assert other.comment.sum() in (*range(2, 9), 12)
+    assert zlib.crc32(b"c:commentlist") not in other.structure.element_tokens
     assert 0 < short.content.sum() < 3 < blog.content.sum()
-    assert list(short.gold) == short.labeled_words
+    for altered in short, other:
+        assert list(altered.gold) == altered.labeled_words
     config = read_config(DEFAULT_CONFIG)
-    assert short.example(config).importance == config.trainer.shortened * blog.example(config).importance
-    assert learned_from([blog, short, forum], config) == [blog, short, forum]
+    assert short.example(config).importance == config.trainer.altered * blog.example(config).importance
+    assert learned_from([blog, short, other, forum], config) == [blog, short, other, forum]
