@@ -19,8 +19,8 @@ Bools = npt.NDArray[np.bool_]
 
 _NAMES = """
     comment comments commentlist disqus
-    comentario comentarios commentaire commentaires commenti kommentar kommentare kommentarer komentare komentarze
-    reacties yorumlar
+    comentario comentarios commentaire commentaires commenti
+    komentare komentarze kommentar kommentare kommentarer reacties yorumlar
 """.split()
 _FORM_NAMES = ("respond", "commentform")
 

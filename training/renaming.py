@@ -49,7 +49,7 @@ _SAID = re.compile(r"\b(comments?|responses?|replies|reactions?)\b", re.IGNORECA
 
 
 def renamed(page: str, html: str) -> str | None:
-    """The HTML with its comments under another name, chosen by the page's id; None where nothing is renamed."""
+    """The HTML with its comments under another name, chosen by its id; None where nothing is renamed."""
     tree = LexborHTMLParser(html)
     headings = [node for node in tree.css(_HEADINGS) if len(node.text().split()) <= _MOST_WORDS]
     says_so = any(_SAID.search(node.text()) for node in headings)

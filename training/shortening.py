@@ -19,7 +19,7 @@ _LEAST_COMMENTS = 10
 _LEAST_PARAGRAPHS = 3
 """Paragraphs that must be taken out."""
 _FEWEST, _MORE = 2, 7
-"""The fewest comments that are left where most are taken out, and how many numbers there are to choose from."""
+"""The fewest comments that are left where most are taken out, and of how many numbers one is chosen."""
 
 
 def shortened(page: str, html: str, texts: Sequence[str], content: Bools, comment: Bools) -> str | None:

@@ -193,7 +193,7 @@ def _label(
 
 
 def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[DehuskPage]:
-    """The page with little content under its comments, and with comments of another name, where it has any."""
+    """The page with little content under its comments, and with comments of another name, if it has any."""
     if not page.reliable or page.comment.sum() < _LEAST_COMMENTS:
         return
     choice = zlib.crc32(page.id.encode())
