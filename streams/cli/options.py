@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import click
 from click.core import ParameterSource
 
+from inference.sites import SiteKey
 from schemas.documents import Comments
 from schemas.errors import ConfigurationError
 from streams.cli.values import Brokers, Url
@@ -177,6 +178,19 @@ def comments_option(command: Command) -> Command:
         show_default=True,
         help="What becomes of user comments: `separate` puts them into the field `comments`, `include` into "
         "the text, `drop` leaves them out. Posts of a forum are content; so are comments that stand alone.",
+    )
+    return option(command)
+
+
+def site_key_option(command: Command) -> Command:
+    """Which pages are of one site, which reaches the command as `site_key`."""
+    option = click.option(
+        "--site-key",
+        type=click.Choice([key.value for key in SiteKey]),
+        default=SiteKey.HOST.value,
+        show_default=True,
+        help="Which pages are of one site: those of a host (blog.example.org); of all hosts of a domain that "
+        "can be registered (.example.org); or of a folder at the top of a host (example.org/blog).",
     )
     return option(command)
 

@@ -5,6 +5,7 @@ from typing import get_args
 
 import click
 
+from inference.sites import SiteKey
 from schemas.documents import Comments
 from streams.cli.interrupts import interrupts_postponed
 from streams.cli.options import (
@@ -19,6 +20,7 @@ from streams.cli.options import (
     require_labeler_of_triton,
     require_warc_directory,
     seconds_option,
+    site_key_option,
     source_options,
     topic_option,
     worker_topics,
@@ -130,6 +132,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="How long Redis may take for a batch of pages until it counts as unavailable.",
 )
 @click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster.")
+@site_key_option
 @click.option(
     "--format",
     "document_format",
@@ -204,6 +207,7 @@ def command(
     redis: str,
     redis_seconds: float,
     redis_cluster: bool,
+    site_key: str,
     document_format: str,
     compression: Compression,
     with_blocks: bool,
@@ -240,6 +244,7 @@ def command(
         source=source,
         source_settings=source_settings,
         redis=RedisSettings(redis, redis_cluster, redis_seconds),
+        site_key=SiteKey(site_key),
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
