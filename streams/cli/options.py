@@ -19,6 +19,7 @@ from streams.settings import (
     KafkaSecurity,
     KafkaSettings,
     PageLimits,
+    RedisSettings,
     TopicSettings,
     TritonSettings,
 )
@@ -182,6 +183,11 @@ def comments_option(command: Command) -> Command:
     return option(command)
 
 
+def redis_client_options(command: Command) -> Command:
+    """How a Redis is asked, which reaches the command as `redis_seconds` and `redis_cluster`."""
+    return _with_options(command, _REDIS_CLIENT)
+
+
 def site_key_option(command: Command) -> Command:
     """Which pages are of one site, which reaches the command as `site_key`."""
     option = click.option(
@@ -206,6 +212,15 @@ def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Op
     )
 
 
+_REDIS_CLIENT = (
+    seconds_option(
+        "--redis-seconds",
+        least=0.1,
+        default=RedisSettings().timeout,
+        help="How long Redis may take for a batch of pages until it counts as unavailable.",
+    ),
+    click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster."),
+)
 _MODEL = (
     click.option(
         "--model",

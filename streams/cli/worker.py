@@ -17,6 +17,7 @@ from streams.cli.options import (
     model_options,
     page_seconds_option,
     processes_option,
+    redis_client_options,
     require_labeler_of_triton,
     require_warc_directory,
     seconds_option,
@@ -125,13 +126,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
     "pages are cleaned without and marked as degraded.",
 )
-@seconds_option(
-    "--redis-seconds",
-    least=0.1,
-    default=RedisSettings().timeout,
-    help="How long Redis may take for a batch of pages until it counts as unavailable.",
-)
-@click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster.")
+@redis_client_options
 @site_key_option
 @click.option(
     "--format",
