@@ -69,14 +69,14 @@ Examples:
     metavar="none|memory|URL",
     show_default="none; memory with --two-pass",
     help="Where the statistics of sites are that correct the labels, as those of a worker: nowhere, in this "
-    "process, or in a Redis, which workers may share. Each page is corrected by those before it, so order "
-    "matters. In memory: about 1.6 kB a page. If Redis is unavailable, the status is 1.",
+    "process, which takes about 1 kB a page, or in a Redis, which workers may share. Each page is corrected "
+    "by those before it. If Redis is unavailable, the status is 1.",
 )
 @click.option(
     "--two-pass",
     is_flag=True,
     help="Count all pages of the PATHs first, then clean each by what is known of all others of its site, "
-    "whatever their order. Takes about 1.8 times as long, for pages are labeled twice. Not for standard "
+    "whatever their order. It takes almost twice as long, as pages are labeled twice. Not for standard "
     "input.",
 )
 @site_key_option
