@@ -140,7 +140,7 @@ def command(
     site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
     _require_statistics(site_statistics, paths, two_pass=two_pass)
     settings = WorkerSettings(
-        redis=RedisSettings(site_statistics, redis_cluster, redis_seconds),
+        redis=RedisSettings(cluster=redis_cluster, timeout=redis_seconds),
         site_key=SiteKey(site_key),
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),

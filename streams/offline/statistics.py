@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schemas.errors import UnavailableError
 from schemas.pages import SiteObservation, SiteStatistics
@@ -38,7 +38,11 @@ class RequiredStatistics:
 
 @asynccontextmanager
 async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[SiteStatisticsStore | None]:
-    """None, the statistics of this run alone, or those in a Redis, once it has answered.
+    """None, the statistics of this run alone, or those in the Redis of this URL, once it has answered.
+
+    Args:
+        where: `none`, `memory` or a URL.
+        redis: how a Redis is asked; its own URL does not count.
 
     Raises:
         UnavailableError: Redis does not answer.
@@ -49,7 +53,7 @@ async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[Sit
         return
     from streams.sites.redis_store import RedisSiteStatistics  # noqa: PLC0415 its client is loaded only for it
 
-    store = RequiredStatistics(RedisSiteStatistics(redis))
+    store = RequiredStatistics(RedisSiteStatistics(replace(redis, url=where)))
     try:
         await store.check()
         yield store

@@ -156,9 +156,9 @@ async def test_a_store_that_does_not_answer_ends_the_run_and_the_error_says_what
 
 
 async def test_a_redis_that_is_not_there_is_an_error_before_any_page_is_read() -> None:
-    redis = RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}")
+    url = f"redis://{LOOPBACK}:{free_ports(1)[0]}"
     with pytest.raises(UnavailableError, match="--site-statistics memory"):
-        async with open_statistics(redis.url, redis):
+        async with open_statistics(url, RedisSettings()):
             pass
 
 
