@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from inference.encoding import encode
 from inference.segmentation import segment
-from inference.sites import identify
+from inference.sites import NameSite, identify, site_of
 from schemas.errors import PageError
 from schemas.outcomes import Broken
 from schemas.pages import EncodedPage, PageIdentity, RawPage, SegmentedPage
@@ -20,10 +20,12 @@ class PreparedPage:
     encoded: EncodedPage
 
 
-def prepare(page: RawPage, max_blocks: int = sys.maxsize) -> PreparedPage | Broken:
+def prepare(
+    page: RawPage, max_blocks: int = sys.maxsize, name_site: NameSite = site_of
+) -> PreparedPage | Broken:
     """A page segmented and encoded, or why it cannot be."""
     try:
         segmented = segment(page.html, max_blocks)
     except PageError as error:
         return Broken(error.reason, str(error), page.url)
-    return PreparedPage(identify(page), replace(segmented, structure=None), encode(segmented))
+    return PreparedPage(identify(page, name_site), replace(segmented, structure=None), encode(segmented))

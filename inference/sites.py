@@ -1,17 +1,65 @@
 """Which site a URL belongs to, and what is kept of a page beside its blocks."""
 
+from collections.abc import Callable
+from enum import StrEnum
 from urllib.parse import urlsplit
 
 from schemas.pages import PageIdentity, RawPage
 
+NameSite = Callable[[str], str]
+"""The name of the site of a URL; empty where the URL has no host."""
+
+
+class SiteKey(StrEnum):
+    """Which pages are of one site: their statistics are counted together.
+
+    The same site has another name by each key, but where the pages are the same ones: statistics that were
+    counted by different keys do not mix.
+    """
+
+    HOST = "host"
+    """Those of a host: `blog.example.org`."""
+    DOMAIN = "domain"
+    """Those of all hosts of a registrable domain: `.example.org`."""
+    PATH = "path"
+    """Those in a folder at the top of a host: `example.org/blog`; `example.org/` are those in none."""
+
+
+def open_naming(key: SiteKey) -> NameSite:
+    """How the sites of URLs are named."""
+    if key is SiteKey.PATH:
+        return _folder_of
+    if key is SiteKey.DOMAIN:
+        from inference.domains import registrable_domain  # noqa: PLC0415 it loads a list that few need
+
+        def domain_of(url: str) -> str:
+            domain = registrable_domain(_host(url))
+            return f".{domain}" if domain else site_of(url)
+
+        return domain_of
+    return site_of
+
 
 def site_of(url: str) -> str:
     """The host of a URL, lower case, without port and `www.`; empty where the URL has none."""
+    return _host(url).removeprefix("www.")
+
+
+def _folder_of(url: str) -> str:
+    """The host, and the first folder of the path."""
+    host = site_of(url)
+    if not host:
+        return ""
+    folder, slash, _ = urlsplit(url).path.removeprefix("/").partition("/")
+    return f"{host}/{folder}" if slash else f"{host}/"
+
+
+def _host(url: str) -> str:
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
         return ""
-    return host.removesuffix(".").removeprefix("www.")
+    return host.strip(".")
 
 
 def primary_language(tag: str | None) -> str | None:
@@ -20,12 +68,12 @@ def primary_language(tag: str | None) -> str | None:
     return language if language.isalpha() and language.isascii() and len(language) <= 8 else None
 
 
-def identify(page: RawPage) -> PageIdentity:
+def identify(page: RawPage, name_site: NameSite = site_of) -> PageIdentity:
     """What is kept of a page when its HTML is let go."""
     return PageIdentity(
         id=page.id or page.url,
         url=page.url,
-        site=site_of(page.url),
+        site=name_site(page.url),
         fetched_at=page.fetched_at,
         language=primary_language(page.language),
         raw_length=len(page.html),

@@ -56,7 +56,7 @@ class PageIdentity:
     """The crawler's own identifier, else the URL."""
     url: str
     site: str
-    """What the page's texts are counted under: the URL's host."""
+    """What the page's texts are counted under: the URL's host, as a rule."""
     fetched_at: datetime | None
     language: str | None
     """The primary language that the server declared, e.g. `en`."""

@@ -58,6 +58,11 @@ class RedisSettings:
     """Seconds a round trip may take before the statistics are done without."""
 
 
+NO_STATISTICS = "none"
+IN_MEMORY = "memory"
+"""Where the statistics of sites are kept by a command that needs no Redis."""
+
+
 class WhenTritonIsUnavailable(StrEnum):
     """What a worker does while Triton does not answer."""
 

@@ -23,7 +23,9 @@ from inference.selection import select
 from schemas.errors import PageError
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import EncodedPage, Prediction
-from streams.offline import BATCH_PAGES, DecodedPages, Input, clean_lines, writing
+from streams.offline.decoded import DecodedPages, Input
+from streams.offline.lines import writing
+from streams.offline.run import BATCH_PAGES, clean_lines
 from streams.page_lines import read_page_line
 from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from contextlib import aclosing
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -13,10 +10,9 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from inference.repository import DEFAULT_REPOSITORY
+from inference.sites import SiteKey
 from schemas.documents import Comments
-from schemas.outcomes import Damaged
-from schemas.pages import RawPage
-from streams.cli.interrupts import interrupts_postponed
+from streams.cli.offline_run import OfflineRun
 from streams.cli.options import (
     comments_option,
     hidden_text_option,
@@ -25,24 +21,20 @@ from streams.cli.options import (
     model_options,
     page_seconds_option,
     processes_option,
+    redis_client_options,
     require_labeler_of_triton,
+    site_key_option,
     was_typed,
 )
-from streams.cli.progress import page_progress
 from streams.cli.standard_input import abandoned_on_errors
-from streams.cli.terminal import plain_console
-from streams.cli.values import Address
-from streams.input_position import InputPosition
+from streams.cli.values import Address, Url
 from streams.printable import printable
-from streams.readers import STANDARD_INPUT, read_pages
-from streams.settings import MIB, PageLimits, TritonSettings
+from streams.readers import STANDARD_INPUT
+from streams.settings import IN_MEMORY, MIB, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
 from streams.worker.settings import LabelerName, WorkerSettings, available_processors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from inference.labeler import Labeler
-    from streams.offline import Input
+    from collections.abc import Sequence
 
 
 @click.command(
@@ -52,7 +44,8 @@ Examples:
   dehusk clean < pages.jsonl > cleaned.jsonl       {"id","url","html"} per line
   dehusk clean CC-MAIN-*.warc.gz > cleaned.jsonl   the responses of WARC files
   dehusk clean page.html | jq -r .text             one page, its text
-  dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server""",
+  dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server
+  dehusk clean --two-pass crawl/ > cleaned.jsonl   by what all pages of a site repeat""",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(allow_dash=True, path_type=Path))
 @click.option(
@@ -70,6 +63,24 @@ Examples:
     "with dehusk.",
 )
 @model_options
+@click.option(
+    "--site-statistics",
+    type=Url("redis", "rediss", "unix", words=(NO_STATISTICS, IN_MEMORY)),
+    metavar="none|memory|URL",
+    show_default="none; memory with --two-pass",
+    help="Where the statistics of sites are that correct the labels, as those of a worker: nowhere, in this "
+    "process, which takes about 1 kB a page, or in a Redis, which workers may share. Each page is corrected "
+    "by those before it. If Redis is unavailable, the status is 1.",
+)
+@click.option(
+    "--two-pass",
+    is_flag=True,
+    help="Count all pages of the PATHs first, then clean each by what is known of all others of its site, "
+    "whatever their order. It takes almost twice as long, as pages are labeled twice. Not for standard "
+    "input.",
+)
+@site_key_option
+@redis_client_options
 @processes_option(
     available_processors,
     shown="one per processor",
@@ -89,6 +100,11 @@ def command(
     model_repository: Path | None,
     model: str,
     model_version: str,
+    site_statistics: str | None,
+    two_pass: bool,
+    site_key: str,
+    redis_seconds: float,
+    redis_cluster: bool,
     processes: int,
     comments: str,
     hidden_text: str,
@@ -97,14 +113,15 @@ def command(
     max_page_blocks: int,
     max_page_mib: int,
 ) -> None:
-    """Clean pages offline: the pipeline of the stream, without Kafka and Redis.
+    """Clean pages offline: the pipeline of the stream, without Kafka, and without Redis if you like.
 
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
     feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz,
     bzip2 or zstd. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url",
     "site", "title", "language", "text", "comments", "model", "labeler", "blocks", "error"}, where `model` is
     {"name", "version"} and a block is {"text", "path", "probability", "content", "comment"}. `comments` is
-    null if the model does not tell user comments apart.
+    null if the model does not tell user comments apart. With --site-statistics, there are "template", as in
+    the documents of a worker, and the "frequency" of each block, too.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then `site`, `language`, `model` and `labeler` are
@@ -119,84 +136,42 @@ def command(
     require_labeler_of_triton(labeler)
     if labeler != "onnx" and was_typed("model_repository"):
         raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
+    paths = paths or (STANDARD_INPUT,)
+    site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
+    _require_statistics(site_statistics, paths, two_pass=two_pass)
     settings = WorkerSettings(
+        redis=RedisSettings(cluster=redis_cluster, timeout=redis_seconds),
+        site_key=SiteKey(site_key),
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
         page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
         processes=processes,
+        with_blocks=not no_blocks,
         drop_hidden=hidden_text == "drop",
         comments=Comments(comments),
     )
-    seen, position = _Seen(), InputPosition()
-    paths = paths or (STANDARD_INPUT,)
-    pages = _noting(read_pages(paths, settings.page.max_bytes, position=position), seen)
-    shown = sys.stderr.isatty() and not sys.stdout.isatty()
     open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():
-        console = plain_console(stderr=True)
-        with page_progress("cleaning", console, paths, position, shown=shown) as advance:
-            cleaning = _clean(
-                pages, settings, open_one, lambda count: advance(count, seen.bytes), with_blocks=not no_blocks
-            )
-            count = asyncio.run(cleaning)
+        run = OfflineRun(paths, settings, open_one, site_statistics, two_pass=two_pass)
+        count, damaged = asyncio.run(run.clean())
     if not count:
         click.echo("dehusk: no page was found", err=True)
-    for damage in seen.damaged:
+    for damage in damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
-    raise SystemExit(1 if seen.damaged else 0)
+    raise SystemExit(1 if damaged else 0)
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What was read so far."""
+def _require_statistics(where: str, paths: Sequence[Path], *, two_pass: bool) -> None:
+    """See whether the options for the statistics of sites go together.
 
-    damaged: list[Damaged] = field(default_factory=list)
-    bytes: int = 0
-    """Bytes of the pages' HTML."""
-
-
-def _noting(pages: Iterator[Input], seen: _Seen) -> Iterator[Input]:
-    for page in pages:
-        if isinstance(page, Damaged):
-            seen.damaged.append(page)
-        elif isinstance(page, RawPage):
-            seen.bytes += len(page.html)
-        yield page
-
-
-async def _clean(
-    pages: Iterator[Input],
-    settings: WorkerSettings,
-    open_one: Callable[[], Labeler],
-    report: Callable[[int], None],
-    *,
-    with_blocks: bool,
-) -> int:
-    """How many lines were written."""
-    with interrupts_postponed():
-        from streams.offline import DecodedPages, clean_lines, writing
-        from streams.preparation.isolation import open_pool
-
-    count = 0
-    output = click.get_binary_stream("stdout")
-    labelers = [open_one() for _ in range(settings.processes)]
-    lines_of = writing(
-        settings.page.max_bytes,
-        with_blocks=with_blocks,
-        drop_hidden=settings.drop_hidden,
-        comments=settings.comments,
-    )
-    try:
-        async with (
-            open_pool(DecodedPages, settings.processes, settings.page, lines_of) as pool,
-            aclosing(clean_lines(pages, pool, labelers, with_blocks=with_blocks)) as lines,
-        ):
-            async for line in lines:
-                output.write(line)
-                output.flush()
-                count += 1
-                report(count)
-    finally:
-        for labeler in labelers:
-            await labeler.close()
-    return count
+    Raises:
+        click.UsageError: they do not.
+    """
+    if two_pass and where == NO_STATISTICS:
+        raise click.UsageError("--two-pass needs --site-statistics memory or the URL of a Redis")
+    if two_pass and STANDARD_INPUT in paths:
+        raise click.UsageError("--two-pass reads its pages twice: name files, not standard input")
+    for option in ("redis_cluster", "redis_seconds"):
+        if where in (NO_STATISTICS, IN_MEMORY) and was_typed(option):
+            name = option.replace("_", "-")
+            raise click.UsageError(f"--{name} is for --site-statistics redis://…, not {where}")

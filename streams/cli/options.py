@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import click
 from click.core import ParameterSource
 
+from inference.sites import SiteKey
 from schemas.documents import Comments
 from schemas.errors import ConfigurationError
 from streams.cli.values import Brokers, Url
@@ -18,6 +19,7 @@ from streams.settings import (
     KafkaSecurity,
     KafkaSettings,
     PageLimits,
+    RedisSettings,
     TopicSettings,
     TritonSettings,
 )
@@ -181,6 +183,24 @@ def comments_option(command: Command) -> Command:
     return option(command)
 
 
+def redis_client_options(command: Command) -> Command:
+    """How a Redis is asked, which reaches the command as `redis_seconds` and `redis_cluster`."""
+    return _with_options(command, _REDIS_CLIENT)
+
+
+def site_key_option(command: Command) -> Command:
+    """Which pages are of one site, which reaches the command as `site_key`."""
+    option = click.option(
+        "--site-key",
+        type=click.Choice([key.value for key in SiteKey]),
+        default=SiteKey.HOST.value,
+        show_default=True,
+        help="Which pages are of one site: those of a host (blog.example.org); of all hosts of a domain that "
+        "can be registered (.example.org); or of a folder at the top of a host (example.org/blog).",
+    )
+    return option(command)
+
+
 def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Option:  # noqa: A002 click's name
     """How many processes take pages apart."""
     return click.option(
@@ -192,6 +212,15 @@ def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Op
     )
 
 
+_REDIS_CLIENT = (
+    seconds_option(
+        "--redis-seconds",
+        least=0.1,
+        default=RedisSettings().timeout,
+        help="How long Redis may take for a batch of pages until it counts as unavailable.",
+    ),
+    click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster."),
+)
 _MODEL = (
     click.option(
         "--model",

@@ -37,18 +37,20 @@ class Brokers(click.ParamType):
 
 
 class Url(click.ParamType):
-    """A URL of one of some schemes."""
+    """A URL of one of some schemes, or one of some words."""
 
     name = "url"
 
-    def __init__(self, *schemes: str) -> None:
+    def __init__(self, *schemes: str, words: tuple[str, ...] = ()) -> None:
         self._schemes = schemes
+        self._words = words
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The URL as it is."""
-        if not self._fits(value):
+        """The URL or word as it is."""
+        if value not in self._words and not self._fits(value):
+            words = "".join(f"{word}, or " for word in self._words)
             schemes = " or ".join(f"{scheme}://" for scheme in self._schemes)
-            self.fail(f"it must be a URL that begins with {schemes}", param, ctx)
+            self.fail(f"it must be {words}a URL that begins with {schemes}", param, ctx)
         return value
 
     def _fits(self, value: str) -> bool:

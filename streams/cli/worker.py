@@ -5,6 +5,7 @@ from typing import get_args
 
 import click
 
+from inference.sites import SiteKey
 from schemas.documents import Comments
 from streams.cli.interrupts import interrupts_postponed
 from streams.cli.options import (
@@ -16,9 +17,11 @@ from streams.cli.options import (
     model_options,
     page_seconds_option,
     processes_option,
+    redis_client_options,
     require_labeler_of_triton,
     require_warc_directory,
     seconds_option,
+    site_key_option,
     source_options,
     topic_option,
     worker_topics,
@@ -123,13 +126,8 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
     "pages are cleaned without and marked as degraded.",
 )
-@seconds_option(
-    "--redis-seconds",
-    least=0.1,
-    default=RedisSettings().timeout,
-    help="How long Redis may take for a batch of pages until it counts as unavailable.",
-)
-@click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster.")
+@redis_client_options
+@site_key_option
 @click.option(
     "--format",
     "document_format",
@@ -204,6 +202,7 @@ def command(
     redis: str,
     redis_seconds: float,
     redis_cluster: bool,
+    site_key: str,
     document_format: str,
     compression: Compression,
     with_blocks: bool,
@@ -240,6 +239,7 @@ def command(
         source=source,
         source_settings=source_settings,
         redis=RedisSettings(redis, redis_cluster, redis_seconds),
+        site_key=SiteKey(site_key),
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
+from inference.sites import SiteKey
 from streams.preparation.extraction import Writing
 from streams.preparation.leftovers import claim_folder
 from streams.preparation.pool import PreparationPool
@@ -18,14 +19,18 @@ _WRITING = Writing()
 
 @asynccontextmanager
 async def open_pool(
-    open_source: Callable[[], Source], processes: int, limits: PageLimits, writing: Writing = _WRITING
+    open_source: Callable[[], Source],
+    processes: int,
+    limits: PageLimits,
+    writing: Writing = _WRITING,
+    site_key: SiteKey = SiteKey.HOST,
 ) -> AsyncIterator[PreparationPool]:
     """A pool that reads messages with a source opened in each process, and ends pages that take too long.
 
     Raises:
         ConfigurationError: the source or the processes cannot be opened.
     """
-    open_work = partial(open_steps, open_source, limits.max_blocks, writing)
+    open_work = partial(open_steps, open_source, limits.max_blocks, writing, site_key)
     async with open_pool_of(open_work, processes, limits) as pool:
         yield pool
 

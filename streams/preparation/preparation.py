@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from inference.cleaning import PreparedPage
 from inference.cleaning import prepare as prepare_page
+from inference.sites import NameSite, site_of
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from schemas.pages import EncodedPage, Message, PageIdentity, RawPage
@@ -47,12 +48,12 @@ def pack(page: PreparedPage) -> PackedPage:
     return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 
 
-def prepare(source: Source, message: Message, max_blocks: int) -> Outcomes:
+def prepare(source: Source, message: Message, max_blocks: int, name_site: NameSite = site_of) -> Outcomes:
     """What each page of the message became; never empty, nothing raised."""
     pages = decode(source, message)
     if isinstance(pages, Postponed):
         return pages
-    return tuple(prepare_decoded(page, max_blocks) for page in pages)
+    return tuple(prepare_decoded(page, max_blocks, name_site) for page in pages)
 
 
 def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
@@ -66,12 +67,12 @@ def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
     return pages or (Skipped(SkipReason.NOT_A_PAGE, "the message holds no page"),)
 
 
-def prepare_decoded(page: Decoded, max_blocks: int) -> Outcome:
+def prepare_decoded(page: Decoded, max_blocks: int, name_site: NameSite = site_of) -> Outcome:
     """What one page became; nothing raised."""
     if not isinstance(page, RawPage):
         return page
     try:
-        prepared = prepare_page(page, max_blocks)
+        prepared = prepare_page(page, max_blocks, name_site)
         return prepared if isinstance(prepared, Broken) else pack(prepared)
     except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone
         return _broken(error, page.url)

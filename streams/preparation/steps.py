@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from inference.sites import SiteKey, open_naming
 from schemas.outcomes import Broken
 from schemas.pages import Message
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
@@ -12,13 +13,18 @@ Task = Message | LabeledPage
 Steps = Callable[[Task], Outcomes | WrittenDocument | Broken]
 
 
-def open_steps(open_source: Callable[[], Source], max_blocks: int, writing: Writing) -> Steps:
+def open_steps(
+    open_source: Callable[[], Source],
+    max_blocks: int,
+    writing: Writing,
+    site_key: SiteKey = SiteKey.HOST,
+) -> Steps:
     """The steps for messages of a source, which is opened now, and for the pages that came out of them."""
-    source = open_source()
+    source, name_site = open_source(), open_naming(site_key)
 
     def take(task: Task) -> Outcomes | WrittenDocument | Broken:
         if isinstance(task, LabeledPage):
             return writing.extract(task)
-        return prepare(source, task, max_blocks)
+        return prepare(source, task, max_blocks, name_site)
 
     return take

@@ -1,43 +1,45 @@
-"""Site statistics in the memory of one process: exact and unbounded, for tests and one-off runs."""
+"""Site statistics in the memory of one process: unbounded, and exact as far as 64-bit hashes differ."""
 
-from collections import Counter, defaultdict
+import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from schemas.pages import SiteObservation, SiteStatistics
-from streams.sites.tally import Counts, Numbers, Tally, tally, without
-
-
-def _nothing() -> Numbers:
-    return np.zeros(3, np.int64)
+from streams.sites.counters import Counters
+from streams.sites.tally import Counts, Keys, Tally, tally, without
 
 
 @dataclass(slots=True)
 class _Site:
-    pages: set[str] = field(default_factory=set)
-    texts: Counter[int] = field(default_factory=Counter)
-    structures: defaultdict[int, Numbers] = field(default_factory=lambda: defaultdict(_nothing))
+    size: int = 0
+    """Pages counted."""
+    pages: Counters = field(default_factory=lambda: Counters(1, np.uint8))
+    texts: Counters = field(default_factory=lambda: Counters(1, np.uint32))
+    structures: Counters = field(default_factory=lambda: Counters(3, np.int64))
     """As in a column of `Counts.structures`."""
 
-    def counts(self, name: str, page: Tally) -> Counts:
-        """What is counted of a page."""
-        structures = [self.structures[key] for key in page.structures.tolist()]
+    def observe(self, name: Keys, page: Tally) -> Counts:
+        """What is counted of a page, which is counted after it, unless it was before."""
+        if self.pages.get(name).any():
+            return Counts(
+                self.size,
+                is_counted=True,
+                texts=self.texts.get(page.texts)[0],
+                structures=self.structures.get(page.structures),
+            )
+        once = np.ones((1, len(page.texts)), np.int64)
+        of_structures = np.stack([np.ones_like(page.blocks), page.blocks, page.likelihood])
+        self.pages.add(name, np.ones((1, 1), np.int64))
+        self.size += 1
         return Counts(
-            len(self.pages),
-            name in self.pages,
-            np.array([self.texts[key] for key in page.texts.tolist()], np.int64),
-            np.array(structures, np.int64).reshape(-1, 3).T,
+            self.size - 1,
+            is_counted=False,
+            texts=self.texts.add(page.texts, once)[0],
+            structures=self.structures.add(page.structures, of_structures),
         )
-
-    def count(self, name: str, page: Tally) -> None:
-        """Count a page."""
-        self.pages.add(name)
-        self.texts.update(page.texts.tolist())
-        added = np.stack([np.ones_like(page.blocks), page.blocks, page.likelihood])
-        for key, column in zip(page.structures.tolist(), added.T, strict=True):
-            self.structures[key] = self.structures[key] + column
 
 
 class MemorySiteStatistics:
@@ -57,8 +59,11 @@ class MemorySiteStatistics:
         """Nothing to give back."""
 
     def _observe(self, page: SiteObservation) -> SiteStatistics:
-        site, own = self._sites[page.site], tally(page)
-        known = site.counts(page.page, own)
-        if not known.is_counted:
-            site.count(page.page, own)
-        return without(own, known)
+        own = tally(page)
+        return without(own, self._sites[page.site].observe(_key(page.page), own))
+
+
+def _key(name: str) -> Keys:
+    """The key of a page, shape [1]."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.frombuffer(digest, np.uint64)

@@ -56,7 +56,7 @@ from streams.sites.tally import Tally, without
 
 _SCRIPT = Path(__file__).with_name("observe.lua").read_bytes()
 _SCRIPT_SHA1 = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
-_PLAIN_SITE = re.compile(r"[a-z0-9._:-]{1,253}")
+_PLAIN_SITE = re.compile(r"[A-Za-z0-9._:/~%@-]{1,253}")
 _DAY = 24 * 60 * 60
 _NO_SITE = " "
 """What no host is called."""

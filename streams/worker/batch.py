@@ -12,12 +12,13 @@ from streams.preparation.pool import PreparationPool
 from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
 from streams.preparation.process import Oversized
 from streams.settings import MIB
+from streams.sites.observation import frequencies
 from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
 from streams.worker.cleaning import Result
 from streams.worker.labeling import Labeled, Labeling
 from streams.worker.memory import give_back_what_is_free
 from streams.worker.metrics import Metrics
-from streams.worker.observation import Observer, frequencies
+from streams.worker.observation import Observer
 
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from schemas.pages import BlockFrequencies, Prediction, SiteObservation, SiteStatistics
+from schemas.pages import Prediction, SiteStatistics
 from streams.preparation.preparation import PackedPage
+from streams.sites.observation import observation
 from streams.sites.store import SiteStatisticsStore
 from streams.worker.availability import UNAVAILABLE, Dependency
 
@@ -26,25 +25,9 @@ class Observer:
         if self._dependency.unavailable:
             return None
         try:
-            statistics = await self._store.observe(list(map(_observation, pages, labels)))
+            statistics = await self._store.observe(list(map(observation, pages, labels)))
         except UNAVAILABLE as error:
             self._dependency.missed(error)
             return None
         self._dependency.answered()
         return statistics
-
-
-def frequencies(statistics: SiteStatistics) -> BlockFrequencies:
-    """On how many pages of the site the texts of a page are, the page included."""
-    return BlockFrequencies(statistics.pages + 1, statistics.texts + np.uint32(1))
-
-
-def _observation(page: PackedPage, labels: Prediction) -> SiteObservation:
-    encoded = page.encoded
-    return SiteObservation(
-        page.identity.site,
-        page.identity.url,
-        texts=encoded.fingerprints,
-        structures=encoded.structures,
-        probabilities=labels.probabilities,
-    )

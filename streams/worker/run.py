@@ -84,7 +84,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         metrics = Metrics(CollectorRegistry(), dependencies)
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
         pool = await resources.enter_async_context(
-            open_pool(open_one, settings.processes, settings.page, _writing(settings))
+            open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
         )
         flow, brokers, checks = await resources.enter_async_context(
             _flow(settings, dependencies, pool, metrics)

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Literal
 
+from inference.sites import SiteKey
 from schemas.documents import Comments
 from streams.settings import (
     Compression,
@@ -55,6 +56,8 @@ class WorkerSettings:
     """The crawler format of the input topic, a name in `streams.sources.registry`."""
     source_settings: SourceSettings = field(default_factory=SourceSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
+    site_key: SiteKey = SiteKey.HOST
+    """Which pages are of one site."""
     labeler: LabelerName = "triton"
     triton: TritonSettings = field(default_factory=TritonSettings)
     when_triton_is_unavailable: WhenTritonIsUnavailable = WhenTritonIsUnavailable.WAIT

@@ -5,11 +5,14 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import numpy as np
 import psutil
 import pytest
 
-from schemas.pages import RawPage
+from schemas.pages import RawPage, SiteObservation
 from streams.local.addresses import LOOPBACK, free_ports
+from streams.settings import RedisSettings
+from streams.sites.redis_store import RedisSiteStatistics
 from streams.sources.warc import write_warc
 
 COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "clean", "--processes", "2"]
@@ -156,3 +159,85 @@ def test_says_what_is_wrong_with_its_options(arguments, status, message):
     assert lines == []
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def crawl(site, pages=30):
+    """Lines of pages of a site, which repeat a paragraph and have one of their own."""
+    html = f"<title>T</title><nav><a href=/>Home</a></nav><p>{PROSE}</p>"
+    return "".join(
+        json.dumps({"url": f"http://www.{site}/a/{number}", "html": f"{html}<p>{PROSE} {'x' * number}"})
+        + "\n"
+        for number in range(1, pages + 1)
+    )
+
+
+def seen(lines):
+    return [each["template"]["pages_seen"] for each in lines]
+
+
+def test_statistics_in_redis_correct_as_those_in_memory_do(stack, fresh):
+    pages = crawl(f"{fresh}.example")
+    ended, in_memory = clean("--labeler", "rules", "--site-statistics", "memory", stdin=pages)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    ended, in_redis = clean("--labeler", "rules", "--site-statistics", stack.addresses.redis, stdin=pages)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert seen(in_redis) == list(range(1, 31))
+    assert in_redis == in_memory
+
+
+def test_two_passes_by_redis_are_those_in_memory(stack, fresh, tmp_path):
+    file = tmp_path / "crawl.jsonl"
+    file.write_text(crawl(f"{fresh}.example"))
+    _, in_memory = clean("--two-pass", str(file))
+    ended, in_redis = clean("--two-pass", "--site-statistics", stack.addresses.redis, str(file))
+    assert ended.returncode == 0
+    assert seen(in_redis) == [30] * 30
+    assert in_redis == in_memory
+
+
+async def test_a_redis_is_shared_with_later_runs_and_with_workers(stack, fresh):
+    site, redis = f"{fresh}.example", stack.addresses.redis
+    options = ("--labeler", "rules", "--site-statistics", redis)
+    for known in (range(1, 6), [5] * 5):
+        _, lines = clean(*options, stdin=crawl(site, 5))
+        assert seen(lines) == list(known)
+    store, texts = RedisSiteStatistics(RedisSettings(redis)), np.zeros(1, np.uint64)
+    (of_worker,) = await store.observe(
+        [SiteObservation(site, "/other", texts, texts, np.zeros(1, np.float32))]
+    )
+    await store.close()
+    assert of_worker.pages == 5
+    _, lines = clean(*options, stdin=crawl(site, 6))
+    assert seen(lines)[-1] == 7
+
+
+def test_statistics_that_are_counted_by_different_keys_do_not_mix(stack, fresh):
+    for key, site in (("host", ""), ("domain", "."), ("path", "")):
+        options = ("--site-statistics", stack.addresses.redis, "--site-key", key)
+        _, lines = clean("--labeler", "rules", *options, stdin=crawl(f"{fresh}.example", 3))
+        assert seen(lines) == [1, 2, 3]
+        folder = "/a" if key == "path" else ""
+        assert {each["site"] for each in lines} == {f"{site}{fresh}.example{folder}"}
+
+
+def test_a_redis_that_goes_away_ends_it_and_the_run_can_be_repeated(stack, fresh):
+    options = ("--labeler", "rules", "--site-statistics", stack.addresses.redis)
+    first, second = crawl(f"{fresh}.example", 2).splitlines(keepends=True)
+    with cleaning(*options) as process:
+        process.stdin.write(first)
+        process.stdin.flush()
+        assert seen([json.loads(process.stdout.readline())]) == [1]
+        stack.services["redis"].stop()
+        try:
+            process.stdin.write(second)
+            process.stdin.flush()
+            assert process.wait(timeout=60) == 1
+            (message,) = process.stderr.read().splitlines()
+        finally:
+            stack.services["redis"].start()
+    assert "Redis does not answer" in message
+    assert "run the command again" in message
+    ended, lines = clean(*options, stdin=first + second)
+    assert ended.returncode == 0
+    assert len(lines) == 2
+    assert seen(lines)[1] == 2

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from inference.sites import identify, primary_language, site_of
+from inference.sites import SiteKey, identify, open_naming, primary_language, site_of
 from schemas.pages import PageIdentity, RawPage
 
 
@@ -13,6 +13,9 @@ from schemas.pages import PageIdentity, RawPage
         ("http://example.org:8080/", "example.org"),
         ("http://user:word@sub.example.org/", "sub.example.org"),
         ("http://example.org./", "example.org"),
+        ("http://.example.org/", "example.org"),
+        ("http://192.0.2.7:80/", "192.0.2.7"),
+        ("file:///data/page.html", ""),
         ("http://[::1]:80/", "::1"),
         ("http://bücher.example/", "bücher.example"),
         ("http://[broken/", ""),
@@ -21,7 +24,57 @@ from schemas.pages import PageIdentity, RawPage
     ],
 )
 def test_a_site_is_the_host(url: str, site: str) -> None:
-    assert site_of(url) == site
+    assert site_of(url) == open_naming(SiteKey.HOST)(url) == site
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("https://www.Shop.Example.co.uk:8080/a?b#c", ".example.co.uk"),
+        ("http://example.org/", ".example.org"),
+        ("http://anna.github.io/", ".anna.github.io"),
+        ("http://a.anna.blogspot.com/", ".anna.blogspot.com"),
+        ("http://a.b.unlisted/", ".b.unlisted"),
+        ("http://a.b.公司.cn/", ".b.公司.cn"),
+        ("http://a.b.xn--55qx5d.cn/", ".b.xn--55qx5d.cn"),
+        ("http://github.io/", "github.io"),
+        ("http://www.localhost./", ".www.localhost"),
+        ("http://localhost:8000/", "localhost"),
+        ("http://192.0.2.7/", "192.0.2.7"),
+        ("http://[2001:db8::7]/", "2001:db8::7"),
+        ("http://a..example.org/", "a..example.org"),
+        ("http://[broken/", ""),
+        ("file:///data/page.html", ""),
+        ("", ""),
+    ],
+)
+def test_a_site_is_the_registrable_domain(url: str, site: str) -> None:
+    assert open_naming(SiteKey.DOMAIN)(url) == site
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("https://www.Example.org/~Anna/a/b.html", "example.org/~Anna"),
+        ("http://example.org/blog/", "example.org/blog"),
+        ("http://example.org/blog", "example.org/"),
+        ("http://example.org/page.html?a=/b/c", "example.org/"),
+        ("http://example.org", "example.org/"),
+        ("http://example.org//a/b", "example.org/"),
+        ("http://192.0.2.7:80/a/", "192.0.2.7/a"),
+        ("http://[::1]/%7Ea/", "::1/%7Ea"),
+        ("http://[broken/a/", ""),
+        ("file:///data/page.html", ""),
+        ("no url/a/b", ""),
+    ],
+)
+def test_a_site_is_the_host_and_the_first_folder(url: str, site: str) -> None:
+    assert open_naming(SiteKey.PATH)(url) == site
+
+
+@pytest.mark.parametrize("url", ["http://example.org/", "http://a.example.org/b/c", "http://a.github.io/"])
+def test_a_site_has_another_name_by_each_key(url: str) -> None:
+    assert len({open_naming(key)(url) for key in SiteKey}) == len(SiteKey)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,31 @@ import pytest
 
 from inference.repository import DEFAULT_REPOSITORY, find_model
 from schemas.pages import RawPage
+from streams.local.addresses import LOOPBACK, free_ports
 from streams.sources.warc import write_warc
 
 PAGE = "<p>A paragraph of prose, which is the whole of its page."
 
 
 COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "clean"]
+
+
+URLS = [f"https://{host}.example.org/{at}" for at in range(3) for host in ("a", "b")]
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    """Three pages of two hosts each, whose paragraph they repeat."""
+    file = tmp_path / "crawl.jsonl"
+    file.write_text("".join(json.dumps({"url": url, "html": PAGE}) + "\n" for url in URLS))
+    return file
+
+
+def pages_seen(ended: subprocess.CompletedProcess[str]) -> list[tuple[str, int]]:
+    """Of each page its site, and how many pages of it were known."""
+    assert (ended.returncode, ended.stderr) == (0, "")
+    lines = map(json.loads, ended.stdout.splitlines())
+    return [(line["site"], line["template"]["pages_seen"]) for line in lines]
 
 
 def clean(path: Path, *labeler: str) -> subprocess.CompletedProcess[str]:
@@ -130,10 +149,10 @@ def test_what_holds_for_all_commands_need_not_suit_this_one(
     assert (ended.returncode, ended.stdout.count('"error":null'), ended.stderr) == (0, 1, "")
 
 
-def test_the_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(PAGE)
+def shown_by(*arguments: str) -> tuple[bytes, bytes]:
+    """Standard output, and what a terminal shows."""
     terminal, standard_error = pty.openpty()
-    command = [*COMMAND, "--labeler", "rules", "--processes", "1", str(tmp_path)]
+    command = [*COMMAND, "--labeler", "rules", "--processes", "1", *arguments]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "150"}
     ended = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=standard_error, env=environment, check=True, timeout=60
@@ -144,9 +163,25 @@ def test_the_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
         while part := os.read(terminal, 4096):
             shown += part
     os.close(terminal)
-    assert ended.stdout.count(b"\n") == 1
+    return ended.stdout, shown
+
+
+def test_the_progress_is_shown_on_a_terminal_alone(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(PAGE)
+    output, shown = shown_by(str(tmp_path))
+    assert output.count(b"\n") == 1
     assert b"1 page, " in shown
     assert b"100%, ETA" in shown
+
+
+def test_each_of_two_passes_shows_its_progress(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(PAGE)
+    output, shown = shown_by("--two-pass", str(tmp_path))
+    assert output.count(b"\n") == 1
+    counting, cleaning = shown.rindex(b"counting"), shown.index(b"cleaning")
+    assert counting < cleaning
+    assert b"1 page, " in shown[:cleaning]
+    assert b"1 page, " in shown[cleaning:]
 
 
 def test_a_pipe_is_shown_no_progress_whatever_its_environment_says(
@@ -155,3 +190,73 @@ def test_a_pipe_is_shown_no_progress_whatever_its_environment_says(
     (tmp_path / "page.html").write_text(PAGE)
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert clean(tmp_path).stderr == ""
+
+
+def test_without_statistics_lines_say_nothing_of_them(crawl: Path) -> None:
+    for line in map(json.loads, clean(crawl).stdout.splitlines()):
+        assert "template" not in line
+        assert "frequency" not in line["blocks"][0]
+
+
+def test_a_pass_learns_as_it_goes(crawl: Path) -> None:
+    a, b = "a.example.org", "b.example.org"
+    ended = clean(crawl, "--labeler", "rules", "--site-statistics", "memory")
+    assert pages_seen(ended) == [(a, 1), (b, 1), (a, 2), (b, 2), (a, 3), (b, 3)]
+
+
+@pytest.mark.parametrize("memory", [[], ["--site-statistics", "memory"]])
+def test_two_passes_show_each_page_all_others(crawl: Path, memory: list[str]) -> None:
+    ended = clean(crawl, "--labeler", "rules", "--two-pass", *memory)
+    assert pages_seen(ended) == [("a.example.org", 3), ("b.example.org", 3)] * 3
+
+
+@pytest.mark.parametrize(
+    ("key", "site", "pages"), [("domain", ".example.org", 6), ("path", "a.example.org/", 3)]
+)
+def test_pages_of_a_site_are_those_with_the_same_key(crawl: Path, key: str, site: str, pages: int) -> None:
+    ended = clean(crawl, "--labeler", "rules", "--two-pass", "--site-key", key)
+    assert pages_seen(ended)[0] == (site, pages)
+
+
+def test_what_cannot_be_read_is_named_once_though_it_is_read_twice(tmp_path: Path) -> None:
+    file = tmp_path / "crawl.warc.gz"
+    with file.open("wb") as archive:
+        write_warc(RawPage("http://x.test/", PAGE.encode()), archive)
+    file.write_bytes(file.read_bytes()[:-30])
+    ended = clean(file, "--labeler", "rules", "--two-pass")
+    assert (ended.returncode, ended.stderr.count("pages may be lost")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--two-pass", "--site-statistics", "none"], "--two-pass needs --site-statistics memory or"),
+        (["--two-pass", "-"], "--two-pass reads its pages twice: name files, not standard input"),
+        (["--redis-cluster"], "--redis-cluster is for --site-statistics redis://…, not none"),
+        (
+            ["--redis-seconds", "1", "--site-statistics", "memory"],
+            "--redis-seconds is for --site-statistics redis://…, not memory",
+        ),
+        (["--site-statistics", "disk"], "it must be none, or memory, or a URL that begins with redis://"),
+    ],
+)
+def test_options_of_statistics_that_conflict_are_wrong(crawl: Path, options: list[str], said: str) -> None:
+    ended = clean(crawl, "--labeler", "rules", *options)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert said in ended.stderr.splitlines()[-1]
+
+
+def test_two_passes_need_files() -> None:
+    command = [*COMMAND, "--two-pass"]
+    ended = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "name files" in ended.stderr
+
+
+def test_statistics_in_a_redis_that_is_not_there_are_an_error(crawl: Path) -> None:
+    url = f"redis://{LOOPBACK}:{free_ports(1)[0]}"
+    ended = clean(crawl, "--labeler", "rules", "--site-statistics", url)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    (said,) = ended.stderr.splitlines()
+    assert said.startswith("dehusk: Redis does not answer: ")
+    assert said.endswith("or clean with --site-statistics memory")

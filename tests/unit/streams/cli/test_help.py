@@ -6,8 +6,8 @@ import sys
 import pytest
 
 HEAVY = {
-    *("aiohttp", "aiokafka", "faust", "grpc", "numpy", "onnxruntime", "prometheus_client", "redis"),
-    *("selectolax", "tritonclient"),
+    *("aiohttp", "aiokafka", "faust", "grpc", "numpy", "onnxruntime", "prometheus_client"),
+    *("publicsuffixlist", "redis", "selectolax", "tritonclient"),
 }
 LOADED = """
 import sys

@@ -12,6 +12,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
+from inference.sites import SiteKey
 from schemas.errors import UnavailableError
 from streams.cli import cli, main
 from streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
@@ -56,7 +57,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--input", "in,more", "--output", "out", "--dead-letters", "dead", "--group", "g"),
         *("--triton", "t:1", "--model", "m", "--model-version", "3", "--triton-seconds", "5"),
         *("--when-triton-is-unavailable", "rules", "--redis", "redis://r:1/2", "--redis-cluster"),
-        *("--redis-seconds", "0.5"),
+        *("--redis-seconds", "0.5", "--site-key", "domain"),
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
         *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
@@ -68,6 +69,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert (settings.labeler, settings.triton) == ("triton", TritonSettings("t:1", "m", "3", 5.0))
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert settings.redis == RedisSettings("redis://r:1/2", cluster=True, timeout=0.5)
+    assert settings.site_key is SiteKey.DOMAIN
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
     assert settings.drop_hidden
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)

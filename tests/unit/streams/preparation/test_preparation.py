@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from inference.sites import SiteKey
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from schemas.pages import Message, RawPage
+from streams.preparation.extraction import Writing
 from streams.preparation.preparation import PackedPage, Postponed, prepare
+from streams.preparation.steps import open_steps
 from streams.sources.html import Html
 from streams.sources.source import Decoded
 
@@ -36,6 +39,16 @@ def test_a_page_is_segmented_and_encoded(message: Message) -> None:
     unpacked = pickle.loads(packed.packed)
     assert len(packed.encoded) == len(unpacked.segmented) > 1
     assert unpacked.encoded.words.tolist() == packed.encoded.words.tolist()
+
+
+@pytest.mark.parametrize(("key", "site"), [(SiteKey.HOST, "example.org"), (SiteKey.PATH, "example.org/")])
+def test_the_site_of_a_page_is_named_as_the_steps_are_told(message: Message, key: SiteKey, site: str) -> None:
+    outcomes = open_steps(lambda: Html(1 << 20), BLOCKS, Writing(), key)(message)
+    assert isinstance(outcomes, tuple)
+    (packed,) = outcomes
+    assert isinstance(packed, PackedPage)
+    assert packed.identity.site == site
+    assert pickle.loads(packed.packed).identity.site == site
 
 
 def test_a_page_of_too_many_blocks_is_broken(message: Message) -> None:
@@ -76,7 +89,7 @@ def test_a_decoder_that_raises_breaks_its_message(
 
 
 def test_a_step_that_raises_breaks_its_page(message: Message, monkeypatch: pytest.MonkeyPatch) -> None:
-    def raises(page: RawPage, max_blocks: int) -> None:
+    def raises(*_: object) -> None:
         raise ValueError("a bug")
 
     monkeypatch.setattr("streams.preparation.preparation.prepare_page", raises)

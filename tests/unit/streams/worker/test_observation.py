@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 from inference.rules import RulesLabeler
@@ -11,7 +10,7 @@ from schemas.pages import Prediction, SiteObservation, SiteStatistics
 from streams.preparation.preparation import PackedPage
 from streams.sites.memory import MemorySiteStatistics
 from streams.worker.availability import Dependency
-from streams.worker.observation import Observer, frequencies
+from streams.worker.observation import Observer
 
 
 class FailingStore(MemorySiteStatistics):
@@ -63,10 +62,3 @@ async def test_pages_do_not_wait_for_a_store_that_is_unavailable(page: PackedPag
     dependency.answered()
     assert await observer.observe([page], labels) is not None
     assert (store.asked, dependency.unavailable) == (2, False)
-
-
-def test_published_frequencies_include_the_page() -> None:
-    none, some = np.zeros(2, np.uint32), np.array([0, 4], np.uint32)
-    published = frequencies(SiteStatistics(7, some, none, none, none.astype(np.float32)))
-    assert (published.pages_seen, published.counts.tolist()) == (8, [1, 5])
-    assert published.counts.dtype == np.uint32

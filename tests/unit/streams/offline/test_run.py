@@ -10,7 +10,9 @@ from inference.rules import RulesLabeler
 from schemas.errors import UnavailableError
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import Message, RawPage
-from streams.offline import BATCH_PAGES, DecodedPages, clean_lines, writing
+from streams.offline.decoded import DecodedPages
+from streams.offline.lines import writing
+from streams.offline.run import BATCH_PAGES, clean_lines
 from streams.preparation.isolation import open_pool
 from streams.settings import PageLimits
 

@@ -1,0 +1,140 @@
+"""What `dehusk clean` does: one pass over its input, or two, each with its progress."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from schemas.outcomes import Damaged
+from schemas.pages import RawPage
+from streams.cli.interrupts import interrupts_postponed
+from streams.cli.progress import page_progress
+from streams.cli.terminal import plain_console
+from streams.input_position import InputPosition
+from streams.readers import read_pages
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from inference.labeler import Labeler
+    from streams.offline.decoded import Input
+    from streams.preparation.pool import PreparationPool
+    from streams.sites.store import SiteStatisticsStore
+    from streams.worker.settings import WorkerSettings
+
+
+@dataclass(slots=True)
+class Reading:
+    """The pages of an input as they are read, and what was read so far."""
+
+    paths: Sequence[Path]
+    max_bytes: int
+    bytes: int = 0
+    """Bytes of the pages' HTML."""
+    position: InputPosition = field(default_factory=InputPosition)
+    damaged: list[Damaged] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Input]:
+        for page in read_pages(self.paths, self.max_bytes, position=self.position):
+            if isinstance(page, Damaged):
+                self.damaged.append(page)
+            elif isinstance(page, RawPage):
+                self.bytes += len(page.html)
+            yield page
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineRun:
+    """A run over files or standard input."""
+
+    paths: Sequence[Path]
+    settings: WorkerSettings
+    open_one: Callable[[], Labeler]
+    """Opens a labeler: there is one for each process."""
+    statistics: str
+    """Where the statistics of sites are: see `open_statistics`."""
+    two_pass: bool
+
+    async def clean(self) -> tuple[int, list[Damaged]]:
+        """How many lines were written to standard output, and what could not be read to its end.
+
+        Raises:
+            UnavailableError: the labeler or Redis does not answer.
+            ConfigurationError: there is no such file, or a model does not fit.
+        """
+        with interrupts_postponed():
+            from streams.offline.decoded import DecodedPages
+            from streams.offline.lines import writing
+            from streams.offline.statistics import open_statistics
+            from streams.preparation.isolation import open_pool
+
+        settings = self.settings
+        lines_of = writing(
+            settings.page.max_bytes,
+            with_blocks=settings.with_blocks,
+            drop_hidden=settings.drop_hidden,
+            comments=settings.comments,
+        )
+        async with (
+            self._labelers() as labelers,
+            open_statistics(self.statistics, settings.redis) as store,
+            open_pool(DecodedPages, settings.processes, settings.page, lines_of, settings.site_key) as pool,
+        ):
+            if self.two_pass and store is not None:
+                await self._count(pool, labelers, store)
+            return await self._write(pool, labelers, store)
+
+    @asynccontextmanager
+    async def _labelers(self) -> AsyncIterator[Sequence[Labeler]]:
+        labelers = [self.open_one() for _ in range(self.settings.processes)]
+        try:
+            yield labelers
+        finally:
+            for labeler in labelers:
+                await labeler.close()
+
+    async def _count(
+        self, pool: PreparationPool, labelers: Sequence[Labeler], store: SiteStatisticsStore
+    ) -> None:
+        """Have the store count all pages."""
+        from streams.offline.run import observe_pages
+
+        count = 0
+        with self._reading("counting") as (pages, report):
+            async with aclosing(observe_pages(iter(pages), pool, labelers, store)) as counted:
+                async for more in counted:
+                    count += more
+                    report(count)
+
+    async def _write(
+        self, pool: PreparationPool, labelers: Sequence[Labeler], store: SiteStatisticsStore | None
+    ) -> tuple[int, list[Damaged]]:
+        """Write a line for each page."""
+        from streams.offline.run import clean_lines
+
+        count, output = 0, click.get_binary_stream("stdout")
+        with self._reading("cleaning") as (pages, report):
+            lines_of = clean_lines(
+                iter(pages), pool, labelers, with_blocks=self.settings.with_blocks, store=store
+            )
+            async with aclosing(lines_of) as lines:
+                async for line in lines:
+                    output.write(line)
+                    output.flush()
+                    count += 1
+                    report(count)
+        return count, pages.damaged
+
+    @contextmanager
+    def _reading(self, doing: str) -> Iterator[tuple[Reading, Callable[[int], None]]]:
+        """The input from its beginning, and what shows how many of its pages are done."""
+        pages = Reading(self.paths, self.settings.page.max_bytes)
+        shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        console = plain_console(stderr=True)
+        with page_progress(doing, console, self.paths, pages.position, shown=shown) as advance:
+            yield pages, lambda count: advance(count, pages.bytes)

@@ -1,0 +1,1 @@
+"""The pipeline without Kafka: pages in, a line of JSON for each, in the same order."""

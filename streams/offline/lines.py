@@ -1,0 +1,64 @@
+"""What a page becomes: a line of JSON, also if it cannot be cleaned."""
+
+from typing import Any
+
+import orjson
+
+from schemas.documents import CleanedDocument, Comments
+from schemas.outcomes import Broken, Skipped
+from streams.offline.decoded import Input
+from streams.preparation.extraction import Writing
+
+_OF_BLOCKS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")
+
+
+def writing(
+    max_bytes: int, *, with_blocks: bool, drop_hidden: bool = False, comments: Comments = Comments.SEPARATE
+) -> Writing:
+    """How the pool of `clean_lines` makes documents: a line of JSON for each."""
+    return Writing(_write_line, with_blocks, drop_hidden, comments, 2 * max_bytes)
+
+
+def failure_line(page: Input, outcome: Skipped | Broken, *, with_blocks: bool, with_template: bool) -> bytes:
+    """The line of a page without a document."""
+    fields: dict[str, Any] = {
+        "id": page.id or page.url,
+        "url": page.url,
+        "site": None,
+        "title": "",
+        "language": None,
+        "text": "",
+        "comments": None,
+        "model": None,
+        "labeler": None,
+    }
+    if with_template:
+        fields["template"] = None
+    if with_blocks:
+        fields["blocks"] = []
+    return _line({**fields, "error": f"{outcome.reason}: {outcome.detail}"})
+
+
+def _write_line(document: CleanedDocument) -> bytes:
+    fields: dict[str, Any] = {
+        "id": document.id or document.url,
+        "url": document.url,
+        "site": document.site,
+        "title": document.title,
+        "language": document.language,
+        "text": document.text,
+        "comments": document.comments,
+        "model": document.model,
+        "labeler": document.labeler,
+    }
+    of_blocks = _OF_BLOCKS
+    if document.template is not None:
+        fields["template"] = document.template
+        of_blocks += ("frequency",)
+    if document.blocks is not None:
+        fields["blocks"] = [{name: getattr(block, name) for name in of_blocks} for block in document.blocks]
+    return _line({**fields, "error": None})
+
+
+def _line(fields: dict[str, Any]) -> bytes:
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,69 @@
+"""The statistics of sites that an offline run learns, or shares with workers."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+
+from schemas.errors import UnavailableError
+from schemas.pages import SiteObservation, SiteStatistics
+from streams.settings import IN_MEMORY, NO_STATISTICS, RedisSettings
+from streams.sites.memory import MemorySiteStatistics
+from streams.sites.store import SiteStatisticsStore
+
+_ADVICE = (
+    "start it and run the command again, which counts no page twice, or clean with --site-statistics memory"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredStatistics:
+    """A store that pages are not cleaned without: where it is unavailable, the error says what to do."""
+
+    _store: SiteStatisticsStore
+
+    async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
+        """What the store answers."""
+        with _advising():
+            return await self._store.observe(pages)
+
+    async def check(self) -> None:
+        """See whether the store counts."""
+        with _advising():
+            await self._store.check()
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._store.close()
+
+
+@asynccontextmanager
+async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[SiteStatisticsStore | None]:
+    """None, the statistics of this run alone, or those in the Redis of this URL, once it has answered.
+
+    Args:
+        where: `none`, `memory` or a URL.
+        redis: how a Redis is asked; its own URL does not count.
+
+    Raises:
+        UnavailableError: Redis does not answer.
+        ConfigurationError: Redis refuses the user, or the URL is none of a Redis.
+    """
+    if where in (NO_STATISTICS, IN_MEMORY):
+        yield MemorySiteStatistics() if where == IN_MEMORY else None
+        return
+    from streams.sites.redis_store import RedisSiteStatistics  # noqa: PLC0415 its client is loaded only for it
+
+    store = RequiredStatistics(RedisSiteStatistics(replace(redis, url=where)))
+    try:
+        await store.check()
+        yield store
+    finally:
+        await store.close()
+
+
+@contextmanager
+def _advising() -> Iterator[None]:
+    try:
+        yield
+    except UnavailableError as error:
+        raise UnavailableError(f"{error}; {_ADVICE}") from error
