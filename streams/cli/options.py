@@ -18,6 +18,7 @@ from streams.settings import (
     KafkaSecurity,
     KafkaSettings,
     PageLimits,
+    RedisSettings,
     TopicSettings,
     TritonSettings,
 )
@@ -72,6 +73,42 @@ _KAFKA = (
         "--tls-key-file",
         type=_FILE,
         help="PEM file of the key of --tls-certificate-file.",
+    ),
+)
+
+_REDIS = (
+    click.option(
+        "--redis",
+        type=Url("redis", "rediss", "unix"),
+        metavar="URL",
+        default=RedisSettings().url,
+        show_default=True,
+        help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
+        "pages are cleaned without and marked as degraded.",
+    ),
+    click.option(
+        "--redis-seconds",
+        type=click.FloatRange(min=0.1),
+        default=RedisSettings().timeout,
+        show_default=True,
+        help="How long Redis may take for a batch of pages until it counts as unavailable.",
+    ),
+    click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster."),
+    click.option(
+        "--redis-ca-file",
+        type=_FILE,
+        help="PEM file of the authorities that signed Redis' certificate, for a rediss:// URL; the system's "
+        "by default.",
+    ),
+    click.option(
+        "--redis-certificate-file",
+        type=_FILE,
+        help="PEM file of the client's certificate, where Redis asks for one.",
+    ),
+    click.option(
+        "--redis-key-file",
+        type=_FILE,
+        help="PEM file of the key of --redis-certificate-file.",
     ),
 )
 
@@ -277,6 +314,28 @@ def kafka_options(command: Command) -> Command:
     return _with_options(with_kafka, _KAFKA)
 
 
+def redis_options(command: Command) -> Command:
+    """The options of a Redis and its security, which reach `command` as `redis: RedisSettings`."""
+
+    @wraps(command)
+    def with_redis(
+        *,
+        redis: str,
+        redis_seconds: float,
+        redis_cluster: bool,
+        redis_ca_file: Path | None,
+        redis_certificate_file: Path | None,
+        redis_key_file: Path | None,
+        **others: object,
+    ) -> None:
+        files = (redis_ca_file, redis_certificate_file, redis_key_file)
+        settings = RedisSettings(redis, redis_cluster, redis_seconds, *files)
+        _check_redis(settings)
+        command(redis=settings, **others)
+
+    return _with_options(with_redis, _REDIS)
+
+
 def source_options(command: Command) -> Command:
     """The options of a crawler format, which reach `command` as `source` and `source_settings`."""
 
@@ -359,3 +418,10 @@ def _check(security: KafkaSecurity) -> None:
         raise click.UsageError("--tls-certificate-file and --tls-key-file belong together: give both")
     if not tls and (security.ca_file or security.certificate_file):
         raise click.UsageError("--tls-… options need --security-protocol SSL or SASL_SSL")
+
+
+def _check_redis(redis: RedisSettings) -> None:
+    if (redis.certificate_file is None) != (redis.key_file is None):
+        raise click.UsageError("--redis-certificate-file and --redis-key-file belong together: give both")
+    if (redis.ca_file or redis.certificate_file) and not redis.url.startswith("rediss://"):
+        raise click.UsageError("--redis-…-file options need a --redis URL that begins with rediss://")
