@@ -72,6 +72,7 @@ _NO_SITE = " "
 """What no host is called."""
 _CHECKED_KEYS = 256
 """Names of no site, among whose keys each server of a cluster has some."""
+_REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 _NO_MEMORY, _NO_RIGHT = "OOM ", "can't run this command"
 """What Redis says in an error, wherever in its words."""
 _log = logging.getLogger(__name__)
@@ -211,7 +212,7 @@ def redis_errors(settings: RedisSettings, task: str) -> Iterator[None]:
     """Errors of the client as dehusk's own; `task` is what Redis may refuse, e.g. `to count pages`."""
     try:
         yield
-    except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
+    except _REFUSALS as error:
         raise ConfigurationError(f"Redis refuses {task}: {error}") from error
     except TimeoutError as error:
         seconds = f"{settings.timeout:g} s (--redis-seconds)"
@@ -219,6 +220,8 @@ def redis_errors(settings: RedisSettings, task: str) -> Iterator[None]:
     except ResponseError as error:
         raise _refusal(error, task) from error
     except (RedisError, RedisClusterException, OSError) as error:
+        if isinstance(error.__cause__, _REFUSALS):
+            raise ConfigurationError(f"Redis refuses {task}: {error.__cause__}") from error
         raise UnavailableError(f"Redis does not answer: {error}") from error
 
 

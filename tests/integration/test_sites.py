@@ -62,8 +62,8 @@ def redis(tmp_path_factory) -> Iterator[LocalStack]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[RedisSettings]:
-    """Two nodes of a Redis Cluster, each with half of the slots."""
-    ports = free_ports(2)
+    """Three nodes of a Redis Cluster, each with a third of the slots."""
+    ports = free_ports(3)
     processes = [start_node(port, tmp_path_factory.mktemp(f"node-{port}")) for port in ports]
     try:
         join(ports)
@@ -74,6 +74,10 @@ def cluster(tmp_path_factory) -> Iterator[RedisSettings]:
             process.wait()
 
 
+THIRDS = (range(5_461), range(5_461, 10_922), range(10_922, 16_384))
+"""The slots of each node."""
+
+
 def start_node(port, directory):
     options = f"--port {port} --bind {LOOPBACK} --dir {directory} --save --cluster-enabled yes"
     return subprocess.Popen([find_redis(), *options.split()], stdout=subprocess.DEVNULL)
@@ -81,13 +85,13 @@ def start_node(port, directory):
 
 def join(ports):
     nodes = [Redis(port=port) for port in ports]
-    for node, slots in zip(nodes, (range(8192), range(8192, 16384)), strict=True):
+    for node, slots in zip(nodes, THIRDS, strict=True):
         until(node.ping)
         node.execute_command("CLUSTER ADDSLOTS", *slots)
         node.execute_command("CLUSTER MEET", LOOPBACK, ports[0])
     for node in nodes:
         until(lambda node=node: node.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
-        until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == 2)
+        until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == 3)
         node.close()
 
 
