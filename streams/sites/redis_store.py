@@ -73,7 +73,7 @@ _NO_SITE = " "
 _CHECKED_KEYS = 256
 """Names of no site, among whose keys each server of a cluster has some."""
 _REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
-_NO_MEMORY, _NO_RIGHT = "OOM ", "can't run this command"
+_NO_MEMORY, _NO_RIGHT = "used memory > 'maxmemory'", "can't run this command"
 """What Redis says in an error, wherever in its words."""
 _log = logging.getLogger(__name__)
 Client: TypeAlias = "Redis | RedisCluster"
@@ -229,7 +229,7 @@ def _refusal(error: ResponseError, task: str) -> DehuskError:
     """What an error means that Redis answers, or that a script answers for it."""
     said = str(error)
     if _NO_MEMORY in said:
-        return UnavailableError(f"Redis has no memory left ({said}): {HOW_TO_BOUND}")
+        return UnavailableError(f"Redis has no memory left (OOM): {HOW_TO_BOUND}")
     if _NO_RIGHT in said:
         return ConfigurationError(f"Redis refuses {task}: {said}")
     return UnavailableError(f"Redis does not answer: {said}")
