@@ -13,6 +13,21 @@ from streams.worker.settings import LabelerName
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
 
 
+class _Load(click.ParamType):
+    name = "load"
+
+    def convert(
+        self, value: str | sites.Load, param: click.Parameter | None, ctx: click.Context | None
+    ) -> sites.Load:
+        """The sites and the pages of each."""
+        if isinstance(value, sites.Load):
+            return value
+        numbers = value.split("x")
+        if len(numbers) != 2 or not all(number.isdecimal() and int(number) for number in numbers):
+            self.fail("it must be SITESxPAGES, e.g. 1x1000000", param, ctx)
+        return sites.Load(*map(int, numbers))
+
+
 @click.command()
 @click.option(
     "--pages",
@@ -37,6 +52,15 @@ _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
     type=click.Choice(["quality", "steps", "stream", "memory", "sites"]),
     help="Leave the others out.",
 )
+@click.option(
+    "--sites",
+    "loads",
+    metavar="SITESxPAGES",
+    type=_Load(),
+    multiple=True,
+    default=sites.LOADS,
+    help="Count so many sites of so many pages each, e.g. 1x1000000; several times for several loads.",
+)
 @click.option("--model", default="dehusk", show_default=True, help="The model that labels.")
 def main(
     *,
@@ -46,6 +70,7 @@ def main(
     repeat: int,
     labelers: tuple[LabelerName, ...],
     only: str | None,
+    loads: tuple[sites.Load, ...],
     model: str,
 ) -> None:
     """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
@@ -58,7 +83,7 @@ def main(
     """
     warnings.simplefilter("ignore")
     if only in (None, "sites"):
-        click.echo(sites.report(sites.measure()) + "\n")
+        _measure_sites(loads)
     if only == "sites":
         return
     if path is None:
@@ -76,6 +101,13 @@ def main(
             click.echo(steps.report(title, pages, times) + "\n")
         if only in (None, "stream"):
             _measure_stream(pages, times, labelers, repeat)
+
+
+def _measure_sites(loads: tuple[sites.Load, ...]) -> None:
+    click.echo(sites.HEAD)
+    for cost in sites.measure(loads):
+        click.echo(sites.row(cost))
+    click.echo()
 
 
 def _measure_stream(

@@ -15,6 +15,7 @@ from schemas.errors import ConfigurationError
 from streams.input_topics import InputTopics, input_topics
 from streams.kafka_errors import kafka_errors, one_error
 from streams.settings import KIB, KafkaSettings, TopicSettings
+from streams.tls import tls_context
 
 SUGGESTED_PARTITIONS = 8
 """For a topic of which nothing is known."""
@@ -76,15 +77,7 @@ def ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
         ConfigurationError: a certificate or key cannot be read.
     """
     security = settings.security
-    try:
-        context = ssl.create_default_context(cafile=security.ca_file)
-        if security.certificate_file:
-            context.load_cert_chain(security.certificate_file, security.key_file)
-    except (OSError, ValueError) as error:
-        files = (security.ca_file, security.certificate_file, security.key_file)
-        named = ", ".join(str(file) for file in files if file)
-        raise ConfigurationError(f"cannot read the TLS files {named}: {error}") from error
-    return context
+    return tls_context(security.ca_file, security.certificate_file, security.key_file)
 
 
 async def describe_topics(settings: KafkaSettings, names: Sequence[str]) -> dict[str, Topic]:

@@ -56,6 +56,11 @@ class RedisSettings:
     cluster: bool = False
     timeout: float = 2.0
     """Seconds a round trip may take before the statistics are done without."""
+    ca_file: Path | None = None
+    """PEM file of the authorities that signed the server's certificate; None for the system's."""
+    certificate_file: Path | None = None
+    """PEM file of the client's certificate, where the server asks for one."""
+    key_file: Path | None = None
 
 
 NO_STATISTICS = "none"

@@ -80,7 +80,9 @@ Examples:
     "input.",
 )
 @site_key_option
-@redis_client_options
+@redis_client_options(
+    "site_statistics", seconds_help="How long Redis may take for a batch of pages until the command ends."
+)
 @processes_option(
     available_processors,
     shown="one per processor",
@@ -103,8 +105,7 @@ def command(
     site_statistics: str | None,
     two_pass: bool,
     site_key: str,
-    redis_seconds: float,
-    redis_cluster: bool,
+    redis: RedisSettings,
     processes: int,
     comments: str,
     hidden_text: str,
@@ -140,7 +141,7 @@ def command(
     site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
     _require_statistics(site_statistics, paths, two_pass=two_pass)
     settings = WorkerSettings(
-        redis=RedisSettings(cluster=redis_cluster, timeout=redis_seconds),
+        redis=redis,
         site_key=SiteKey(site_key),
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),

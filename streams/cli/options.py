@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import click
 from click.core import ParameterSource
@@ -76,7 +76,6 @@ _KAFKA = (
         help="PEM file of the key of --tls-certificate-file.",
     ),
 )
-
 
 def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -> Option:  # noqa: A002 click's
     """A topic of the cluster."""
@@ -183,9 +182,49 @@ def comments_option(command: Command) -> Command:
     return option(command)
 
 
-def redis_client_options(command: Command) -> Command:
-    """How a Redis is asked, which reaches the command as `redis_seconds` and `redis_cluster`."""
-    return _with_options(command, _REDIS_CLIENT)
+def redis_options(
+    *,
+    help: str,  # noqa: A002 click's name
+    seconds_help: str = "How long Redis may take for a batch of pages until it counts as unavailable.",
+) -> Option:
+    """The options of a Redis and its security, which reach the command as `redis: RedisSettings`."""
+    url = click.option(
+        "--redis",
+        type=Url("redis", "rediss", "unix"),
+        metavar="URL",
+        default=RedisSettings().url,
+        show_default=True,
+        help=help,
+    )
+    return lambda command: url(redis_client_options("redis", seconds_help=seconds_help)(command))
+
+
+def redis_client_options(url: str, *, seconds_help: str) -> Option:
+    """How the Redis is asked whose URL has an option of the command: `redis: RedisSettings`."""
+    options = (
+        seconds_option("--redis-seconds", least=0.1, default=RedisSettings().timeout, help=seconds_help),
+        *_REDIS_CLIENT,
+    )
+
+    def with_options(command: Command) -> Command:
+        @wraps(command)
+        def with_redis(
+            *,
+            redis_seconds: float,
+            redis_cluster: bool,
+            redis_ca_file: Path | None,
+            redis_certificate_file: Path | None,
+            redis_key_file: Path | None,
+            **others: Any,
+        ) -> None:
+            files = (redis_ca_file, redis_certificate_file, redis_key_file)
+            settings = RedisSettings(others[url] or RedisSettings().url, redis_cluster, redis_seconds, *files)
+            _check_redis(settings, url)
+            command(**{**others, "redis": settings})
+
+        return _with_options(with_redis, options)
+
+    return with_options
 
 
 def site_key_option(command: Command) -> Command:
@@ -213,13 +252,23 @@ def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Op
 
 
 _REDIS_CLIENT = (
-    seconds_option(
-        "--redis-seconds",
-        least=0.1,
-        default=RedisSettings().timeout,
-        help="How long Redis may take for a batch of pages until it counts as unavailable.",
-    ),
     click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster."),
+    click.option(
+        "--redis-ca-file",
+        type=_FILE,
+        help="PEM file of the authorities that signed Redis' certificate, for a rediss:// URL; the system's "
+        "by default.",
+    ),
+    click.option(
+        "--redis-certificate-file",
+        type=_FILE,
+        help="PEM file of the client's certificate, where Redis asks for one.",
+    ),
+    click.option(
+        "--redis-key-file",
+        type=_FILE,
+        help="PEM file of the key of --redis-certificate-file.",
+    ),
 )
 _MODEL = (
     click.option(
@@ -388,3 +437,12 @@ def _check(security: KafkaSecurity) -> None:
         raise click.UsageError("--tls-certificate-file and --tls-key-file belong together: give both")
     if not tls and (security.ca_file or security.certificate_file):
         raise click.UsageError("--tls-… options need --security-protocol SSL or SASL_SSL")
+
+
+def _check_redis(redis: RedisSettings, url: str) -> None:
+    """See whether the settings fit together; `url` is the parameter of the URL."""
+    if (redis.certificate_file is None) != (redis.key_file is None):
+        raise click.UsageError("--redis-certificate-file and --redis-key-file belong together: give both")
+    if (redis.ca_file or redis.certificate_file) and not redis.url.startswith("rediss://"):
+        name = url.replace("_", "-")
+        raise click.UsageError(f"--redis-…-file options need a --{name} URL that begins with rediss://")

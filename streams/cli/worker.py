@@ -17,7 +17,7 @@ from streams.cli.options import (
     model_options,
     page_seconds_option,
     processes_option,
-    redis_client_options,
+    redis_options,
     require_labeler_of_triton,
     require_warc_directory,
     seconds_option,
@@ -26,7 +26,7 @@ from streams.cli.options import (
     topic_option,
     worker_topics,
 )
-from streams.cli.values import Address, Url
+from streams.cli.values import Address
 from streams.formats import FORMATS
 from streams.settings import (
     Compression,
@@ -117,16 +117,10 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="`wait` reads no further until Triton is back; `rules` goes on with Boilerpipe's rules and marks "
     "the documents as degraded.",
 )
-@click.option(
-    "--redis",
-    type=Url("redis", "rediss", "unix"),
-    metavar="URL",
-    default=RedisSettings().url,
-    show_default=True,
+@redis_options(
     help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
-    "pages are cleaned without and marked as degraded.",
+    "pages are cleaned without and marked as degraded."
 )
-@redis_client_options
 @site_key_option
 @click.option(
     "--format",
@@ -199,9 +193,7 @@ def command(
     model_version: str,
     triton_seconds: float,
     when_triton_is_unavailable: str,
-    redis: str,
-    redis_seconds: float,
-    redis_cluster: bool,
+    redis: RedisSettings,
     site_key: str,
     document_format: str,
     compression: Compression,
@@ -238,7 +230,7 @@ def command(
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,
-        redis=RedisSettings(redis, redis_cluster, redis_seconds),
+        redis=redis,
         site_key=SiteKey(site_key),
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),

@@ -10,6 +10,10 @@ from pathlib import Path
 from schemas.errors import ConfigurationError
 from streams.installation import how_to_install
 from streams.local.addresses import LOOPBACK
+from streams.settings import MIB
+
+MEMORY_BYTES = 1024 * MIB
+"""What a server may take; the sites that were not asked for the longest go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class RedisServer:
             "--dir": str(self.directory),
             "--save": "",
             "--appendonly": "yes" if self.persistent else "no",
+            "--maxmemory": str(MEMORY_BYTES),
+            "--maxmemory-policy": "volatile-lru",
         }
         return [str(self.executable), *(word for option in options.items() for word in option)]
 

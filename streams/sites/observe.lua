@@ -1,41 +1,62 @@
 -- Counts pages of a site, each unless it was counted before, and answers what was counted before each.
 --
 -- KEYS[1]  the site, a hash:
---          'state'       pages counted; what the count of a text, and the pages of a structure, may be too low by
+--          'state'       pages counted; what the count of a text, and the pages of a structure, may be too low by;
+--                        texts and structures kept; when the counts began or were last halved, in seconds since
+--                        1970: four bytes each
 --          'texts'       of each text its key and the pages that have it
 --          'structures'  of each structure its key, its pages, its blocks, the sum of their probabilities
 --          'pages'       the keys of the pages, 'pages0' to 'pages63' once there are many
--- ARGV     most pages, most texts, most structures, seconds to live, and of each page three strings:
---          its key, the keys of its texts, and of each of its structures the key, the blocks, the sum of their
---          probabilities
+-- ARGV     most pages, most texts, most structures, seconds to live, seconds until counts are halved, and of each
+--          page three strings: its key, the keys of its texts, and of each of its structures the key, the blocks,
+--          the sum of their probabilities
 -- Answer   a string per page: 1 if the page was counted before, the pages counted, the count of each text, and
 --          of each structure all that is kept; zeros for what is not known
 --
--- A key is five bytes. Texts and structures are kept in groups of the same first byte, in which the entries
--- have the other four. All integers are big-endian.
+-- A key is five bytes. The first byte of the key of a text or structure is below 32: entries are kept in groups
+-- of the same first byte, in which they have the other four. A field has the number of entries in each group, two
+-- bytes each, then the groups. All integers are big-endian.
 
 local PAGE, REST = 5, 4
 local TEXT, STRUCTURE = REST + 2, REST + 2 + 4 + 6
 local NO_TEXT, NO_STRUCTURE = ('\0'):rep(TEXT - REST), ('\0'):rep(STRUCTURE - REST)
+local ONE_PAGE = struct.pack('>I2', 1)
+local STATE = '>I4I4I4I4I4I4'
+local GROUPS = 32
+local SIZES = '>' .. ('I2'):rep(GROUPS)
 local FEW_PAGES, PAGE_FIELDS = 1024, 64
 
 local site = KEYS[1]
 local most_pages, most_texts, most_structures = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local lifetime = ARGV[4]
+local lifetime, half_life = ARGV[4], tonumber(ARGV[5])
+local now = tonumber(redis.call('TIME')[1])
 
 local stored = redis.call('HMGET', site, 'state', 'texts', 'structures')
-local pages, texts_floor, structures_floor = 0, 0, 0
+local pages, texts_floor, structures_floor, begun, _ = 0, 0, 0, now
 if stored[1] then
-  pages, texts_floor, structures_floor = struct.unpack('>I4I4I4', stored[1])
+  pages, texts_floor, structures_floor, _, _, begun = struct.unpack(STATE, stored[1])
 end
 local changed = false
 
 local function load(packed, width)
-  local entries = {groups = packed and cmsgpack.unpack(packed) or {}, width = width, size = 0}
-  for _, group in pairs(entries.groups) do
-    entries.size = entries.size + #group / width
+  local entries = {groups = {}, width = width, size = 0}
+  local sizes = packed and {struct.unpack(SIZES, packed)}
+  local start = 2 * GROUPS + 1
+  for index = 1, GROUPS do
+    local size = packed and sizes[index] or 0
+    entries.groups[index] = packed and packed:sub(start, start + size * width - 1) or ''
+    entries.size = entries.size + size
+    start = start + size * width
   end
   return entries
+end
+
+local function save(entries)
+  local sizes = {}
+  for index, group in ipairs(entries.groups) do
+    sizes[index] = #group / entries.width
+  end
+  return struct.pack(SIZES, unpack(sizes)) .. table.concat(entries.groups)
 end
 
 local texts, structures = load(stored[2], TEXT), load(stored[3], STRUCTURE)
@@ -49,27 +70,42 @@ local function find(group, rest, width)
   return at
 end
 
--- What is kept under a key, or nothing, and the group and the place in it.
+-- The group of a key, the place of the key in it, or nil, and what is kept there, or nothing.
 local function get(entries, first, rest, nothing)
-  local group = entries.groups[first + 1] or ''
+  local group = entries.groups[first + 1]
   local at = find(group, rest, entries.width)
-  return at and group:sub(at + REST, at + entries.width - 1) or nothing, group, at
+  return group, at, at and group:sub(at + REST, at + entries.width - 1) or nothing
 end
 
-local function put(entries, first, rest, value, group, at)
+local function put(entries, first, rest, group, at, value)
   if at then
-    group = group:sub(1, at + REST - 1) .. value .. group:sub(at + entries.width)
+    entries.groups[first + 1] = group:sub(1, at + REST - 1) .. value .. group:sub(at + entries.width)
   else
-    group = group .. rest .. value
+    entries.groups[first + 1] = group .. rest .. value
     entries.size = entries.size + 1
   end
-  entries.groups[first + 1] = group
+end
+
+-- Puts what `change` makes of its pages and its place in the group under each key, and forgets it if that is nil.
+local function change_all(entries, change)
+  entries.size = 0
+  for index, group in ipairs(entries.groups) do
+    local kept = {}
+    for at = 1, #group, entries.width do
+      local value = change((struct.unpack('>I2', group, at + REST)), group, at + REST)
+      if value then
+        kept[#kept + 1] = group:sub(at, at + REST - 1) .. value
+      end
+    end
+    entries.size = entries.size + #kept
+    entries.groups[index] = table.concat(kept)
+  end
 end
 
 -- The most pages that any of the half of the entries with the fewest pages has.
 local function median(entries)
   local entries_with = {}
-  for _, group in pairs(entries.groups) do
+  for _, group in ipairs(entries.groups) do
     for at = REST + 1, #group, entries.width do
       local count = struct.unpack('>I2', group, at)
       entries_with[count] = (entries_with[count] or 0) + 1
@@ -83,42 +119,65 @@ local function median(entries)
   return count
 end
 
--- Forgets the half of the entries with the fewest pages, and takes so many as they had at most off the others.
-local function prune(entries, taken_off)
-  local most = median(entries)
-  entries.size = 0
-  for index, group in pairs(entries.groups) do
-    local kept = {}
-    for at = 1, #group, entries.width do
-      local count = struct.unpack('>I2', group, at + REST)
-      if count > most then
-        local left = taken_off and struct.pack('>I2', count - most) or group:sub(at + REST, at + REST + 1)
-        kept[#kept + 1] = group:sub(at, at + REST - 1) .. left .. group:sub(at + REST + 2, at + entries.width - 1)
-      end
-    end
-    entries.size = entries.size + #kept
-    entries.groups[index] = #kept > 0 and table.concat(kept) or nil
-  end
-  return most
+-- Forgets the half of the texts with the fewest pages, and takes so many as they had at most off the others.
+local function prune_texts()
+  local most = median(texts)
+  change_all(texts, function(count)
+    return count > most and struct.pack('>I2', count - most)
+  end)
+  texts_floor = texts_floor + most
 end
 
-local page_fields = {}
+-- Forgets the half of the structures with the fewest pages.
+local function prune_structures()
+  local most = median(structures)
+  change_all(structures, function(count, group, at)
+    return count > most and group:sub(at, at + STRUCTURE - REST - 1)
+  end)
+  structures_floor = structures_floor + most
+end
 
+local page_fields, obsolete_fields = {}, {}
+local pages_are_forgotten = false
+
+-- The field that has a page if it is counted; its value is in `page_fields` from here on.
 local function page_field(page)
   local field = pages < FEW_PAGES and 'pages' or 'pages' .. page:byte(1) % PAGE_FIELDS
-  page_fields[field] = page_fields[field] or redis.call('HGET', site, field) or ''
+  if not page_fields[field] then
+    page_fields[field] = not pages_are_forgotten and redis.call('HGET', site, field) or ''
+  end
   return field
 end
 
 local function split_pages()
   local all = page_fields['pages']
   page_fields['pages'] = nil
-  redis.call('HDEL', site, 'pages')
+  obsolete_fields = {'pages'}
   for at = 1, #all, PAGE do
     local page = all:sub(at, at + PAGE - 1)
     local field = page_field(page)
     page_fields[field] = page_fields[field] .. page
   end
+end
+
+-- Halves all numbers, and forgets which pages were counted: those that come again are counted as they are now.
+local function halve()
+  local function half(number)
+    return math.floor(number / 2)
+  end
+  change_all(texts, function(count)
+    return count > 1 and struct.pack('>I2', half(count))
+  end)
+  change_all(structures, function(count, group, at)
+    local _, blocks, likelihood = struct.unpack('>I2I4I6', group, at)
+    return count > 1 and struct.pack('>I2I4I6', half(count), half(blocks), half(likelihood))
+  end)
+  pages, texts_floor, structures_floor = half(pages), half(texts_floor + 1), half(structures_floor + 1)
+  pages_are_forgotten, begun, changed = true, now, true
+  for index = 0, PAGE_FIELDS - 1 do
+    obsolete_fields[index + 1] = 'pages' .. index
+  end
+  obsolete_fields[PAGE_FIELDS + 1] = 'pages'
 end
 
 local function count_page(page, field)
@@ -132,26 +191,27 @@ end
 
 -- Adds what is known of each text to the answer.
 local function observe_texts(keys, counting, answer)
-  for at = 1, #keys, REST + 1 do
-    local first, rest = keys:byte(at), keys:sub(at + 1, at + REST)
-    local known, group, place = get(texts, first, rest, NO_TEXT)
+  for from = 1, #keys, REST + 1 do
+    local first, rest = keys:byte(from), keys:sub(from + 1, from + REST)
+    local group, at, known = get(texts, first, rest, NO_TEXT)
     answer[#answer + 1] = known
     if counting then
-      put(texts, first, rest, struct.pack('>I2', struct.unpack('>I2', known) + 1), group, place)
+      local count = at and struct.pack('>I2', struct.unpack('>I2', known) + 1) or ONE_PAGE
+      put(texts, first, rest, group, at, count)
     end
   end
 end
 
 -- Adds what is known of each structure to the answer.
 local function observe_structures(records, counting, answer)
-  for at = 1, #records, REST + 11 do
-    local first, rest, blocks, likelihood = struct.unpack('>Bc4I4I6', records, at)
-    local known, group, place = get(structures, first, rest, NO_STRUCTURE)
+  for from = 1, #records, REST + 11 do
+    local first, rest, blocks, likelihood = struct.unpack('>Bc4I4I6', records, from)
+    local group, at, known = get(structures, first, rest, NO_STRUCTURE)
     answer[#answer + 1] = known
     if counting then
       local had_pages, had_blocks, had_likelihood = struct.unpack('>I2I4I6', known)
-      local now = struct.pack('>I2I4I6', had_pages + 1, had_blocks + blocks, had_likelihood + likelihood)
-      put(structures, first, rest, now, group, place)
+      local value = struct.pack('>I2I4I6', had_pages + 1, had_blocks + blocks, had_likelihood + likelihood)
+      put(structures, first, rest, group, at, value)
     end
   end
 end
@@ -166,29 +226,37 @@ local function observe(page, text_keys, structure_records)
   if counting then
     count_page(page, field)
     if texts.size > most_texts then
-      texts_floor = texts_floor + prune(texts, true)
+      prune_texts()
     end
     if structures.size > most_structures then
-      structures_floor = structures_floor + prune(structures, false)
+      prune_structures()
     end
   end
   return table.concat(answer)
 end
 
+if pages > 0 and now - begun >= half_life then
+  halve()
+end
 local answers = {}
-for first = 5, #ARGV, 3 do
+for first = 6, #ARGV, 3 do
   answers[#answers + 1] = observe(ARGV[first], ARGV[first + 1], ARGV[first + 2])
 end
 if changed then
   local fields = {
-    'state', struct.pack('>I4I4I4', pages, texts_floor, structures_floor),
-    'texts', cmsgpack.pack(texts.groups),
-    'structures', cmsgpack.pack(structures.groups),
+    'state', struct.pack(STATE, pages, texts_floor, structures_floor, texts.size, structures.size, begun),
+    'texts', save(texts),
+    'structures', save(structures),
   }
   for field, keys in pairs(page_fields) do
     fields[#fields + 1], fields[#fields + 2] = field, keys
   end
-  redis.call('HSET', site, unpack(fields))
+  redis.call('HSET', site, unpack(fields))  -- the first write: refused for want of memory, it leaves all as it was
+  for _, field in ipairs(obsolete_fields) do
+    if not page_fields[field] then
+      redis.call('HDEL', site, field)
+    end
+  end
   redis.call('EXPIRE', site, lifetime)
 end
 return answers

@@ -9,6 +9,8 @@ from schemas.pages import SiteObservation
 from streams.sites.tally import Counts, Keys, Tally, tally
 
 KEY_BYTES = 5
+_KEY_BITS = 37
+"""Of the keys of texts and structures: five of the group, 32 within it."""
 MOST_TEXTS = 5_000
 """Different texts of one page that are counted; the others are answered as if no other page had them.
 
@@ -25,7 +27,7 @@ _KNOWN = np.dtype([("pages", ">u2"), ("blocks", ">u4"), ("likelihood", _LONG)])
 
 def tally_to_pack(page: SiteObservation) -> Tally:
     """The tally of a page, by the keys that are packed."""
-    return tally(page, 8 * KEY_BYTES)
+    return tally(page, _KEY_BITS)
 
 
 def page_key(name: str) -> bytes:

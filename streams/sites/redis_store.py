@@ -4,11 +4,16 @@ A site is one key, a hash that holds packed texts and structures, and the pages 
 counting exact under replay. A script, `observe.lua`, counts the pages of a site and reads what is known of
 them in one atomic step, so a micro-batch is one round trip.
 
-Keys of pages, texts and structures have 40 bits: in a site with 10,000 texts, one text in 10^8 is taken for
-another. Memory per site is bounded whatever it publishes, at the price of three stated errors:
+Keys of texts and structures have 37 bits, those of pages 40: in a site with 10,000 texts, one text in 10^7 is
+taken for another. Memory per site is bounded whatever it publishes, and old pages are forgotten, at the price
+of four stated errors:
 
-- After `SiteBounds.pages` pages the counts are frozen and stand for the site until it expires: a share p of
-  the pages is then known to a standard error of sqrt(p (1 - p) / pages), at most 0.4 % for 20,000 pages.
+- After `SiteBounds.pages` pages the counts are frozen and stand for the site until they are halved: a share p
+  of the pages is then known to a standard error of sqrt(p (1 - p) / pages), at most 0.4 % for 20,000 pages.
+- Counts that began `SiteBounds.half_life_days` ago, or were halved then, are halved at the next page of the
+  site, rounded down, and it is forgotten which pages were counted. So a page weighs half as much in each
+  period as in the one before, and what was on one page alone is forgotten. A page that comes again is counted
+  again, as it is now; of what it added before it sees a half, for each text less than half a page too much.
 - When a site has more than `SiteBounds.texts` different texts, the rarer half is forgotten, and the highest
   count among it is taken off the others' counts: frequent-item counting (Misra and Gries 1982, in the form of
   Agarwal et al., PODS 2012) that prunes when it is full. With n texts counted, repetitions on other pages
@@ -20,13 +25,15 @@ another. Memory per site is bounded whatever it publishes, at the price of three
 
 import asyncio
 import hashlib
+import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
@@ -38,9 +45,10 @@ from redis.exceptions import (
     NoPermissionError,
     RedisClusterException,
     RedisError,
+    ResponseError,
 )
 
-from schemas.errors import ConfigurationError, UnavailableError
+from schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from schemas.pages import SiteObservation, SiteStatistics
 from streams.printable import without_password
 from streams.settings import RedisSettings
@@ -52,7 +60,9 @@ from streams.sites.packing import (
     tally_to_pack,
     unpack_counts,
 )
+from streams.sites.server_memory import HOW_TO_BOUND, memory_advice
 from streams.sites.tally import Tally, without
+from streams.tls import tls_context
 
 _SCRIPT = Path(__file__).with_name("observe.lua").read_bytes()
 _SCRIPT_SHA1 = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
@@ -60,6 +70,13 @@ _PLAIN_SITE = re.compile(r"[A-Za-z0-9._:/~%@-]{1,253}")
 _DAY = 24 * 60 * 60
 _NO_SITE = " "
 """What no host is called."""
+_CHECKED_KEYS = 256
+"""Names of no site, among whose keys each server of a cluster has some."""
+_REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
+_NO_MEMORY, _NO_RIGHT = "used memory > 'maxmemory'", "can't run this command"
+"""What Redis says in an error, wherever in its words."""
+_log = logging.getLogger(__name__)
+Client: TypeAlias = "Redis | RedisCluster"
 _Call = Sequence[bytes | str | int]
 """The script's key and arguments, in its order."""
 
@@ -74,6 +91,8 @@ class SiteBounds:
     structures: int = 2_000
     days: float = 30
     """How long a site is kept after its last counted page."""
+    half_life_days: float = 15
+    """How old counts get before they are halved."""
 
 
 class RedisSiteStatistics:
@@ -83,11 +102,13 @@ class RedisSiteStatistics:
         """Connections are made when they are needed.
 
         Raises:
-            ConfigurationError: the URL is none of a Redis.
+            ConfigurationError: the URL is none of a Redis, or a file of TLS cannot be read.
         """
         self._settings = settings
-        self._bounds = (bounds.pages, bounds.texts, bounds.structures, int(bounds.days * _DAY))
-        self._client = _create_client(settings)
+        seconds = (int(days * _DAY) for days in (bounds.days, bounds.half_life_days))
+        self._bounds = (bounds.pages, bounds.texts, bounds.structures, *seconds)
+        self._client = create_client(settings)
+        self._has_advised = False
 
     async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
         """Count the pages that were not counted before and answer what is known without each, in order.
@@ -108,11 +129,17 @@ class RedisSiteStatistics:
         return [without(each, unpack_counts(replies[index], each)) for index, each in enumerate(tallies)]
 
     async def check(self) -> None:
-        """Count a page of no site, which Redis forgets within a second, to meet whatever a page would meet.
+        """Count a page of no site on each server, to meet whatever a page would meet; it is soon forgotten.
+
+        Once they all count, the log says which of them are not set up for sites that grow in number.
 
         Raises what `observe` raises.
         """
-        await self._call([(_key(_NO_SITE), 1, 1, 1, 1, bytes(KEY_BYTES), b"", b"")])
+        nothing = (1, 1, 1, 1, _DAY, bytes(KEY_BYTES), b"", b"")
+        await self._call([(key, *nothing) for key in await self._keys_of_no_site()])
+        if not self._has_advised:
+            await self._advise()
+            self._has_advised = True
 
     async def close(self) -> None:
         """Close the connections."""
@@ -121,13 +148,18 @@ class RedisSiteStatistics:
     async def _call(self, calls: Sequence[_Call]) -> list[list[bytes]]:
         """The script's answers, of each call one per page.
 
-        Calls that fail are made again, with the script: their server may not know it yet.
+        Calls that fail are made again, with the script: their server may not know it yet. After an error
+        connections are made anew: they may lead to a server that is none for writing any more.
         """
-        with self._errors():
+        with redis_errors(self._settings, "to count pages"):
             async with asyncio.timeout(self._settings.timeout):
                 replies = await self._pipeline("EVALSHA", _SCRIPT_SHA1, calls, raise_on_error=False)
                 failed = [at for at, reply in enumerate(replies) if isinstance(reply, Exception)]
-                again = await self._pipeline("EVAL", _SCRIPT, [calls[at] for at in failed])
+                try:
+                    again = await self._pipeline("EVAL", _SCRIPT, [calls[at] for at in failed])
+                except ResponseError:
+                    await self._disconnect()
+                    raise
                 for at, reply in zip(failed, again, strict=True):
                     replies[at] = reply
                 return replies
@@ -141,21 +173,74 @@ class RedisSiteStatistics:
         replies: list[list[bytes]] = await pipeline.execute(raise_on_error=raise_on_error)
         return replies
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
+    async def _disconnect(self) -> None:
+        """Close the connections that nobody uses; a cluster's client follows its servers by itself."""
+        if isinstance(self._client, Redis):
+            await self._client.connection_pool.disconnect(inuse_connections=False)
+
+    async def _keys_of_no_site(self) -> list[str]:
+        """A key on each server that has keys."""
+        if isinstance(self._client, Redis):
+            return [_key(_NO_SITE)]
+        with redis_errors(self._settings, "to count pages"):
+            async with asyncio.timeout(self._settings.timeout):
+                await self._client.initialize()
+            candidates = (_key(f"{_NO_SITE}{number}") for number in range(_CHECKED_KEYS))
+            return list({self._client.get_node_from_key(key): key for key in candidates}.values())
+
+    async def _advise(self) -> None:
+        """Warn of servers that forget no site when their memory is full; without leave to look, of none."""
         try:
-            yield
-        except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
-            raise ConfigurationError(f"Redis refuses to count pages: {error}") from error
-        except TimeoutError as error:
-            seconds = f"{self._settings.timeout:g} s (--redis-seconds)"
-            raise UnavailableError(f"Redis did not answer within {seconds}") from error
-        except (RedisError, RedisClusterException, OSError) as error:
-            raise UnavailableError(f"Redis does not answer: {error}") from error
+            with redis_errors(self._settings, "to tell of its memory"):
+                async with asyncio.timeout(self._settings.timeout):
+                    for server in await self._memory():
+                        if advice := memory_advice(server):
+                            _log.warning("%s", advice)
+        except ConfigurationError as error:
+            _log.info("%s", error)
+
+    async def _memory(self) -> list[Mapping[str, Any]]:
+        """What each server tells of its memory."""
+        if isinstance(self._client, Redis):
+            return [await self._client.info("memory")]
+        answers = await self._client.info("memory", target_nodes=RedisCluster.PRIMARIES)
+        return list(answers.values()) if len(self._client.get_primaries()) > 1 else [answers]
 
 
-def _create_client(settings: RedisSettings) -> "Redis | RedisCluster":
-    """A client that tries once more, at once: a pooled connection may have been closed by a restart."""
+@contextmanager
+def redis_errors(settings: RedisSettings, task: str) -> Iterator[None]:
+    """Errors of the client as dehusk's own; `task` is what Redis may refuse, e.g. `to count pages`."""
+    try:
+        yield
+    except _REFUSALS as error:
+        raise ConfigurationError(f"Redis refuses {task}: {error}") from error
+    except TimeoutError as error:
+        seconds = f"{settings.timeout:g} s (--redis-seconds)"
+        raise UnavailableError(f"Redis did not answer within {seconds}") from error
+    except ResponseError as error:
+        raise _refusal(error, task) from error
+    except (RedisError, RedisClusterException, OSError) as error:
+        if isinstance(error.__cause__, _REFUSALS):
+            raise ConfigurationError(f"Redis refuses {task}: {error.__cause__}") from error
+        raise UnavailableError(f"Redis does not answer: {error}") from error
+
+
+def _refusal(error: ResponseError, task: str) -> DehuskError:
+    """What an error means that Redis answers, or that a script answers for it."""
+    said = str(error)
+    if _NO_MEMORY in said:
+        return UnavailableError(f"Redis has no memory left (OOM): {HOW_TO_BOUND}")
+    if _NO_RIGHT in said:
+        return ConfigurationError(f"Redis refuses {task}: {said}")
+    return UnavailableError(f"Redis does not answer: {said}")
+
+
+def create_client(settings: RedisSettings) -> Client:
+    """A client that tries once more, at once: a pooled connection may have been closed by a restart.
+
+    Raises:
+        ConfigurationError: the URL is none of a Redis, or a file of TLS cannot be read.
+    """
     kind = RedisCluster if settings.cluster else Redis
     try:
         return kind.from_url(
@@ -163,11 +248,19 @@ def _create_client(settings: RedisSettings) -> "Redis | RedisCluster":
             retry=Retry(NoBackoff(), 1),
             socket_timeout=settings.timeout,
             socket_connect_timeout=settings.timeout,
+            **_tls_options(settings),
         )
     except ValueError:
         url = without_password(settings.url)
         advice = "redis[s]://[user:password@]host[:port][/number], with %XX for what has a meaning in a URL"
         raise ConfigurationError(f"{url} is no URL of a Redis: {advice}") from None  # it may say the password
+
+
+def _tls_options(settings: RedisSettings) -> dict[str, Any]:
+    files = (settings.ca_file, settings.certificate_file, settings.key_file)
+    tls_context(*files)
+    names = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+    return {name: str(file) for name, file in zip(names, files, strict=True) if file}
 
 
 def _indices_by_site(pages: Sequence[SiteObservation]) -> dict[str, list[int]]:
@@ -189,7 +282,7 @@ def _packed(pages: Iterable[tuple[str, Tally]]) -> Iterator[bytes]:
 def _key(site: str) -> str:
     """The key of a site, with the version of its layout: workers of another one count for themselves."""
     name = site if _PLAIN_SITE.fullmatch(site) else _hash(site)
-    return f"dehusk:1:{{{name}}}"
+    return f"dehusk:2:{{{name}}}"
 
 
 def _hash(text: str) -> str:

@@ -17,7 +17,7 @@ class SiteStatisticsStore(Protocol):
         is taken off, which is exact where it is the page that was counted, with the same probabilities. Where
         it has changed since, each text and structure is known of at most one page too few, and never too
         many. The blocks of a structure, where pages of it are known, are then wrong by at most what the page
-        has in it, or had.
+        has in it, or had. A store that forgets says in its module what and when.
 
         Raises:
             UnavailableError: the store did not answer; some pages may have been counted, which is harmless.

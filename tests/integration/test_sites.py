@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from functools import partial
 
-import msgpack
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -63,8 +62,8 @@ def redis(tmp_path_factory) -> Iterator[LocalStack]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[RedisSettings]:
-    """Two nodes of a Redis Cluster, each with half of the slots."""
-    ports = free_ports(2)
+    """Three nodes of a Redis Cluster, each with a third of the slots."""
+    ports = free_ports(3)
     processes = [start_node(port, tmp_path_factory.mktemp(f"node-{port}")) for port in ports]
     try:
         join(ports)
@@ -75,6 +74,10 @@ def cluster(tmp_path_factory) -> Iterator[RedisSettings]:
             process.wait()
 
 
+THIRDS = (range(5_461), range(5_461, 10_922), range(10_922, 16_384))
+"""The slots of each node."""
+
+
 def start_node(port, directory):
     options = f"--port {port} --bind {LOOPBACK} --dir {directory} --save --cluster-enabled yes"
     return subprocess.Popen([find_redis(), *options.split()], stdout=subprocess.DEVNULL)
@@ -82,13 +85,13 @@ def start_node(port, directory):
 
 def join(ports):
     nodes = [Redis(port=port) for port in ports]
-    for node, slots in zip(nodes, (range(8192), range(8192, 16384)), strict=True):
+    for node, slots in zip(nodes, THIRDS, strict=True):
         until(node.ping)
         node.execute_command("CLUSTER ADDSLOTS", *slots)
         node.execute_command("CLUSTER MEET", LOOPBACK, ports[0])
     for node in nodes:
         until(lambda node=node: node.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
-        until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == 2)
+        until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == 3)
         node.close()
 
 
@@ -347,20 +350,20 @@ def flush(stack):
 def kept(stack, site):
     """How many texts and structures Redis keeps of a site, and by how much their counts may be too low."""
     with closing(Redis.from_url(stack.addresses.redis)) as client:
-        stored = client.hgetall(f"dehusk:1:{{{site}}}")
-    state = np.frombuffer(stored.get(b"state", bytes(12)), ">u4").tolist()
-    return {
-        "texts": entries(stored, b"texts") // 6,
-        "structures": entries(stored, b"structures") // 16,
-        "texts_floor": state[1],
-        "structures_floor": state[2],
-    }
+        stored = client.hgetall(f"dehusk:2:{{{site}}}")
+    names = ("pages", "texts_floor", "structures_floor", "texts", "structures", "begun")
+    state = dict(zip(names, np.frombuffer(stored.get(b"state", bytes(24)), ">u4").tolist(), strict=True))
+    assert state["texts"] == entries(stored, b"texts", 6)
+    assert state["structures"] == entries(stored, b"structures", 16)
+    return state
 
 
-def entries(stored, field):
-    """The bytes of all groups of a field."""
-    groups = msgpack.unpackb(stored[field], raw=True, strict_map_key=False) if field in stored else []
-    return sum(map(len, groups.values() if isinstance(groups, dict) else groups))
+def entries(stored, field, width):
+    """The entries in the groups of a field, which must be what it says of them."""
+    packed = stored.get(field, bytes(64))
+    sizes = np.frombuffer(packed, ">u2", 32)
+    assert len(packed) == 64 + width * sizes.sum()
+    return sizes.sum()
 
 
 async def test_counts_are_frozen_when_a_site_has_its_pages(redis, fresh):
@@ -371,6 +374,109 @@ async def test_counts_are_frozen_when_a_site_has_its_pages(redis, fresh):
             assert columns(late)[:4] == (3, [3, 0], [3, 3], [3, 3])
         (counted,) = await store.observe([page(fresh, "/0", 1)])
         assert columns(counted)[:4] == (2, [2], [2], [2])
+
+
+def age(stack, site, days):
+    """Make the counts of a site older."""
+    with closing(Redis.from_url(stack.addresses.redis)) as client:
+        state = np.frombuffer(client.hget(f"dehusk:2:{{{site}}}", "state"), ">u4").copy()
+        state[5] -= days * 24 * 60 * 60
+        client.hset(f"dehusk:2:{{{site}}}", "state", state.tobytes())
+
+
+async def test_counts_that_are_old_are_halved(redis, fresh):
+    async with closed_after(
+        RedisSiteStatistics(redis_settings(redis), SiteBounds(half_life_days=2))
+    ) as store:
+        pages = [page(fresh, f"/{number}", 1, 1, likely=[0.5, 0.25]) for number in range(3)]
+        await store.observe([*pages, page(fresh, "/3", 1, 2, likely=[0.5, 0.25])])
+        age(redis, fresh, 1)
+        (young,) = await store.observe([page(fresh, "/4", 1, 2, likely=[0.5, 0.25])])
+        assert columns(young) == (4, [4, 1], [4, 4], [8, 8], [0.375, 0.375])
+        age(redis, fresh, 1)
+        (old,) = await store.observe([page(fresh, "/5", 1, 2, 3)])
+        assert columns(old) == (2, [2, 1, 0], [2, 2, 2], [5, 5, 5], pytest.approx([0.375] * 3, abs=1e-5))
+        (next_one,) = await store.observe([page(fresh, "/6", 1, 2, 3)])
+        assert columns(next_one)[:2] == (3, [3, 2, 1])
+
+
+async def test_pages_from_before_a_halving_are_counted_again(redis, fresh):
+    pages = [page(fresh, f"/{number}", 1, 100 + number) for number in range(1_100)]
+    async with closed_after(RedisSiteStatistics(redis_settings(redis))) as store:
+        await store.observe(pages)
+        age(redis, fresh, 15)
+        first, second = await store.observe(pages[:2])
+        assert columns(first)[:2] == (550, [550, 0])  # it sees half of itself
+        assert columns(second)[:2] == (551, [551, 0])
+        again, _ = await store.observe(pages[:2])
+        assert columns(again)[:2] == (551, [551, 0])
+    with closing(Redis.from_url(redis.addresses.redis)) as client:
+        assert set(client.hkeys(f"dehusk:2:{{{fresh}}}")) == {b"state", b"texts", b"structures", b"pages"}
+
+
+async def test_frozen_counts_are_counted_on_once_they_are_halved(redis, fresh):
+    async with closed_after(RedisSiteStatistics(redis_settings(redis), SiteBounds(pages=4))) as store:
+        await store.observe([page(fresh, f"/{number}", 1) for number in range(5)])
+        age(redis, fresh, 15)
+        answers = await store.observe([page(fresh, f"/new-{number}", 2) for number in range(4)])
+        assert [columns(answer)[:2] for answer in answers] == [(2, [0]), (3, [1]), (4, [2]), (4, [2])]
+
+
+async def test_a_template_that_is_gone_is_forgotten_though_the_site_is_crawled_for_ever(redis, fresh):
+    bounds = SiteBounds(pages=400)
+    shares = []
+    async with closed_after(RedisSiteStatistics(redis_settings(redis), bounds)) as store:
+        await store.observe([page(fresh, f"/old-{number}", 1) for number in range(500)])
+        for period in range(9):
+            age(redis, fresh, 15)
+            await store.observe([page(fresh, f"/{period}-{number}", 2) for number in range(300)])
+            (answer,) = await store.observe([page(fresh, f"/{period}-0", 1, 2)])
+            shares.append(answer.texts[0] / answer.pages)
+    assert shares == pytest.approx([0.5 ** (period + 1) for period in range(9)], abs=0.005)
+
+
+class Halving:
+    """What the store promises of one site whose counts are halved, by plain counting."""
+
+    def __init__(self):
+        self.pages, self.counted, self.texts = 0, set(), Counter()
+
+    def halve(self):
+        self.pages, self.counted = self.pages // 2, set()
+        self.texts = Counter({text: count // 2 for text, count in self.texts.items()})
+
+    def observe(self, name, texts):
+        own = name in self.counted
+        known = self.pages - own, [max(self.texts[text] - own, 0) for text in texts]
+        if not own:
+            self.counted.add(name)
+            self.pages += 1
+            self.texts.update(set(texts))
+        return known
+
+
+visits = st.tuples(st.integers(0, 9), st.lists(st.integers(0, 12), max_size=6))
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seen=st.lists(st.none() | visits, max_size=40))
+def test_agrees_with_plain_counting_whenever_counts_are_halved(redis, seen):
+    flush(redis)
+    double = Halving()
+
+    async def both():
+        async with closed_after(RedisSiteStatistics(redis_settings(redis))) as real:
+            for visit in seen:
+                if visit is not None:
+                    (answer,) = await real.observe([page("site", f"/{visit[0]}", *visit[1])])
+                    assert columns(answer)[:2] == double.observe(*visit)
+                elif kept(redis, "site")["pages"]:
+                    age(redis, "site", 15)
+                    double.halve()
+                    await real.observe([page("site", "/empty")])
+                    double.observe("/empty", [])
+
+    asyncio.run(both())
 
 
 async def test_a_site_is_one_key_and_starts_over_when_it_is_evicted(redis, fresh):
@@ -387,12 +493,12 @@ async def test_sites_expire_after_their_last_counted_page(redis, fresh):
     async with closed_after(RedisSiteStatistics(redis_settings(redis), SiteBounds(days=2))) as store:
         await store.observe([page(fresh, "/1", 1)])
         with closing(Redis.from_url(redis.addresses.redis)) as client:
-            assert 0 < client.ttl(f"dehusk:1:{{{fresh}}}") <= 2 * 24 * 60 * 60
-            client.expire(f"dehusk:1:{{{fresh}}}", 100)
+            assert 0 < client.ttl(f"dehusk:2:{{{fresh}}}") <= 2 * 24 * 60 * 60
+            client.expire(f"dehusk:2:{{{fresh}}}", 100)
             await store.observe([page(fresh, "/1", 1)])
-            assert client.ttl(f"dehusk:1:{{{fresh}}}") <= 100  # a page that comes again does not count
+            assert client.ttl(f"dehusk:2:{{{fresh}}}") <= 100  # a page that comes again does not count
             await store.observe([page(fresh, "/2", 1)])
-            assert client.ttl(f"dehusk:1:{{{fresh}}}") > 100
+            assert client.ttl(f"dehusk:2:{{{fresh}}}") > 100
 
 
 async def test_of_too_many_texts_on_a_page_some_are_counted_and_all_answered(redis, fresh):

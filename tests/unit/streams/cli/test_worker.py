@@ -78,6 +78,31 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.monitoring == MonitoringSettings("0.0.0.0", 99)
 
 
+def test_files_of_redis_certificates_are_paths(started: list[WorkerSettings], tmp_path: Path) -> None:
+    names = ("--redis-ca-file", "--redis-certificate-file", "--redis-key-file")
+    files = [tmp_path / name for name in names]
+    for file in files:
+        file.touch()
+    options = [part for name, file in zip(names, files, strict=True) for part in (name, str(file))]
+    worker("--redis", "rediss://r:1/0", *options)
+    ca, certificate, key = files
+    expected = RedisSettings("rediss://r:1/0", ca_file=ca, certificate_file=certificate, key_file=key)
+    assert started[0].redis == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--redis-ca-file", __file__), "rediss://"),
+        (("--redis", "rediss://r:1/0", "--redis-key-file", __file__), "belong together"),
+        (("--redis", "rediss://r:1/0", "--redis-certificate-file", __file__), "belong together"),
+    ],
+)
+def test_files_of_redis_that_cannot_be_used_are_refused(options: tuple[str, ...], message: str) -> None:
+    with pytest.raises(click.UsageError, match=message):
+        worker(*options)
+
+
 def test_every_option_is_an_environment_variable(started: list[WorkerSettings]) -> None:
     worker(
         env={

@@ -47,3 +47,10 @@ def test_without_any_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(redis, "find_spec", lambda _name: None)
     with pytest.raises(ConfigurationError, match=r"'\.\[local\]'.*apt-get install redis-server"):
         redis.find_redis()
+
+
+def test_it_is_told_to_forget_sites_when_its_memory_is_full(tmp_path: Path) -> None:
+    command = RedisServer("redis", Path("redis-server"), 6379, tmp_path, persistent=False).command()
+    options = dict(zip(command[1::2], command[2::2], strict=True))
+    assert options["--maxmemory-policy"] == "volatile-lru"
+    assert int(options["--maxmemory"]) == redis.MEMORY_BYTES

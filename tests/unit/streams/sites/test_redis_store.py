@@ -67,3 +67,8 @@ async def test_observing_nothing_asks_nobody():
     store = RedisSiteStatistics(RedisSettings(f"redis://{LOOPBACK}:{free_ports(1)[0]}"))
     assert await store.observe([]) == []
     await store.close()
+
+
+def test_a_file_of_tls_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match="absent"):
+        RedisSiteStatistics(RedisSettings("rediss://localhost", ca_file=tmp_path / "absent.pem"))

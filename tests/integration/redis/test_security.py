@@ -1,0 +1,152 @@
+"""A Redis behind TLS, with passwords, and with users who may do no more than they need."""
+
+import datetime as dt
+import ssl
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from schemas.errors import ConfigurationError, UnavailableError
+from streams.local.addresses import LOOPBACK
+from streams.settings import RedisSettings
+
+RIGHTS = "+evalsha +eval +time +hmget +hget +hset +hdel +expire ~dehusk:*"
+CLUSTER_RIGHTS = "+cluster +command +info"
+PASSWORD = "not%2Fto+be:told"
+
+
+class Authority:
+    """An authority that signs certificates, and the files of these."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test's authority")])
+        signed = self._build(self._name, self._key).add_extension(
+            x509.BasicConstraints(ca=True, path_length=None), critical=True
+        )
+        self.file = self._write("ca.pem", signed.sign(self._key, hashes.SHA256()))
+
+    def certify(self, name: str, *addresses: str) -> tuple[Path, Path]:
+        """The files of a certificate for these IP addresses, and of its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(each)) for each in addresses])
+        signed = self._build(subject, key).add_extension(names, critical=False)
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        (self._folder / f"{name}.key").write_bytes(private)
+        return self._write(
+            f"{name}.pem", signed.sign(self._key, hashes.SHA256())
+        ), self._folder / f"{name}.key"
+
+    def _build(self, subject, key):
+        now = dt.datetime.now(dt.UTC)
+        builder = x509.CertificateBuilder(self._name, subject, key.public_key(), x509.random_serial_number())
+        return builder.not_valid_before(now).not_valid_after(now + dt.timedelta(days=1))
+
+    def _write(self, name, certificate):
+        (self._folder / name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        return self._folder / name
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+async def secured(start, relay, authority):
+    """Starts a Redis with a user behind TLS, which may ask for a client's certificate; gives its URL."""
+
+    async def start_secured(*addresses, asks=False):
+        server = start()
+        with server.client() as client:
+            client.execute_command("ACL SETUSER", "dehusk", "on", ">not/to+be:told", *RIGHTS.split())
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*authority.certify("server", *(addresses or (LOOPBACK,))))
+        if asks:
+            context.load_verify_locations(authority.file)
+            context.verify_mode = ssl.CERT_REQUIRED
+        address = await relay(server, ssl=context)
+        return f"rediss://dehusk:{PASSWORD}@{LOOPBACK}:{address.port}/0"
+
+    return start_secured
+
+
+async def counts(store, page):
+    await store.check()
+    await store.observe([page("a.test", 1, 7)])
+    (answer,) = await store.observe([page("a.test", 2, 7)])
+    return answer.pages == 1
+
+
+async def test_counts_over_tls_with_a_user_and_a_password(secured, opened, page, authority):
+    async with opened(RedisSettings(await secured(), ca_file=authority.file)) as store:
+        assert await counts(store, page)
+
+
+async def test_a_server_of_an_unknown_authority_is_not_trusted(secured, opened, page):
+    async with opened(RedisSettings(await secured())) as store:
+        with pytest.raises(UnavailableError, match="certificate") as raised:
+            await store.check()
+    assert "told" not in str(raised.value)
+
+
+async def test_a_server_of_another_name_is_not_trusted(secured, opened, page, authority):
+    async with opened(RedisSettings(await secured("10.1.2.3"), ca_file=authority.file)) as store:
+        with pytest.raises(UnavailableError, match="certificate"):
+            await store.check()
+
+
+async def test_shows_a_certificate_to_a_server_that_asks_for_one(secured, opened, page, authority):
+    url = await secured(asks=True)
+    certificate, key = authority.certify("client")
+    settings = RedisSettings(url, ca_file=authority.file, certificate_file=certificate, key_file=key)
+    async with opened(settings) as store:
+        assert await counts(store, page)
+    async with opened(RedisSettings(url, ca_file=authority.file)) as store:
+        with pytest.raises(UnavailableError):
+            await store.check()
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+@pytest.mark.parametrize("user", ["dehusk:wr0ngsecret@", ":wr0ngsecret@", "nobody:wr0ngsecret@", ""])
+async def test_a_wrong_password_is_told_of_without_it(start, opened, page, user, cluster):
+    server = start(*(("--cluster-enabled", "yes") if cluster else ()))
+    with server.client() as client:
+        client.config_set("requirepass", "right")
+        client.execute_command("ACL SETUSER", "dehusk", "on", ">right", *RIGHTS.split())
+    url = server.url.replace("//", f"//{user}")
+    async with opened(RedisSettings(url, cluster=cluster)) as store:
+        for ask in (store.check, lambda: store.observe([page("a.test", 1, 7)])):
+            with pytest.raises(ConfigurationError, match="Redis refuses to count pages") as raised:
+                await ask()
+            assert "wr0ng" not in str(raised.value)
+
+
+@pytest.mark.parametrize("right", [each for each in RIGHTS.split() if each != "+evalsha"])  # it has +eval
+async def test_a_user_without_one_of_the_rights_is_told_so(start, opened, page, right):
+    server = start()
+    rights = [each for each in RIGHTS.split() if each != right]
+    with server.client() as client:
+        client.execute_command("ACL SETUSER", "dehusk", "on", ">right", *rights)
+    async with opened(RedisSettings(server.url.replace("//", "//dehusk:right@"))) as store:
+        with pytest.raises(ConfigurationError, match="Redis refuses to count pages"):
+            await store.observe([page("a.test", number, number) for number in range(1_100)])
+
+
+async def test_a_user_who_may_not_look_at_the_memory_counts(start, opened, page, caplog):
+    server = start()
+    with server.client() as client:
+        client.execute_command("ACL SETUSER", "dehusk", "on", ">right", *RIGHTS.split())
+    caplog.set_level("INFO")
+    async with opened(RedisSettings(server.url.replace("//", "//dehusk:right@"))) as store:
+        assert await counts(store, page)
+    assert "Redis refuses to tell of its memory" in caplog.text

@@ -1,0 +1,149 @@
+"""What workers count of sites in Redis: exactly, whoever dies, and again once Redis counts again."""
+
+import asyncio
+from contextlib import asynccontextmanager, closing
+
+import numpy as np
+import orjson
+import pytest
+from redis import Redis
+
+from inference.rules import RulesLabeler
+from schemas.pages import SiteObservation
+from streams.preparation.preparation import prepare
+from streams.settings import RedisSettings
+from streams.sites.memory import MemorySiteStatistics
+from streams.sites.redis_store import RedisSiteStatistics
+from streams.sources.registry import SourceSettings, open_source
+
+
+@asynccontextmanager
+async def store_of(stack):
+    store = RedisSiteStatistics(RedisSettings(stack.addresses.redis))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def observations(bench):
+    """What a worker observes of the pages of the input topic, each once."""
+    source = open_source("html", SourceSettings())
+    found = {}
+    for message in await bench.messages(bench.topics.input):
+        (page,) = prepare(source, message, 100_000)
+        (labels,) = await RulesLabeler().label([page.encoded])
+        texts, structures = page.encoded.fingerprints, page.encoded.structures
+        identity = page.identity
+        found[identity.url] = SiteObservation(
+            identity.site, identity.url, texts, structures, labels.probabilities
+        )
+    return list(found.values())
+
+
+def counted(stack, name):
+    """The pages of a site that are counted."""
+    with closing(Redis.from_url(stack.addresses.redis)) as client:
+        state = client.hget(f"dehusk:2:{{{name}.example}}", "state")
+    return int.from_bytes((state or bytes(4))[:4], "big")
+
+
+async def test_counts_are_exact_though_a_worker_is_killed_amid_its_batches(bench, site, stack, fresh) -> None:
+    records = site(2000)
+    workers = [bench.worker("--source", "html") for _ in range(2)]
+    await bench.until(lambda: all(worker.says("reads 2 partitions") for worker in workers))
+    await bench.produce(records)
+    await bench.until(lambda: counted(stack, fresh) >= 100 and workers[0].is_busy())
+    children = workers[0].processes()[1:]
+    workers[0].kill()
+    for child in children:
+        child.kill()
+    assert counted(stack, fresh) < len(records)
+    await bench.until_done()
+
+    pages, recount = await observations(bench), MemorySiteStatistics()
+    await recount.observe(pages)
+    async with store_of(stack) as store:
+        for one, other in zip(await store.observe(pages), await recount.observe(pages), strict=True):
+            assert one.pages == other.pages == len(records) - 1
+            for column in ("texts", "structure_pages", "structure_blocks"):
+                np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
+
+
+async def documents(bench, records):
+    """The documents of records, in their order."""
+    by_url = {orjson.loads(message.value)["url"]: message.value for message in await bench.documents()}
+    return [orjson.loads(by_url[record.key.decode()]) for record in records]
+
+
+def fill(client):
+    client.config_set("maxmemory-policy", "noeviction")
+    client.config_set("maxmemory", 1)
+
+
+def free(client):
+    client.config_set("maxmemory", 0)
+
+
+def pause(client):
+    client.client_pause(8_000)
+
+
+FAULTS = {
+    "full": (fill, free, "maxmemory-policy to volatile-lru"),
+    "paused": (pause, Redis.ping, "did not answer within"),
+}
+"""What is done to a Redis and undone, and what the worker's log says meanwhile."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_pages_go_on_while_redis_does_not_count(bench, site, stack, fault: str) -> None:
+    harm, repair, said = FAULTS[fault]
+    records = site(300)
+    worker = bench.worker("--redis-seconds", "0.5")
+    await bench.produce(records[:100])
+    await bench.until_done()
+    with closing(Redis.from_url(stack.addresses.redis)) as client:
+        harm(client)
+        try:
+            await bench.until(lambda: worker.says(said))
+            await bench.produce(records[100:200])
+            await bench.until(lambda: worker.counter("dehusk_documents_total") == 200)
+        finally:
+            await asyncio.to_thread(repair, client)
+    await bench.until(worker.is_ready)
+    await bench.produce(records[200:])
+    await bench.until_done()
+
+    found = await documents(bench, records)
+    assert [each["degraded"] for each in found[:100]] == [[]] * 100
+    assert ["frequencies"] in [each["degraded"] for each in found[100:200]]
+    assert [each["degraded"] for each in found[200:]] == [[]] * 100
+    assert max(each["template"]["pages_seen"] for each in found[200:]) >= 200
+
+
+async def test_counting_starts_over_when_redis_is_flushed(bench, site, stack) -> None:
+    records = site(200)
+    bench.worker()
+    await bench.produce(records[:100])
+    await bench.until_done()
+    with closing(Redis.from_url(stack.addresses.redis)) as client:
+        client.flushall()
+    await bench.produce(records[100:])
+    await bench.until_done()
+    found = await documents(bench, records)
+    assert [each["degraded"] for each in found] == [[]] * 200
+    assert {each["template"]["pages_seen"] for each in found[100:]} <= set(range(101))
+
+
+async def test_a_wrong_password_of_redis_is_told_of_without_it(bench, site, stack) -> None:
+    records = site(20)
+    url = stack.addresses.redis.replace("//", "//dehusk:wr0ngsecret@")
+    worker = bench.worker("--redis", url)
+    await bench.produce(records)
+    await bench.until_done()
+    assert [each["degraded"] for each in await documents(bench, records)] == [["frequencies"]] * 20
+    assert worker.says("redis is unavailable")
+    assert worker.says("Redis refuses to count pages")
+    assert not worker.says("wr0ng")
+    assert "wr0ng" not in str(worker.report())
