@@ -39,6 +39,9 @@ class WrittenDocument:
     value: bytes
     is_empty: bool
     """Whether its text is empty: no content was found on its page."""
+    blocks_dropped: int = 0
+    """As in its `Template`; 0 without one."""
+    blocks_saved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,13 @@ class Writing:
             return Broken(BrokenReason.INTERNAL_ERROR, detail, prepared.identity.url)
         if len(value) > self.most_bytes:
             return _too_large(len(value), self.most_bytes, document.url)
-        return WrittenDocument(value, is_empty=not document.text)
+        template = document.template
+        return WrittenDocument(
+            value,
+            is_empty=not document.text,
+            blocks_dropped=template.blocks_dropped if template else 0,
+            blocks_saved=template.blocks_saved if template else 0,
+        )
 
 
 @contextmanager

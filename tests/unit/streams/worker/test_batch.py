@@ -76,6 +76,11 @@ def cleaner(
     )
 
 
+def template(**known: int) -> dict[str, int]:
+    """What a document tells of its site, zeros but for what is said."""
+    return {"pages_seen": 0, "blocks_matched": 0, "blocks_dropped": 0, "blocks_saved": 0} | known
+
+
 async def test_messages_keep_their_order(message: Message, page: PackedPage) -> None:
     skipped = Skipped(SkipReason.NO_BODY, "")
     cleaned = await cleaner(Pool((skipped,), (page,), (skipped,))).clean([message] * 3)
@@ -123,7 +128,7 @@ async def test_a_document_tells_of_its_message_and_of_the_site(message: Message,
     (cleaned,) = await cleaner(Pool((page,))).clean([message])
     document = orjson.loads(cleaned.records[0].value or b"")
     assert document["source"] == {"topic": "raw", "partition": 3, "offset": 41}
-    assert document["template"] == {"pages_seen": 1, "blocks_matched": 0}
+    assert document["template"] == template(pages_seen=1)
 
 
 class Seen:
@@ -155,7 +160,7 @@ async def test_documents_are_of_labels_that_are_corrected_by_the_site(
         assert prediction.probabilities.tolist() == labels.probabilities.tolist()
     documents = [orjson.loads(each.records[0].value or b"") for each in (first, second)]
     assert [document["text"] for document in documents] == ["", ""]
-    assert documents[1]["template"] == {"pages_seen": 2, "blocks_matched": len(page.encoded)}
+    assert documents[1]["template"] == template(pages_seen=2, blocks_matched=len(page.encoded))
 
 
 class Told(MemorySiteStatistics):
@@ -214,7 +219,7 @@ async def test_a_page_that_the_labeler_refuses_is_broken_alone(message: Message,
     assert [each.failure for each in cleaned] == [Failure("label", REFUSED), None]
     assert [each.documents for each in cleaned] == [0, 1]
     document = orjson.loads(cleaned[1].records[0].value or b"")
-    assert document["template"] == {"pages_seen": 1, "blocks_matched": 0}  # what is refused is not counted
+    assert document["template"] == template(pages_seen=1)  # what is refused is not counted
 
 
 async def test_a_page_that_breaks_the_extraction_is_broken_alone(message: Message, page: PackedPage) -> None:
