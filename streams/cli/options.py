@@ -18,6 +18,7 @@ from streams.settings import (
     KafkaSecurity,
     KafkaSettings,
     PageLimits,
+    RedisSettings,
     TopicSettings,
     TritonSettings,
 )
@@ -275,6 +276,34 @@ def kafka_options(command: Command) -> Command:
         command(kafka=KafkaSettings(brokers, security), **others)
 
     return _with_options(with_kafka, _KAFKA)
+
+
+def redis_options(*, help: str, seconds_help: str) -> Option:  # noqa: A002 click's name
+    """The options of a Redis, which reach the command as `redis: RedisSettings`."""
+    options = (
+        click.option(
+            "--redis",
+            "redis_url",
+            type=Url("redis", "rediss", "unix"),
+            metavar="URL",
+            default=RedisSettings().url,
+            show_default=True,
+            help=help,
+        ),
+        seconds_option("--redis-seconds", least=0.1, default=RedisSettings().timeout, help=seconds_help),
+        click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster."),
+    )
+
+    def take(command: Command) -> Command:
+        @wraps(command)
+        def with_redis(
+            *, redis_url: str, redis_seconds: float, redis_cluster: bool, **others: object
+        ) -> None:
+            command(redis=RedisSettings(redis_url, redis_cluster, redis_seconds), **others)
+
+        return _with_options(with_redis, options)
+
+    return take
 
 
 def source_options(command: Command) -> Command:

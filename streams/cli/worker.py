@@ -16,6 +16,7 @@ from streams.cli.options import (
     model_options,
     page_seconds_option,
     processes_option,
+    redis_options,
     require_labeler_of_triton,
     require_warc_directory,
     seconds_option,
@@ -23,7 +24,7 @@ from streams.cli.options import (
     topic_option,
     worker_topics,
 )
-from streams.cli.values import Address, Url
+from streams.cli.values import Address
 from streams.formats import FORMATS
 from streams.settings import (
     Compression,
@@ -114,22 +115,11 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="`wait` reads no further until Triton is back; `rules` goes on with Boilerpipe's rules and marks "
     "the documents as degraded.",
 )
-@click.option(
-    "--redis",
-    type=Url("redis", "rediss", "unix"),
-    metavar="URL",
-    default=RedisSettings().url,
-    show_default=True,
+@redis_options(
     help="The Redis that counts on how many pages of a site each block stands. While it is unavailable, "
     "pages are cleaned without and marked as degraded.",
+    seconds_help="How long Redis may take for a batch of pages until it counts as unavailable.",
 )
-@seconds_option(
-    "--redis-seconds",
-    least=0.1,
-    default=RedisSettings().timeout,
-    help="How long Redis may take for a batch of pages until it counts as unavailable.",
-)
-@click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster.")
 @click.option(
     "--format",
     "document_format",
@@ -201,9 +191,7 @@ def command(
     model_version: str,
     triton_seconds: float,
     when_triton_is_unavailable: str,
-    redis: str,
-    redis_seconds: float,
-    redis_cluster: bool,
+    redis: RedisSettings,
     document_format: str,
     compression: Compression,
     with_blocks: bool,
@@ -239,7 +227,7 @@ def command(
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,
-        redis=RedisSettings(redis, redis_cluster, redis_seconds),
+        redis=redis,
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),

@@ -1,7 +1,8 @@
 -- Counts pages of a site, each unless it was counted before, and answers what was counted before each.
 --
 -- KEYS[1]  the site, a hash:
---          'state'       pages counted; what the count of a text, and the pages of a structure, may be too low by
+--          'state'       pages counted; what the count of a text, and the pages of a structure, may be too low by;
+--                        texts and structures kept
 --          'texts'       of each text its key and the pages that have it
 --          'structures'  of each structure its key, its pages, its blocks, the sum of their probabilities
 --          'pages'       the keys of the pages, 'pages0' to 'pages63' once there are many
@@ -181,7 +182,7 @@ for first = 5, #ARGV, 3 do
 end
 if changed then
   local fields = {
-    'state', struct.pack('>I4I4I4', pages, texts_floor, structures_floor),
+    'state', struct.pack('>I4I4I4I4I4', pages, texts_floor, structures_floor, texts.size, structures.size),
     'texts', cmsgpack.pack(texts.groups),
     'structures', cmsgpack.pack(structures.groups),
   }

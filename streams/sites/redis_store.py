@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
+from typing import TypeAlias
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
@@ -52,16 +52,18 @@ from streams.sites.packing import (
     tally_to_pack,
     unpack_counts,
 )
+from streams.sites.scripts import Call, Script
 from streams.sites.tally import Tally, without
 
-_SCRIPT = Path(__file__).with_name("observe.lua").read_bytes()
-_SCRIPT_SHA1 = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
-_PLAIN_SITE = re.compile(r"[a-z0-9._:-]{1,253}")
+_SCRIPT = Script("observe.lua")
+PLAIN_SITE = re.compile(r"[a-z0-9._:-]{1,253}")
+"""The names of sites that keys say as they are; of others they say a hash."""
+KEY_PREFIX = "dehusk:1:"
+"""With the version of the layout: workers of another one count for themselves."""
+Client: TypeAlias = "Redis | RedisCluster"
 _DAY = 24 * 60 * 60
-_NO_SITE = " "
+NO_SITE = " "
 """What no host is called."""
-_Call = Sequence[bytes | str | int]
-"""The script's key and arguments, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class RedisSiteStatistics:
         """
         self._settings = settings
         self._bounds = (bounds.pages, bounds.texts, bounds.structures, int(bounds.days * _DAY))
-        self._client = _create_client(settings)
+        self._client = create_client(settings)
 
     async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
         """Count the pages that were not counted before and answer what is known without each, in order.
@@ -100,8 +102,12 @@ class RedisSiteStatistics:
             return []
         tallies = [tally_to_pack(page) for page in pages]
         of_site = _indices_by_site(pages)
-        calls: list[_Call] = [
-            (_key(site), *self._bounds, *_packed((pages[index].page, tallies[index]) for index in indices))
+        calls: list[Call] = [
+            (
+                site_key(site),
+                *self._bounds,
+                *_packed((pages[index].page, tallies[index]) for index in indices),
+            )
             for site, indices in of_site.items()
         ]
         replies = dict(zip(chain(*of_site.values()), chain(*await self._call(calls)), strict=True))
@@ -112,50 +118,39 @@ class RedisSiteStatistics:
 
         Raises what `observe` raises.
         """
-        await self._call([(_key(_NO_SITE), 1, 1, 1, 1, bytes(KEY_BYTES), b"", b"")])
+        await self._call([(site_key(NO_SITE), 1, 1, 1, 1, bytes(KEY_BYTES), b"", b"")])
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _call(self, calls: Sequence[_Call]) -> list[list[bytes]]:
-        """The script's answers, of each call one per page.
-
-        Calls that fail are made again, with the script: their server may not know it yet.
-        """
-        with self._errors():
+    async def _call(self, calls: Sequence[Call]) -> list[list[bytes]]:
+        """The script's answers, of each call one per page."""
+        with redis_errors(self._settings, "to count pages"):
             async with asyncio.timeout(self._settings.timeout):
-                replies = await self._pipeline("EVALSHA", _SCRIPT_SHA1, calls, raise_on_error=False)
-                failed = [at for at, reply in enumerate(replies) if isinstance(reply, Exception)]
-                again = await self._pipeline("EVAL", _SCRIPT, [calls[at] for at in failed])
-                for at, reply in zip(failed, again, strict=True):
-                    replies[at] = reply
-                return replies
-
-    async def _pipeline(
-        self, command: str, script: str | bytes, calls: Sequence[_Call], *, raise_on_error: bool = True
-    ) -> list[list[bytes]]:
-        pipeline = self._client.pipeline(transaction=False)
-        for call in calls:
-            pipeline.execute_command(command, script, 1, *call)
-        replies: list[list[bytes]] = await pipeline.execute(raise_on_error=raise_on_error)
-        return replies
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
-            raise ConfigurationError(f"Redis refuses to count pages: {error}") from error
-        except TimeoutError as error:
-            seconds = f"{self._settings.timeout:g} s (--redis-seconds)"
-            raise UnavailableError(f"Redis did not answer within {seconds}") from error
-        except (RedisError, RedisClusterException, OSError) as error:
-            raise UnavailableError(f"Redis does not answer: {error}") from error
+                return await _SCRIPT.run(self._client, calls)
 
 
-def _create_client(settings: RedisSettings) -> "Redis | RedisCluster":
-    """A client that tries once more, at once: a pooled connection may have been closed by a restart."""
+@contextmanager
+def redis_errors(settings: RedisSettings, task: str) -> Iterator[None]:
+    """Errors of the client as dehusk's own; `task` is what Redis may refuse, e.g. `to count pages`."""
+    try:
+        yield
+    except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
+        raise ConfigurationError(f"Redis refuses {task}: {error}") from error
+    except TimeoutError as error:
+        seconds = f"{settings.timeout:g} s (--redis-seconds)"
+        raise UnavailableError(f"Redis did not answer within {seconds}") from error
+    except (RedisError, RedisClusterException, OSError) as error:
+        raise UnavailableError(f"Redis does not answer: {error}") from error
+
+
+def create_client(settings: RedisSettings) -> Client:
+    """A client that tries once more, at once: a pooled connection may have been closed by a restart.
+
+    Raises:
+        ConfigurationError: the URL is none of a Redis.
+    """
     kind = RedisCluster if settings.cluster else Redis
     try:
         return kind.from_url(
@@ -186,10 +181,9 @@ def _packed(pages: Iterable[tuple[str, Tally]]) -> Iterator[bytes]:
         yield pack_structures(page)
 
 
-def _key(site: str) -> str:
-    """The key of a site, with the version of its layout: workers of another one count for themselves."""
-    name = site if _PLAIN_SITE.fullmatch(site) else _hash(site)
-    return f"dehusk:1:{{{name}}}"
+def site_key(site: str) -> str:
+    """The key of a site."""
+    return f"{KEY_PREFIX}{{{site if PLAIN_SITE.fullmatch(site) else _hash(site)}}}"
 
 
 def _hash(text: str) -> str:

@@ -19,7 +19,7 @@ from streams.sites.memory import MemorySiteStatistics
 from streams.sites.store import SiteStatisticsStore
 from streams.worker.assembly import Assembler, Failure
 from streams.worker.availability import Dependency
-from streams.worker.batch import BatchCleaner, Correct
+from streams.worker.batch import BatchCleaner, Correct, Note
 from streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
@@ -65,6 +65,7 @@ def cleaner(
     labeling: Labeling | None = None,
     correct: Correct = corrected,
     store: SiteStatisticsStore | None = None,
+    note: Note = lambda _site, _samples: None,
 ) -> BatchCleaner:
     return BatchCleaner(
         pool,
@@ -73,6 +74,7 @@ def cleaner(
         correct,
         Assembler("document"),
         Metrics(CollectorRegistry(), ()),
+        note,
     )
 
 

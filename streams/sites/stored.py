@@ -1,0 +1,145 @@
+"""A site as Redis keeps it, read for people: see `observe.lua` and `samples.lua`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+import numpy as np
+import numpy.typing as npt
+
+from streams.sites.packing import KEY_BYTES
+
+_REST = KEY_BYTES - 1
+_TEXT = np.dtype([("rest", "u1", _REST), ("pages", ">u2")])
+_STRUCTURE = np.dtype([("rest", "u1", _REST), ("pages", ">u2"), ("blocks", ">u4"), ("likelihood", "u1", 6)])
+Records = npt.NDArray[np.void]
+
+
+class CorruptError(Exception):
+    """What is stored of a site is not what workers store."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far a site has been counted."""
+
+    pages: int
+    texts_floor: int
+    """What the count of a text may be too low by, as rarer texts were forgotten; else 0."""
+    structures_floor: int
+    texts: int | None
+    """Texts that are kept; None where workers that do not count them counted the site last."""
+    structures: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSample:
+    """A text of a site, with what is known of it."""
+
+    text: str
+    pages: int
+    """Pages that are known to have it; 0 where it was forgotten among rarer ones."""
+    dropped: int
+    """Documents that lack it because of what is known of the site."""
+    saved: int
+    """Documents that have it because of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSite:
+    """What is known of a site."""
+
+    name: str | None
+    """Where its key does not say it, and a worker has said it."""
+    state: State
+    texts: int
+    structures: int
+    samples: tuple[StoredSample, ...]
+    """Those that changed the most documents first, then those on the most pages."""
+
+
+def unpack_state(packed: bytes | None) -> State:
+    """The field `state`.
+
+    Raises:
+        CorruptError: it is none.
+    """
+    if packed is None or len(packed) not in {12, 20}:
+        raise CorruptError("it has no state that a worker wrote")
+    numbers = np.frombuffer(packed, ">u4").tolist()
+    return State(*numbers, *[None] * (5 - len(numbers)))
+
+
+def unpack_name(packed: bytes | None) -> str | None:
+    """The field `name`."""
+    return None if packed is None else packed.decode("utf-8", "replace")
+
+
+def unpack_site(fields: Mapping[bytes, bytes]) -> StoredSite:
+    """All fields of a site.
+
+    Raises:
+        CorruptError: one is missing or damaged.
+    """
+    state = unpack_state(fields.get(b"state"))
+    texts = dict(_pages(fields, b"texts", _TEXT))
+    structures = sum(1 for _ in _pages(fields, b"structures", _STRUCTURE))
+    _check_pages(fields, state.pages)
+    samples = sorted(_samples(fields, texts), key=lambda each: (each.dropped + each.saved, each.pages))
+    name = unpack_name(fields.get(b"name"))
+    return StoredSite(name, state, len(texts), structures, tuple(reversed(samples)))
+
+
+def _pages(fields: Mapping[bytes, bytes], field: bytes, entry: np.dtype[Any]) -> Iterator[tuple[bytes, int]]:
+    """The key and the pages of each entry of a field."""
+    for first, group in _groups(fields, field).items():
+        if (
+            first not in range(1, 257)
+            or not isinstance(group, bytes)
+            or len(group) % entry.itemsize
+            or not group
+        ):
+            raise CorruptError(f"its {field.decode()} are damaged")
+        records = np.frombuffer(group, entry)
+        for rest, pages in zip(records["rest"], records["pages"].tolist(), strict=True):
+            yield bytes([first - 1]) + rest.tobytes(), pages
+
+
+def _groups(fields: Mapping[bytes, bytes], field: bytes) -> dict[Any, Any]:
+    """The groups of a field by 1 + the first byte of their keys: Lua writes them as a list where it can."""
+    groups = _unpacked(fields[field], field) if field in fields else {}
+    if isinstance(groups, list):
+        return dict(enumerate(groups, start=1))
+    if not isinstance(groups, dict):
+        raise CorruptError(f"its {field.decode()} are damaged")
+    return groups
+
+
+def _unpacked(packed: bytes, field: bytes) -> Any:  # noqa: ANN401 whatever is packed
+    try:
+        return msgpack.unpackb(packed, raw=True, strict_map_key=False)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise CorruptError(
+            f"its {field.decode()} are damaged: {str(error) or type(error).__name__}"
+        ) from None
+
+
+def _check_pages(fields: Mapping[bytes, bytes], pages: int) -> None:
+    """See whether there is a key of each page.
+
+    Raises:
+        CorruptError: there is not.
+    """
+    keys = sum(len(value) for name, value in fields.items() if name.startswith(b"pages"))
+    if keys != pages * KEY_BYTES:
+        raise CorruptError(f"it has {pages:,} pages, and {keys / KEY_BYTES:g} keys of pages")
+
+
+def _samples(fields: Mapping[bytes, bytes], texts: Mapping[bytes, int]) -> Iterator[StoredSample]:
+    packed = _unpacked(fields[b"samples"], b"samples") if b"samples" in fields else []
+    try:
+        for key, text, _, dropped, saved in packed:
+            yield StoredSample(text.decode("utf-8", "replace"), texts.get(key, 0), int(dropped), int(saved))
+    except (TypeError, ValueError, AttributeError):
+        raise CorruptError("its samples are damaged") from None
