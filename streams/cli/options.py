@@ -283,7 +283,6 @@ def redis_options(*, help: str, seconds_help: str) -> Option:  # noqa: A002 clic
     options = (
         click.option(
             "--redis",
-            "redis_url",
             type=Url("redis", "rediss", "unix"),
             metavar="URL",
             default=RedisSettings().url,
@@ -296,10 +295,8 @@ def redis_options(*, help: str, seconds_help: str) -> Option:  # noqa: A002 clic
 
     def take(command: Command) -> Command:
         @wraps(command)
-        def with_redis(
-            *, redis_url: str, redis_seconds: float, redis_cluster: bool, **others: object
-        ) -> None:
-            command(redis=RedisSettings(redis_url, redis_cluster, redis_seconds), **others)
+        def with_redis(*, redis: str, redis_seconds: float, redis_cluster: bool, **others: object) -> None:
+            command(redis=RedisSettings(redis, redis_cluster, redis_seconds), **others)
 
         return _with_options(with_redis, options)
 

@@ -269,7 +269,8 @@ async def _known(catalogue: Catalogue, text: str) -> Summary | Unreadable:
 
 def _damaged(text: str, why: str) -> ConfigurationError:
     return ConfigurationError(
-        f"what is kept of {printable(text)} is damaged: {printable(why)}; once it is forgotten, it is counted anew"
+        f"what is kept of {printable(text)} is damaged: {printable(why)}; "
+        "once it is forgotten, it is counted anew"
     )
 
 

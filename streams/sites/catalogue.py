@@ -24,7 +24,7 @@ from streams.sites.redis_store import (
 from streams.sites.scripts import Call, Script
 from streams.sites.stored import CorruptError, State, unpack_name, unpack_state
 
-_SCANNED = 1_000
+_SCANNED = 250
 """Keys that Redis looks at for one answer to SCAN: about a millisecond of its time."""
 _SUMMARIES = 500
 """Sites that are asked for at once."""
@@ -150,7 +150,7 @@ class Catalogue:
         """Remove sites, as keys name them; how many there were. Raises what `names` raises."""
         pipeline = self._client.pipeline(transaction=False)
         for site in sites:
-            pipeline.unlink(site_key(site))
+            pipeline.execute_command("UNLINK", site_key(site))
         return sum(await self._in_time(pipeline.execute()))
 
     async def put(

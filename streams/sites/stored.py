@@ -6,14 +6,14 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
-import numpy.typing as npt
 
 from streams.sites.packing import KEY_BYTES
 
-_REST = KEY_BYTES - 1
-_TEXT = np.dtype([("rest", "u1", _REST), ("pages", ">u2")])
-_STRUCTURE = np.dtype([("rest", "u1", _REST), ("pages", ">u2"), ("blocks", ">u4"), ("likelihood", "u1", 6)])
-Records = npt.NDArray[np.void]
+TEXT_BYTES = KEY_BYTES - 1 + 2
+"""Of an entry: the key without its first byte, and the pages."""
+STRUCTURE_BYTES = TEXT_BYTES + 4 + 6
+"""The same, the blocks, and the sum of their probabilities."""
+_FIRST = frozenset(range(1, 257))
 
 
 class CorruptError(Exception):
@@ -83,37 +83,38 @@ def unpack_site(fields: Mapping[bytes, bytes]) -> StoredSite:
         CorruptError: one is missing or damaged.
     """
     state = unpack_state(fields.get(b"state"))
-    texts = dict(_pages(fields, b"texts", _TEXT))
-    structures = sum(1 for _ in _pages(fields, b"structures", _STRUCTURE))
+    texts, structures = _groups(fields, b"texts", TEXT_BYTES), _groups(fields, b"structures", STRUCTURE_BYTES)
     _check_pages(fields, state.pages)
     samples = sorted(_samples(fields, texts), key=lambda each: (each.dropped + each.saved, each.pages))
-    name = unpack_name(fields.get(b"name"))
-    return StoredSite(name, state, len(texts), structures, tuple(reversed(samples)))
+    return StoredSite(
+        unpack_name(fields.get(b"name")),
+        state,
+        texts=sum(map(len, texts.values())) // TEXT_BYTES,
+        structures=sum(map(len, structures.values())) // STRUCTURE_BYTES,
+        samples=tuple(reversed(samples)),
+    )
 
 
-def _pages(fields: Mapping[bytes, bytes], field: bytes, entry: np.dtype[Any]) -> Iterator[tuple[bytes, int]]:
-    """The key and the pages of each entry of a field."""
-    for first, group in _groups(fields, field).items():
-        if (
-            first not in range(1, 257)
-            or not isinstance(group, bytes)
-            or len(group) % entry.itemsize
-            or not group
-        ):
-            raise CorruptError(f"its {field.decode()} are damaged")
-        records = np.frombuffer(group, entry)
-        for rest, pages in zip(records["rest"], records["pages"].tolist(), strict=True):
-            yield bytes([first - 1]) + rest.tobytes(), pages
-
-
-def _groups(fields: Mapping[bytes, bytes], field: bytes) -> dict[Any, Any]:
-    """The groups of a field by 1 + the first byte of their keys: Lua writes them as a list where it can."""
+def _groups(fields: Mapping[bytes, bytes], field: bytes, width: int) -> dict[int, bytes]:
+    """The entries of a field by 1 + the first byte of their keys; Lua writes them as a list where it can."""
     groups = _unpacked(fields[field], field) if field in fields else {}
     if isinstance(groups, list):
-        return dict(enumerate(groups, start=1))
-    if not isinstance(groups, dict):
+        groups = dict(enumerate(groups, start=1))
+    if not (isinstance(groups, dict) and groups.keys() <= _FIRST):
         raise CorruptError(f"its {field.decode()} are damaged")
+    for group in groups.values():
+        if not isinstance(group, bytes) or not group or len(group) % width:
+            raise CorruptError(f"its {field.decode()} are damaged")
     return groups
+
+
+def _pages(groups: Mapping[int, bytes], key: bytes) -> int:
+    """On how many pages the text of a key is; 0 if it is not kept."""
+    group, rest = groups.get(key[0] + 1, b""), key[1:]
+    for at in range(0, len(group), TEXT_BYTES):
+        if group[at : at + len(rest)] == rest:
+            return int.from_bytes(group[at + len(rest) : at + TEXT_BYTES], "big")
+    return 0
 
 
 def _unpacked(packed: bytes, field: bytes) -> Any:  # noqa: ANN401 whatever is packed
@@ -136,10 +137,10 @@ def _check_pages(fields: Mapping[bytes, bytes], pages: int) -> None:
         raise CorruptError(f"it has {pages:,} pages, and {keys / KEY_BYTES:g} keys of pages")
 
 
-def _samples(fields: Mapping[bytes, bytes], texts: Mapping[bytes, int]) -> Iterator[StoredSample]:
+def _samples(fields: Mapping[bytes, bytes], texts: Mapping[int, bytes]) -> Iterator[StoredSample]:
     packed = _unpacked(fields[b"samples"], b"samples") if b"samples" in fields else []
     try:
         for key, text, _, dropped, saved in packed:
-            yield StoredSample(text.decode("utf-8", "replace"), texts.get(key, 0), int(dropped), int(saved))
-    except (TypeError, ValueError, AttributeError):
+            yield StoredSample(text.decode("utf-8", "replace"), _pages(texts, key), int(dropped), int(saved))
+    except (TypeError, ValueError, AttributeError, IndexError):
         raise CorruptError("its samples are damaged") from None

@@ -12,6 +12,7 @@ from inference.rules import RulesLabeler
 from inference.site_signal import corrected
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import EncodedPage, Message, Prediction, SiteObservation, SiteStatistics
+from schemas.samples import TextSample
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from streams.preparation.preparation import Outcomes, PackedPage, Postponed
 from streams.preparation.process import Oversized
@@ -28,7 +29,8 @@ from streams.worker.observation import Observer
 class Pool:
     """Preparation that answers what the test says, message by message, until it knows no more."""
 
-    def __init__(self, *answers: Outcomes, room_for: int = 100) -> None:
+    def __init__(self, *answers: Outcomes, room_for: int = 100, writing: Writing | None = None) -> None:
+        self.writing = writing or Writing()
         self.answers = list(answers)
         self.room_for = room_for
         self.alone: list[str] = []
@@ -41,7 +43,7 @@ class Pool:
         return self.answers.pop(0)
 
     async def extract(self, pages: Sequence[LabeledPage], room: float = 0) -> list[WrittenDocument | Broken]:
-        return [Writing().extract(page) for page in pages[: self.room_for]]
+        return [self.writing.extract(page) for page in pages[: self.room_for]]
 
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
         self.alone.append("extract")
@@ -184,6 +186,15 @@ async def test_a_site_is_told_what_the_labeler_answered_before_any_correction(
     store, again = Told(), elsewhere(page, "other")
     await cleaner(Pool((page,), (again,)), correct=Seen(), store=store).clean([message] * 2)
     assert store.probabilities == [labels.probabilities.tolist()] * 2
+
+
+async def test_samples_of_the_pages_that_have_documents_are_noted(message: Message, page: PackedPage) -> None:
+    noted: list[tuple[str, Sequence[TextSample]]] = []
+    pages = [elsewhere(page, str(number)) for number in range(5)]
+    sampling = Pool(*((each,) for each in pages), writing=Writing(with_samples=True), room_for=4)
+    await cleaner(sampling, note=lambda *told: noted.append(told)).clean([message] * 5)
+    assert [site for site, _ in noted] == ["example.org"] * 4
+    assert [[each.pages for each in samples] for _, samples in noted] == [[], [], [], [4, 4]]
 
 
 async def test_without_statistics_labels_are_not_corrected(message: Message, page: PackedPage) -> None:

@@ -1,0 +1,27 @@
+"""What a worker leaves in Redis of a site, to be seen."""
+
+import subprocess
+
+import orjson
+
+from tests.integration.worker.conftest import DEHUSK
+
+
+async def test_what_a_site_repeats_is_shown_once_it_is_crawled(bench, site, fresh) -> None:
+    worker = bench.worker("--source", "html")
+    await bench.produce(site(40))
+    await bench.until_done()
+    counted = worker.metric("dehusk_corrected_blocks_total", "effect")
+    assert worker.stop() == 0
+
+    templates = [orjson.loads(message.value)["template"] for message in await bench.documents()]
+    for effect in ("dropped", "saved"):
+        assert sum(template[f"blocks_{effect}"] for template in templates) == counted[effect]
+    assert counted["dropped"] + counted["saved"] > 0
+
+    command = [DEHUSK, "sites", "show", f"{fresh}.example", "--redis", bench.stack.addresses.redis, "--json"]
+    shown = orjson.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    assert shown["pages"] == 40
+    (footer,) = [each for each in shown["samples"] if each["text"] == "All rights reserved"]
+    assert footer["pages"] == 40
+    assert 0 < sum(each["dropped"] + each["saved"] for each in shown["samples"]) <= sum(counted.values())
