@@ -24,8 +24,10 @@ MOST_CHANGED = 30
 """Samples of a site that documents lack or have because of what is known of it."""
 MOST_REPEATED = 20
 """Samples of texts that are on many of its pages."""
-_MOST_TOGETHER = 100
-"""Different texts of a site that are written at once."""
+_CHANGED_AT_ONCE = 10
+"""Of texts that were dropped or saved since samples were last written, those in the most documents."""
+_MOST_GATHERED = 100
+"""Different texts of a site that may wait."""
 _MOST_WAITING = 5_000
 """Those of all sites."""
 _SCRIPT = Script("samples.lua")
@@ -40,6 +42,11 @@ class _Kept:
     pages: int = 0
     dropped: int = 0
     saved: int = 0
+
+    @property
+    def changes(self) -> int:
+        """How many documents were changed."""
+        return self.dropped + self.saved
 
     def add(self, sample: TextSample) -> None:
         """Count another document that has it."""
@@ -70,7 +77,7 @@ class SampleLog:
         texts = self._sites[site]
         for sample in samples:
             if sample.fingerprint not in texts:
-                if len(texts) == _MOST_TOGETHER or self._waiting == _MOST_WAITING:
+                if len(texts) == _MOST_GATHERED or self._waiting == _MOST_WAITING:
                     continue
                 texts[sample.fingerprint] = _Kept(sample.text)
                 self._waiting += 1
@@ -117,11 +124,20 @@ async def open_samples(settings: RedisSettings) -> AsyncIterator[SampleLog]:
         await samples.close()
 
 
+def _chosen(texts: dict[int, _Kept]) -> list[tuple[int, _Kept]]:
+    """The texts that are written: those that tell most."""
+    changed = [(key, kept) for key, kept in texts.items() if kept.changes]
+    repeated = [(key, kept) for key, kept in texts.items() if not kept.changes]
+    changed.sort(key=lambda each: -each[1].changes)
+    repeated.sort(key=lambda each: -each[1].pages)
+    return changed[:_CHANGED_AT_ONCE] + repeated[:MOST_REPEATED]
+
+
 def _call(site: str, texts: dict[int, _Kept]) -> Call:
     """What the script reads of a site."""
     name = b"" if PLAIN_SITE.fullmatch(site) else site.encode("utf-8", "surrogatepass")
     samples = [
         (text_key(fingerprint), kept.text.encode("utf-8", "replace"), kept.pages, kept.dropped, kept.saved)
-        for fingerprint, kept in texts.items()
+        for fingerprint, kept in _chosen(texts)
     ]
     return site_key(site), name, MOST_CHANGED, MOST_REPEATED, msgpack.packb(samples, use_bin_type=False)

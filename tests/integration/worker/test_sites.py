@@ -1,10 +1,14 @@
 """What a worker leaves in Redis of a site, to be seen."""
 
+import asyncio
 import subprocess
+from functools import partial
 
 import orjson
 
 from tests.integration.worker.conftest import DEHUSK
+
+run = partial(subprocess.run, capture_output=True, check=True, timeout=60)
 
 
 async def test_what_a_site_repeats_is_shown_once_it_is_crawled(bench, site, fresh) -> None:
@@ -20,7 +24,7 @@ async def test_what_a_site_repeats_is_shown_once_it_is_crawled(bench, site, fres
     assert counted["dropped"] + counted["saved"] > 0
 
     command = [DEHUSK, "sites", "show", f"{fresh}.example", "--redis", bench.stack.addresses.redis, "--json"]
-    shown = orjson.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    shown = orjson.loads((await asyncio.to_thread(run, command)).stdout)
     assert shown["pages"] == 40
     (footer,) = [each for each in shown["samples"] if each["text"] == "All rights reserved"]
     assert footer["pages"] == 40
