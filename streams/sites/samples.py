@@ -24,7 +24,7 @@ MOST_CHANGED = 30
 """Samples of a site that documents lack or have because of what is known of it."""
 MOST_REPEATED = 20
 """Samples of texts that are on many of its pages."""
-_CHANGED_AT_ONCE = 10
+CHANGED_AT_ONCE = 10
 """Of texts that were dropped or saved since samples were last written, those in the most documents."""
 _MOST_GATHERED = 100
 """Different texts of a site that may wait."""
@@ -130,7 +130,7 @@ def _chosen(texts: dict[int, _Kept]) -> list[tuple[int, _Kept]]:
     repeated = [(key, kept) for key, kept in texts.items() if not kept.changes]
     changed.sort(key=lambda each: -each[1].changes)
     repeated.sort(key=lambda each: -each[1].pages)
-    return changed[:_CHANGED_AT_ONCE] + repeated[:MOST_REPEATED]
+    return changed[:CHANGED_AT_ONCE] + repeated[:MOST_REPEATED]
 
 
 def _call(site: str, texts: dict[int, _Kept]) -> Call:
