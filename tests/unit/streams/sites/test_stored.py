@@ -74,7 +74,7 @@ def test_a_site_without_names_and_samples_is_read() -> None:
         {b"texts": packed({257: entry(KEY, 2)})},
         {b"texts": packed({b"a": entry(KEY, 2)})},
         {b"structures": FIELDS[b"structures"][:-1]},
-        {b"pages": KEY},
+        {b"pages": KEY[1:]},
         {b"pages1": OTHER},
         {b"samples": packed(3)},
         {b"samples": packed([[KEY, b"a"]])},
