@@ -15,6 +15,7 @@ from streams.settings import RedisSettings
 from streams.sites.redis_store import (
     KEY_PREFIX,
     NO_SITE,
+    PLAIN_SITE,
     Client,
     SiteBounds,
     create_client,
@@ -30,7 +31,7 @@ _SUMMARIES = 500
 """Sites that are asked for at once."""
 _WHOLE_SITES = 32
 """Those of which everything is asked for: a few MB."""
-_KEY = re.compile(rf"{KEY_PREFIX}\{{([a-z0-9._:-]{{1,253}})\}}".encode())
+_KEY = re.compile(rf"{KEY_PREFIX}\{{({PLAIN_SITE.pattern})\}}".encode())
 _SUMMARY = Script("summary.lua")
 _IMPORT = Script("import.lua")
 _WRONG_TYPE = "WRONGTYPE"
