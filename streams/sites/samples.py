@@ -72,7 +72,8 @@ class SampleLog:
 
     def note(self, site: str, samples: Sequence[TextSample]) -> None:
         """Keep the samples of a page until they are written; its site has to be counted by then."""
-        if not samples and PLAIN_SITE.fullmatch(site):
+        is_full = self._waiting == _MOST_WAITING
+        if (is_full or not samples) and PLAIN_SITE.fullmatch(site):
             return
         texts = self._sites[site]
         for sample in samples:
