@@ -64,7 +64,8 @@ def corrected(prediction: Prediction, statistics: SiteStatistics) -> Prediction:
     """
     if not statistics.pages:
         return prediction
-    return replace(prediction, probabilities=corrected_by(_network(), prediction.probabilities, statistics))
+    alone = prediction.probabilities
+    return replace(prediction, probabilities=corrected_by(_network(), alone, statistics), uncorrected=alone)
 
 
 def corrected_by(network: SignalNetwork, probabilities: Floats, statistics: SiteStatistics) -> Floats:

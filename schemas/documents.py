@@ -42,6 +42,10 @@ class Template:
     pages_seen: int
     blocks_matched: int
     """Blocks of this page that were on at least one other page of the site."""
+    blocks_dropped: int
+    """Blocks that would be part of the text, were nothing known of the site."""
+    blocks_saved: int
+    """Blocks of the text that would not be part of it then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,3 +314,6 @@ class Prediction:
     comments: npt.NDArray[np.float32] | None = None
     """Shape [T]: the probability that each block is a user comment, and no content; None where the labeler
     does not say."""
+    uncorrected: npt.NDArray[np.float32] | None = None
+    """Shape [T]: the labeler's own probabilities, where `probabilities` are corrected by what is known of the
+    site; else None."""

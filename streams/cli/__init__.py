@@ -26,6 +26,7 @@ _COMMANDS = {
     "read": "Print the documents of the output topic.",
     "clean": "Clean pages offline, JSON lines in, JSON lines out.",
     "dead-letters": "List or replay pages that could not be cleaned.",
+    "sites": "Show, forget, export or import what is known of sites.",
     "demo": "Crawl a real site and clean it while it is crawled.",
 }
 _log = logging.getLogger(__name__)

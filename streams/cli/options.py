@@ -77,6 +77,7 @@ _KAFKA = (
     ),
 )
 
+
 def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -> Option:  # noqa: A002 click's
     """A topic of the cluster."""
     return click.option(
@@ -215,7 +216,7 @@ def redis_client_options(url: str, *, seconds_help: str) -> Option:
             redis_ca_file: Path | None,
             redis_certificate_file: Path | None,
             redis_key_file: Path | None,
-            **others: Any,
+            **others: Any,  # noqa: ANN401 the options of the command, whatever they are
         ) -> None:
             files = (redis_ca_file, redis_certificate_file, redis_key_file)
             settings = RedisSettings(others[url] or RedisSettings().url, redis_cluster, redis_seconds, *files)

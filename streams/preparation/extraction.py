@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from inference.choice import Choice, choose
 from inference.cleaning import PreparedPage
-from inference.extraction import extract
+from inference.extraction import document_of
+from inference.sampling import sample
 from schemas.documents import CleanedDocument, Comments, Origin
 from schemas.outcomes import Broken, BrokenReason
 from schemas.pages import BlockFrequencies, Prediction
+from schemas.samples import TextSample
 from streams.settings import PageLimits
 
 Write = Callable[[CleanedDocument], bytes]
@@ -39,6 +42,11 @@ class WrittenDocument:
     value: bytes
     is_empty: bool
     """Whether its text is empty: no content was found on its page."""
+    blocks_dropped: int = 0
+    """As in its `Template`; 0 without one."""
+    blocks_saved: int = 0
+    samples: tuple[TextSample, ...] = ()
+    """Of what its site repeats, where they are asked for and it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +62,27 @@ class Writing:
     """What becomes of user comments."""
     most_bytes: int = 2 * PageLimits().max_bytes
     """The largest document."""
+    with_samples: bool = False
+    """Whether documents come with samples of what their sites repeat."""
 
     def extract(self, page: LabeledPage) -> WrittenDocument | Broken:
         """The document of a page; nothing raised but a lack of memory."""
         prepared: PreparedPage = pickle.loads(page.packed)  # noqa: S301 another process of the pool packed it
         try:
-            document = extract(
+            choice = choose(
+                prepared.encoded, page.labels, drop_hidden=self.drop_hidden, comments=self.comments
+            )
+            document = document_of(
                 prepared,
                 page.labels,
+                choice,
                 page.frequencies,
                 origin=page.origin,
                 degraded=page.degraded,
                 with_blocks=self.with_blocks,
-                drop_hidden=self.drop_hidden,
                 comments=self.comments,
             )
+            samples = self._samples(prepared, choice, page.frequencies)
             with _room_to_write():
                 value = bytes(memoryview(self.write(document)))
         except MemoryError:
@@ -78,7 +92,19 @@ class Writing:
             return Broken(BrokenReason.INTERNAL_ERROR, detail, prepared.identity.url)
         if len(value) > self.most_bytes:
             return _too_large(len(value), self.most_bytes, document.url)
-        return WrittenDocument(value, is_empty=not document.text)
+        template = document.template
+        return WrittenDocument(
+            value,
+            is_empty=not document.text,
+            blocks_dropped=template.blocks_dropped if template else 0,
+            blocks_saved=template.blocks_saved if template else 0,
+            samples=samples,
+        )
+
+    def _samples(
+        self, page: PreparedPage, choice: Choice, frequencies: BlockFrequencies | None
+    ) -> tuple[TextSample, ...]:
+        return sample(page, choice, frequencies) if self.with_samples and frequencies is not None else ()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schemas.pages import SiteObservation
-from streams.sites.tally import Counts, Keys, Tally, tally
+from streams.sites.tally import Counts, Keys, Tally, highest_bits, tally
 
 KEY_BYTES = 5
 _KEY_BITS = 37
@@ -33,6 +33,11 @@ def tally_to_pack(page: SiteObservation) -> Tally:
 def page_key(name: str) -> bytes:
     """The key of a page."""
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+
+
+def text_key(fingerprint: int) -> bytes:
+    """The key of a text."""
+    return _packed(highest_bits(np.array([fingerprint], np.uint64), _KEY_BITS)).tobytes()
 
 
 def pack_texts(page: Tally) -> bytes:

@@ -32,7 +32,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from redis.asyncio import Redis
@@ -60,15 +59,19 @@ from streams.sites.packing import (
     tally_to_pack,
     unpack_counts,
 )
+from streams.sites.scripts import Call, Script
 from streams.sites.server_memory import HOW_TO_BOUND, memory_advice
 from streams.sites.tally import Tally, without
 from streams.tls import tls_context
 
-_SCRIPT = Path(__file__).with_name("observe.lua").read_bytes()
-_SCRIPT_SHA1 = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
-_PLAIN_SITE = re.compile(r"[A-Za-z0-9._:/~%@-]{1,253}")
+_SCRIPT = Script("observe.lua")
+PLAIN_SITE = re.compile(r"[A-Za-z0-9._:/~%@-]{1,253}")
+"""The names of sites that keys say as they are; of others they say a hash."""
+KEY_PREFIX = "dehusk:2:"
+"""With the version of the layout: workers of another one count for themselves."""
+Client: TypeAlias = "Redis | RedisCluster"
 _DAY = 24 * 60 * 60
-_NO_SITE = " "
+NO_SITE = " "
 """What no host is called."""
 _CHECKED_KEYS = 256
 """Names of no site, among whose keys each server of a cluster has some."""
@@ -76,9 +79,6 @@ _REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 _NO_MEMORY, _NO_RIGHT = "used memory > 'maxmemory'", "can't run this command"
 """What Redis says in an error, wherever in its words."""
 _log = logging.getLogger(__name__)
-Client: TypeAlias = "Redis | RedisCluster"
-_Call = Sequence[bytes | str | int]
-"""The script's key and arguments, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,12 @@ class RedisSiteStatistics:
             return []
         tallies = [tally_to_pack(page) for page in pages]
         of_site = _indices_by_site(pages)
-        calls: list[_Call] = [
-            (_key(site), *self._bounds, *_packed((pages[index].page, tallies[index]) for index in indices))
+        calls: list[Call] = [
+            (
+                site_key(site),
+                *self._bounds,
+                *_packed((pages[index].page, tallies[index]) for index in indices),
+            )
             for site, indices in of_site.items()
         ]
         replies = dict(zip(chain(*of_site.values()), chain(*await self._call(calls)), strict=True))
@@ -145,33 +149,18 @@ class RedisSiteStatistics:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _call(self, calls: Sequence[_Call]) -> list[list[bytes]]:
+    async def _call(self, calls: Sequence[Call]) -> list[list[bytes]]:
         """The script's answers, of each call one per page.
 
-        Calls that fail are made again, with the script: their server may not know it yet. After an error
-        connections are made anew: they may lead to a server that is none for writing any more.
+        After an error connections are made anew: they may lead to a server that is none for writing any more.
         """
         with redis_errors(self._settings, "to count pages"):
             async with asyncio.timeout(self._settings.timeout):
-                replies = await self._pipeline("EVALSHA", _SCRIPT_SHA1, calls, raise_on_error=False)
-                failed = [at for at, reply in enumerate(replies) if isinstance(reply, Exception)]
                 try:
-                    again = await self._pipeline("EVAL", _SCRIPT, [calls[at] for at in failed])
+                    return await _SCRIPT.run(self._client, calls)
                 except ResponseError:
                     await self._disconnect()
                     raise
-                for at, reply in zip(failed, again, strict=True):
-                    replies[at] = reply
-                return replies
-
-    async def _pipeline(
-        self, command: str, script: str | bytes, calls: Sequence[_Call], *, raise_on_error: bool = True
-    ) -> list[list[bytes]]:
-        pipeline = self._client.pipeline(transaction=False)
-        for call in calls:
-            pipeline.execute_command(command, script, 1, *call)
-        replies: list[list[bytes]] = await pipeline.execute(raise_on_error=raise_on_error)
-        return replies
 
     async def _disconnect(self) -> None:
         """Close the connections that nobody uses; a cluster's client follows its servers by itself."""
@@ -181,11 +170,11 @@ class RedisSiteStatistics:
     async def _keys_of_no_site(self) -> list[str]:
         """A key on each server that has keys."""
         if isinstance(self._client, Redis):
-            return [_key(_NO_SITE)]
+            return [site_key(NO_SITE)]
         with redis_errors(self._settings, "to count pages"):
             async with asyncio.timeout(self._settings.timeout):
                 await self._client.initialize()
-            candidates = (_key(f"{_NO_SITE}{number}") for number in range(_CHECKED_KEYS))
+            candidates = (site_key(f"{NO_SITE}{number}") for number in range(_CHECKED_KEYS))
             return list({self._client.get_node_from_key(key): key for key in candidates}.values())
 
     async def _advise(self) -> None:
@@ -279,10 +268,9 @@ def _packed(pages: Iterable[tuple[str, Tally]]) -> Iterator[bytes]:
         yield pack_structures(page)
 
 
-def _key(site: str) -> str:
-    """The key of a site, with the version of its layout: workers of another one count for themselves."""
-    name = site if _PLAIN_SITE.fullmatch(site) else _hash(site)
-    return f"dehusk:2:{{{name}}}"
+def site_key(site: str) -> str:
+    """The key of a site."""
+    return f"{KEY_PREFIX}{{{site if PLAIN_SITE.fullmatch(site) else _hash(site)}}}"
 
 
 def _hash(text: str) -> str:

@@ -46,9 +46,9 @@ class Counts:
 
 def tally(page: SiteObservation, bits: int = 64) -> Tally:
     """The tally of a page whose texts and structures are told apart by keys of so many bits."""
-    texts, text_of = np.unique(_keys(page.texts, bits), return_inverse=True)
+    texts, text_of = np.unique(highest_bits(page.texts, bits), return_inverse=True)
     structures, structure_of, blocks = np.unique(
-        _keys(page.structures, bits), return_inverse=True, return_counts=True
+        highest_bits(page.structures, bits), return_inverse=True, return_counts=True
     )
     likelihood = np.bincount(structure_of, page.probabilities, len(structures)) * LIKELIHOOD_UNIT
     return Tally(texts, text_of, structures, structure_of, blocks, np.rint(likelihood).astype(np.int64))
@@ -72,7 +72,7 @@ def without(page: Tally, counts: Counts) -> SiteStatistics:
     )
 
 
-def _keys(fingerprints: Keys, bits: int) -> Keys:
+def highest_bits(fingerprints: Keys, bits: int) -> Keys:
     """The highest bits of the fingerprints, once each depends on all bits below it."""
     return (
         fingerprints if bits == 64 else fingerprints * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)

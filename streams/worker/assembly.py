@@ -30,6 +30,9 @@ class Document(Record):
 
     is_empty: bool = False
     """Whether its text is empty: no content was found on its page."""
+    blocks_dropped: int = 0
+    """As in `schemas.documents.Template`."""
+    blocks_saved: int = 0
 
 
 @dataclass(slots=True)
@@ -52,7 +55,17 @@ class CleanedMessage:
     @property
     def empty_documents(self) -> int:
         """How many of the documents have no text."""
-        return sum(isinstance(record, Document) and record.is_empty for record in self.records)
+        return sum(record.is_empty for record in self._documents())
+
+    @property
+    def blocks_dropped(self) -> int:
+        """How many blocks their texts lack because of what is known of their sites."""
+        return sum(record.blocks_dropped for record in self._documents())
+
+    @property
+    def blocks_saved(self) -> int:
+        """How many blocks their texts have because of it."""
+        return sum(record.blocks_saved for record in self._documents())
 
     @property
     def pages(self) -> int:
@@ -62,6 +75,9 @@ class CleanedMessage:
     def fail(self, stage: str, broken: Broken) -> None:
         """Note a broken page; the dead letter names the first."""
         self.failure = self.failure or Failure(stage, broken)
+
+    def _documents(self) -> Iterator[Document]:
+        return (record for record in self.records if isinstance(record, Document))
 
 
 Fate = WrittenDocument | Failure
@@ -121,7 +137,15 @@ class Assembler:
             ("schema-version", SCHEMA_VERSION.encode()),
             *_trace(cleaned.message),
         )
-        cleaned.records.append(Document(url.encode(), fate.value, headers, is_empty=fate.is_empty))
+        document = Document(
+            url.encode(),
+            fate.value,
+            headers,
+            is_empty=fate.is_empty,
+            blocks_dropped=fate.blocks_dropped,
+            blocks_saved=fate.blocks_saved,
+        )
+        cleaned.records.append(document)
 
 
 def _trace(message: Message) -> tuple[tuple[str, bytes], ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from schemas.documents import Origin
 from schemas.outcomes import Broken
 from schemas.pages import Message, Prediction, SiteStatistics
+from schemas.samples import TextSample
 from streams.preparation.extraction import LabeledPage, WrittenDocument
 from streams.preparation.pool import PreparationPool
 from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
@@ -25,6 +26,8 @@ _ROOM = 8 * MIB
 Extract = Callable[[Sequence[LabeledPage]], Awaitable[list[WrittenDocument | Broken]]]
 Correct = Callable[[Prediction, SiteStatistics], Prediction]
 """The labels of a page, corrected by what is known of its site."""
+Note = Callable[[str, Sequence[TextSample]], None]
+"""Told of a page's site, and of samples of what it repeats."""
 Answered = tuple[PackedPage, Prediction, Origin]
 """A page, its labels, and the message that it is of."""
 
@@ -39,6 +42,7 @@ class BatchCleaner:
     _correct: Correct
     _assembler: Assembler
     _metrics: Metrics
+    _note: Note
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
         """What became of the first messages, in order, of one at least.
@@ -98,6 +102,7 @@ class BatchCleaner:
         degraded = _degraded(labeled, statistics)
         with self._metrics.step("extract"):
             documents = await extract(self._corrected(answered, statistics, degraded))
+        self._note_samples(answered, documents)
         fates = _fates(labeled.answers, documents)
         return self._assembler.assemble(messages, outcomes, fates, degraded)
 
@@ -116,6 +121,13 @@ class BatchCleaner:
             LabeledPage(page.packed, self._correct(labels, known), frequencies(known), degraded, origin)
             for (page, labels, origin), known in zip(answered, statistics, strict=True)
         ]
+
+    def _note_samples(
+        self, answered: Sequence[Answered], documents: Sequence[WrittenDocument | Broken]
+    ) -> None:
+        for (page, _, _), document in zip(answered, documents, strict=False):
+            if isinstance(document, WrittenDocument):
+                self._note(page.identity.site, document.samples)
 
     async def _label(self, pages: Sequence[PackedPage]) -> Labeled:
         if not pages:

@@ -57,6 +57,12 @@ class Metrics:
             ["missing"],
             registry=registry,
         )
+        self._corrected_blocks = Counter(
+            "dehusk_corrected_blocks",
+            "Blocks that documents lack (dropped) or have (saved) because of what is known of their sites.",
+            ["effect"],
+            registry=registry,
+        )
         self._steps = Histogram(
             "dehusk_step_seconds",
             "Seconds a batch takes for a step.",
@@ -95,6 +101,8 @@ class Metrics:
         self._documents.inc(cleaned.documents)
         self._empty_documents.inc(cleaned.empty_documents)
         self._tombstones.inc(len(cleaned.records) - cleaned.documents)
+        self._corrected_blocks.labels("dropped").inc(cleaned.blocks_dropped)
+        self._corrected_blocks.labels("saved").inc(cleaned.blocks_saved)
         for skipped in cleaned.skipped:
             self._skipped.labels(skipped.reason.value).inc()
         for missing in cleaned.degraded:

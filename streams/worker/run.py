@@ -19,12 +19,13 @@ from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
 from streams.producing import create_producer
 from streams.sites.redis_store import RedisSiteStatistics
+from streams.sites.samples import open_samples
 from streams.sources.registry import open_source
 from streams.sources.source import Source
 from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
 from streams.worker.assembly import Assembler
 from streams.worker.availability import Check, Dependency, watch
-from streams.worker.batch import BatchCleaner
+from streams.worker.batch import BatchCleaner, Note
 from streams.worker.brokers import Brokers, check_kafka
 from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
@@ -45,6 +46,7 @@ from streams.worker.witnesses import WitnessedLabeler
 
 _log = logging.getLogger(__name__)
 _PROGRESS_SECONDS = 10.0
+_SAMPLES_SECONDS = 1.0
 _STALL_SECONDS = 300.0
 """Beside what the pages of a batch may take to prepare, one after the other."""
 _DRAIN_SHARE = 0.7
@@ -86,8 +88,9 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         pool = await resources.enter_async_context(
             open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
         )
+        samples = await resources.enter_async_context(open_samples(settings.redis))
         flow, brokers, checks = await resources.enter_async_context(
-            _flow(settings, dependencies, pool, metrics)
+            _flow(settings, dependencies, pool, metrics, samples.note)
         )
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
@@ -103,6 +106,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         loops = (
             flow.run(),
             *(watch(dependency, check) for dependency, check in checks),
+            samples.write_every(_SAMPLES_SECONDS),
             commit_acknowledged(app),
             watchdog.run(),
             progress.log_every(_PROGRESS_SECONDS),
@@ -115,7 +119,11 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
 
 @asynccontextmanager
 async def _flow(
-    settings: WorkerSettings, dependencies: Dependencies, pool: PreparationPool, metrics: Metrics
+    settings: WorkerSettings,
+    dependencies: Dependencies,
+    pool: PreparationPool,
+    metrics: Metrics,
+    note: Note,
 ) -> AsyncIterator[tuple[Flow, Brokers, Checks]]:
     """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks."""
     async with AsyncExitStack() as resources:
@@ -136,6 +144,7 @@ async def _flow(
             corrected,
             Assembler(settings.format),
             metrics,
+            note,
         )
         topics = settings.topics
         delivery = Delivery(producer, topics, DropLog(settings.kafka.brokers, topics.dead_letters))
@@ -166,6 +175,7 @@ def _writing(settings: WorkerSettings) -> Writing:
         drop_hidden=settings.drop_hidden,
         comments=settings.comments,
         most_bytes=2 * settings.page.max_bytes,
+        with_samples=True,
     )
 
 

@@ -146,10 +146,35 @@ def test_the_servers_language_stands_in_for_the_documents() -> None:
 def test_frequencies_are_told_where_they_are_known() -> None:
     known = BlockFrequencies(9, np.array([1, 5, 2], np.uint32))
     document = cleaned("<p>a<p>b<p>c", frequencies=known)
-    assert document.template == Template(pages_seen=9, blocks_matched=2)
+    assert document.template == Template(pages_seen=9, blocks_matched=2, blocks_dropped=0, blocks_saved=0)
     assert document.blocks is not None
     assert [block.frequency for block in document.blocks] == [1, 5, 2]
     assert cleaned("<p>a").template is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "hidden", "dropped", "saved"),
+    [
+        (Comments.SEPARATE, False, 2, 1),
+        (Comments.SEPARATE, True, 1, 1),
+        (Comments.INCLUDE, False, 1, 1),
+    ],
+)
+def test_a_document_tells_what_the_site_changed_of_its_text(
+    mode: Comments, *, hidden: bool, dropped: int, saved: int
+) -> None:
+    segmented = segment(b"<p>The mill turns.<p>Menu of it<p hidden>Sign up<p>It grinds.<p>Ann: it does.")
+    answer = replace(
+        labels(1, 0.1, 0.1, 0.9, 0.2),
+        uncorrected=np.array([1, 0.1, 0.8, 0.1, 0.9], np.float32),
+        comments=np.array([0, 0, 0, 0, 0.9], np.float32),
+    )
+    page = PreparedPage(IDENTITY, segmented, encode(segmented))
+    known = BlockFrequencies(9, np.ones(5, np.uint32))
+    document = extract(page, answer, known, drop_hidden=hidden, comments=mode)
+    assert document.template == Template(9, 0, blocks_dropped=dropped, blocks_saved=saved)
+    assert "It grinds." in document.text
+    assert extract(page, answer, None).template is None
 
 
 def test_labels_that_do_not_fit_the_page_are_an_error() -> None:

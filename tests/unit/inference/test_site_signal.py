@@ -55,6 +55,7 @@ def test_only_the_probabilities_of_content_change() -> None:
     assert answer.probabilities[0] != alone.probabilities[0]
     assert (answer.model, answer.labeler) == (alone.model, alone.labeler)
     assert answer.comments is alone.comments
+    assert (answer.uncorrected is alone.probabilities, alone.uncorrected) == (True, None)
 
 
 def test_a_page_without_blocks_stays_without() -> None:

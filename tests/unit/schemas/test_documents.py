@@ -19,7 +19,7 @@ DOCUMENT = CleanedDocument(
     model=ModelVersion("m", "1"),
     labeler="rules",
     degraded=("model",),
-    template=Template(2, 1),
+    template=Template(2, 1, 4, 3),
     source=Origin("raw", 0, 5),
 )
 
@@ -28,7 +28,12 @@ def test_a_document_is_one_json_object() -> None:
     fields = json.loads(DOCUMENT.to_json())
     assert fields["fetched_at"] == "2024-05-01T12:00:00Z"
     assert fields["model"] == {"name": "m", "version": "1"}
-    assert fields["template"] == {"pages_seen": 2, "blocks_matched": 1}
+    assert fields["template"] == {
+        "pages_seen": 2,
+        "blocks_matched": 1,
+        "blocks_dropped": 4,
+        "blocks_saved": 3,
+    }
     assert fields["source"] == {"topic": "raw", "partition": 0, "offset": 5}
     assert fields["degraded"] == ["model"]
     assert fields["language"] is None

@@ -18,7 +18,8 @@ print(*sys.modules, file=sys.stderr)
 
 
 @pytest.mark.parametrize(
-    "words", ["worker", "probe", "feed", "read", "clean", "dead-letters list", "dead-letters replay"]
+    "words",
+    ["worker", "probe", "feed", "read", "clean", "dead-letters list", "dead-letters replay", "sites show"],
 )
 def test_help_loads_neither_clients_nor_arrays(words: str) -> None:
     command = [sys.executable, "-c", LOADED, *words.split(), "--help"]

@@ -1,5 +1,7 @@
 """The document of a page that was packed."""
 
+from dataclasses import replace
+
 import numpy as np
 import orjson
 import pytest
@@ -29,7 +31,12 @@ def test_a_document_tells_what_the_dependencies_said(page: PackedPage) -> None:
     written = document(Writing(), labeled(page))
     fields = orjson.loads(written.value)
     assert fields["source"] == {"topic": "raw", "partition": 3, "offset": 41}
-    assert fields["template"] == {"pages_seen": 5, "blocks_matched": len(page.encoded)}
+    assert fields["template"] == {
+        "pages_seen": 5,
+        "blocks_matched": len(page.encoded),
+        "blocks_dropped": 0,
+        "blocks_saved": 0,
+    }
     assert fields["degraded"] == ["model"]
     assert "blocks" not in fields
     assert not written.is_empty
@@ -37,6 +44,20 @@ def test_a_document_tells_what_the_dependencies_said(page: PackedPage) -> None:
 
 def test_a_document_without_text_is_empty(page: PackedPage) -> None:
     assert document(Writing(), labeled(page, 0.0)).is_empty
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"), [(1.0, 0.0, (2, 0)), (0.0, 1.0, (0, 2)), (1.0, 1.0, (0, 0))]
+)
+def test_what_the_site_changed_is_told_beside_the_document(
+    page: PackedPage, before: float, after: float, effects: tuple[int, int]
+) -> None:
+    corrected = labeled(page, after)
+    alone = np.full(len(page.encoded), before, np.float32)
+    written = document(Writing(), replace(corrected, labels=replace(corrected.labels, uncorrected=alone)))
+    template = orjson.loads(written.value)["template"]
+    assert (template["blocks_dropped"], template["blocks_saved"]) == effects
+    assert (written.blocks_dropped, written.blocks_saved) == effects
 
 
 def test_blocks_are_listed_where_asked_for(page: PackedPage) -> None:

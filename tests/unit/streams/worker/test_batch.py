@@ -12,6 +12,7 @@ from inference.rules import RulesLabeler
 from inference.site_signal import corrected
 from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from schemas.pages import EncodedPage, Message, Prediction, SiteObservation, SiteStatistics
+from schemas.samples import TextSample
 from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from streams.preparation.preparation import Outcomes, PackedPage, Postponed
 from streams.preparation.process import Oversized
@@ -19,7 +20,7 @@ from streams.sites.memory import MemorySiteStatistics
 from streams.sites.store import SiteStatisticsStore
 from streams.worker.assembly import Assembler, Failure
 from streams.worker.availability import Dependency
-from streams.worker.batch import BatchCleaner, Correct
+from streams.worker.batch import BatchCleaner, Correct, Note
 from streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
 from streams.worker.metrics import Metrics
 from streams.worker.observation import Observer
@@ -28,7 +29,8 @@ from streams.worker.observation import Observer
 class Pool:
     """Preparation that answers what the test says, message by message, until it knows no more."""
 
-    def __init__(self, *answers: Outcomes, room_for: int = 100) -> None:
+    def __init__(self, *answers: Outcomes, room_for: int = 100, writing: Writing | None = None) -> None:
+        self.writing = writing or Writing()
         self.answers = list(answers)
         self.room_for = room_for
         self.alone: list[str] = []
@@ -41,7 +43,7 @@ class Pool:
         return self.answers.pop(0)
 
     async def extract(self, pages: Sequence[LabeledPage], room: float = 0) -> list[WrittenDocument | Broken]:
-        return [Writing().extract(page) for page in pages[: self.room_for]]
+        return [self.writing.extract(page) for page in pages[: self.room_for]]
 
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
         self.alone.append("extract")
@@ -65,6 +67,7 @@ def cleaner(
     labeling: Labeling | None = None,
     correct: Correct = corrected,
     store: SiteStatisticsStore | None = None,
+    note: Note = lambda _site, _samples: None,
 ) -> BatchCleaner:
     return BatchCleaner(
         pool,
@@ -73,7 +76,13 @@ def cleaner(
         correct,
         Assembler("document"),
         Metrics(CollectorRegistry(), ()),
+        note,
     )
+
+
+def template(**known: int) -> dict[str, int]:
+    """What a document tells of its site, zeros but for what is said."""
+    return {"pages_seen": 0, "blocks_matched": 0, "blocks_dropped": 0, "blocks_saved": 0} | known
 
 
 async def test_messages_keep_their_order(message: Message, page: PackedPage) -> None:
@@ -123,7 +132,7 @@ async def test_a_document_tells_of_its_message_and_of_the_site(message: Message,
     (cleaned,) = await cleaner(Pool((page,))).clean([message])
     document = orjson.loads(cleaned.records[0].value or b"")
     assert document["source"] == {"topic": "raw", "partition": 3, "offset": 41}
-    assert document["template"] == {"pages_seen": 1, "blocks_matched": 0}
+    assert document["template"] == template(pages_seen=1)
 
 
 class Seen:
@@ -155,7 +164,7 @@ async def test_documents_are_of_labels_that_are_corrected_by_the_site(
         assert prediction.probabilities.tolist() == labels.probabilities.tolist()
     documents = [orjson.loads(each.records[0].value or b"") for each in (first, second)]
     assert [document["text"] for document in documents] == ["", ""]
-    assert documents[1]["template"] == {"pages_seen": 2, "blocks_matched": len(page.encoded)}
+    assert documents[1]["template"] == template(pages_seen=2, blocks_matched=len(page.encoded))
 
 
 class Told(MemorySiteStatistics):
@@ -177,6 +186,15 @@ async def test_a_site_is_told_what_the_labeler_answered_before_any_correction(
     store, again = Told(), elsewhere(page, "other")
     await cleaner(Pool((page,), (again,)), correct=Seen(), store=store).clean([message] * 2)
     assert store.probabilities == [labels.probabilities.tolist()] * 2
+
+
+async def test_samples_of_the_pages_that_have_documents_are_noted(message: Message, page: PackedPage) -> None:
+    noted: list[tuple[str, Sequence[TextSample]]] = []
+    pages = [elsewhere(page, str(number)) for number in range(5)]
+    sampling = Pool(*((each,) for each in pages), writing=Writing(with_samples=True), room_for=4)
+    await cleaner(sampling, note=lambda *told: noted.append(told)).clean([message] * 5)
+    assert [site for site, _ in noted] == ["example.org"] * 4
+    assert [[each.pages for each in samples] for _, samples in noted] == [[], [], [], [4, 4]]
 
 
 async def test_without_statistics_labels_are_not_corrected(message: Message, page: PackedPage) -> None:
@@ -214,7 +232,7 @@ async def test_a_page_that_the_labeler_refuses_is_broken_alone(message: Message,
     assert [each.failure for each in cleaned] == [Failure("label", REFUSED), None]
     assert [each.documents for each in cleaned] == [0, 1]
     document = orjson.loads(cleaned[1].records[0].value or b"")
-    assert document["template"] == {"pages_seen": 1, "blocks_matched": 0}  # what is refused is not counted
+    assert document["template"] == template(pages_seen=1)  # what is refused is not counted
 
 
 async def test_a_page_that_breaks_the_extraction_is_broken_alone(message: Message, page: PackedPage) -> None:

@@ -15,7 +15,11 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
     metrics = Metrics(registry, ())
     full = CleanedMessage(
         message,
-        records=[Document(b"1", b"d"), Document(b"2", b"d", is_empty=True), Record(b"3", None)],
+        records=[
+            Document(b"1", b"d", blocks_dropped=3, blocks_saved=1),
+            Document(b"2", b"d", is_empty=True, blocks_dropped=4),
+            Record(b"3", None),
+        ],
         skipped=[Skipped(SkipReason.NO_BODY, "")],
         degraded=("frequencies",),
     )
@@ -35,6 +39,8 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
     assert registry.get_sample_value("dehusk_skipped_total", {"reason": "not-html"}) == 1
     assert registry.get_sample_value("dehusk_dead_letters_total", {"reason": "missing-url"}) == 1
     assert registry.get_sample_value("dehusk_degraded_total", {"missing": "frequencies"}) == 2
+    for effect, blocks in (("dropped", 7), ("saved", 1)):
+        assert registry.get_sample_value("dehusk_corrected_blocks_total", {"effect": effect}) == blocks
 
 
 def test_dependencies_that_are_unavailable_show() -> None:

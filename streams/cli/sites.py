@@ -1,0 +1,361 @@
+"""`dehusk sites`: what is known of sites, to see it, to forget it, and to begin with it elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from schemas.errors import ConfigurationError
+from streams.cli.options import redis_options
+from streams.cli.site_views import Total, print_object, print_site, print_site_object, print_table_of, title
+from streams.cli.standard_input import abandoned_on_errors
+from streams.counted import counted
+from streams.printable import printable
+from streams.settings import RedisSettings
+
+if TYPE_CHECKING:
+    from streams.sites.catalogue import Catalogue, Summary, Unreadable
+
+_LIMIT = 100
+_LINES_AHEAD = 32
+"""Lines of an export, each a whole site, that are read before they are asked for."""
+_ORDER: dict[str, Callable[[Summary], Any]] = {
+    "pages": lambda summary: (-summary.state.pages, summary.site),
+    "bytes": lambda summary: (-summary.bytes, summary.site),
+    "name": title,
+}
+_redis = redis_options(
+    help="The Redis of the workers, which may go on counting.",
+    seconds_help="How long Redis may take for an answer.",
+)
+
+
+@click.group(name="sites")
+def command() -> None:
+    """Show, forget, export or import what is known of sites.
+
+    Workers count in Redis, per site, on how many pages each text and each structure of tags and classes is,
+    and correct the labels of further pages by it.
+    """
+
+
+@command.command(
+    name="list",
+    short_help="List the sites, with how much is known of each.",
+    epilog="""\b
+Examples:
+  dehusk sites list --limit 20                          those with the most pages
+  dehusk sites list --sort bytes                        those that take the most memory
+  dehusk sites list --json | jq -r 'select(.pages < 10) | .site'""",
+)
+@_redis
+@click.option(
+    "--sort",
+    type=click.Choice(list(_ORDER)),
+    help="Those with the most pages or bytes first, or by name.  [default: pages; with --json, none]",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help=f"The first so many.  [default: {_LIMIT}; with --json, all]",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, as sites are found.")
+def list_command(*, redis: RedisSettings, sort: str | None, limit: int | None, as_json: bool) -> None:
+    """List the sites, with how many pages, texts and structures are known of each.
+
+    The server is asked for some at a time, so workers do not wait. What the memory of this command takes
+    grows with the limit and the number of sites, about 100 bytes each. Ends with status 1 if what is kept of
+    a site is damaged; it is named and skipped.
+    """
+    _end(asyncio.run(_list(redis, sort, limit, as_json=as_json)))
+
+
+@command.command(
+    name="show",
+    short_help="Show what a site repeats.",
+    epilog="""\b
+Examples:
+  dehusk sites show example.org
+  dehusk sites show https://www.example.org/some/page
+  dehusk sites show example.org --json | jq '.samples[] | select(.dropped > 0)'""",
+)
+@click.argument("site")
+@_redis
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def show_command(*, site: str, redis: RedisSettings, as_json: bool) -> None:
+    """Show what a site repeats, and what that did to documents.
+
+    SITE is the host, or a URL of it. A text is `dropped` where a document lacks it, and `saved` where a
+    document has it, only because of what is known of the site. Of each site, up to 50 texts are kept to be
+    shown: those that were dropped or saved most often or last, and those on the most pages.
+    """
+    asyncio.run(_show(redis, site, as_json=as_json))
+
+
+@command.command(
+    name="forget",
+    short_help="Forget sites, which are counted anew then.",
+    epilog="""\b
+Examples:
+  dehusk sites forget example.org example.com
+  dehusk sites forget --all --yes""",
+)
+@click.argument("sites", nargs=-1, metavar="SITE…")
+@_redis
+@click.option("--all", "all_sites", is_flag=True, help="All of them.")
+@click.option("--yes", is_flag=True, help="Do not ask before.")
+def forget_command(*, sites: tuple[str, ...], redis: RedisSettings, all_sites: bool, yes: bool) -> None:
+    """Forget sites, after a redesign for example: their further pages are counted anew.
+
+    Pages that were counted already count again if they come again. Nothing is forgotten if one of the sites
+    is unknown. Documents stay as they are.
+    """
+    if bool(sites) is all_sites:
+        raise click.UsageError("name the sites, or give --all")
+    _end(asyncio.run(_forget(redis, sites, yes=yes)))
+
+
+@command.command(
+    name="export",
+    short_help="Write sites to standard output.",
+    epilog="""\b
+Examples:
+  dehusk sites export | gzip > sites.jsonl.gz
+  dehusk sites export example.org > example.jsonl""",
+)
+@click.argument("sites", nargs=-1, metavar="[SITE]…")
+@_redis
+def export_command(*, sites: tuple[str, ...], redis: RedisSettings) -> None:
+    """Write all sites, or some, to standard output, for `dehusk sites import`.
+
+    Each site is written as it is at one moment; workers may go on counting. Ends with status 1 if what is
+    kept of a site is damaged; it is named and skipped.
+    """
+    _end(asyncio.run(_export(redis, sites)))
+
+
+@command.command(
+    name="import",
+    short_help="Read exported sites from standard input.",
+    epilog="""\b
+Examples:
+  zcat sites.jsonl.gz | dehusk sites import --redis redis://new:6379/0
+  dehusk sites import sites.jsonl""",
+)
+@click.argument("file", type=click.File("rb"), default="-")
+@_redis
+@click.option("--replace", is_flag=True, help="Replace sites of which more pages are counted, too.")
+def import_command(*, file: BinaryIO, redis: RedisSettings, replace: bool) -> None:
+    """Put exported sites into a Redis, so that its workers begin with what others have counted.
+
+    A site of which Redis has counted more pages stays as it is. Each site is put at once, and expires as long
+    after the import as it would have after the export. What is no site, or is damaged, is named and skipped,
+    and the command ends with status 1.
+    """
+    with abandoned_on_errors():
+        status = asyncio.run(_import(redis, file, replace=replace))
+    _end(status)
+
+
+def _end(unreadable: int) -> None:
+    """Leave with status 1 if something could not be read."""
+    raise SystemExit(1 if unreadable else 0)
+
+
+def _tell(unreadable: Unreadable) -> None:
+    click.echo(f"dehusk: {printable(unreadable.site)} is skipped: {printable(unreadable.why)}", err=True)
+
+
+class _Found:
+    """The sites of a Redis, each once; what is no site is named and counted."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self.total = Total()
+        self.unreadable = 0
+
+    async def summaries(self) -> AsyncGenerator[Summary, None]:
+        """A summary of each."""
+        from streams.sites.catalogue import Unreadable
+
+        seen: set[str] = set()
+        async for found in self._catalogue.summaries():
+            if isinstance(found, Unreadable):
+                self.unreadable += 1
+                _tell(found)
+            elif found.site not in seen:
+                seen.add(found.site)
+                self.total.add(found)
+                yield found
+
+
+async def _list(redis: RedisSettings, sort: str | None, limit: int | None, *, as_json: bool) -> int:
+    """How many sites could not be read."""
+    from streams.sites.catalogue import open_catalogue
+
+    async with open_catalogue(redis) as catalogue:
+        found = _Found(catalogue)
+        if not as_json:
+            summaries = await _first(found, sort or "pages", _LIMIT if limit is None else limit)
+            print_table_of(summaries, found.total)
+        elif sort is None:
+            await _print_as_found(found, limit)
+        else:
+            for summary in await _first(found, sort, limit):
+                print_object(summary)
+        return found.unreadable
+
+
+async def _first(found: _Found, sort: str, limit: int | None) -> list[Summary]:
+    """The first sites in an order; meanwhile, hardly more than twice as many are held."""
+    first: list[Summary] = []
+    order = _ORDER[sort]
+    async for summary in found.summaries():
+        first.append(summary)
+        if limit is not None and len(first) > 2 * limit + _LIMIT:
+            first = heapq.nsmallest(limit, first, key=order)
+    return sorted(first, key=order)[:limit]
+
+
+async def _print_as_found(found: _Found, limit: int | None) -> None:
+    async with aclosing(found.summaries()) as summaries:
+        async for summary in summaries:
+            if limit is not None and found.total.sites > limit:
+                break
+            print_object(summary)
+
+
+async def _show(redis: RedisSettings, text: str, *, as_json: bool) -> None:
+    from streams.sites.catalogue import Unreadable, open_catalogue
+    from streams.sites.redis_store import SiteBounds
+    from streams.sites.stored import CorruptError, unpack_site
+
+    async with open_catalogue(redis) as catalogue:
+        summary = await _known(catalogue, text)
+        if isinstance(summary, Unreadable):
+            raise _damaged(text, summary.why)
+        async for whole in catalogue.read([summary.site]):
+            if isinstance(whole, Unreadable):
+                raise _damaged(text, whole.why)
+            try:
+                known = unpack_site(whole.fields)
+            except CorruptError as error:
+                raise _damaged(text, str(error)) from error
+            show = print_site_object if as_json else print_site
+            show(summary, known, frozen=known.state.pages >= SiteBounds().pages)
+
+
+async def _known(catalogue: Catalogue, text: str) -> Summary | Unreadable:
+    """The site that a text names.
+
+    Raises:
+        ConfigurationError: nothing is known of it.
+    """
+    from streams.sites.lookup import named, near
+
+    summary = await catalogue.summary(named(text))
+    if summary is None:
+        similar = await near(named(text), catalogue)
+        advice = f"; did you mean {' or '.join(similar)}?" if similar else ""
+        raise ConfigurationError(f"nothing is known of the site {printable(named(text))!r}{advice}")
+    return summary
+
+
+def _damaged(text: str, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"what is kept of {printable(text)} is damaged: {printable(why)}; "
+        "once it is forgotten, it is counted anew"
+    )
+
+
+async def _forget(redis: RedisSettings, texts: Sequence[str], *, yes: bool) -> int:
+    """How many keys could not be read."""
+    from streams.sites.catalogue import open_catalogue
+
+    async with open_catalogue(redis) as catalogue:
+        if texts:
+            sites = [(await _known(catalogue, text)).site for text in texts]
+            _ask(f"Forget {counted(len(set(sites)), 'site')}?", yes=yes)
+            unreadable, forgotten = 0, await catalogue.forget(sites)
+        else:
+            _ask("Forget all sites?", yes=yes)
+            forgotten, unreadable = await _forget_all(catalogue)
+    click.echo(f"{counted(forgotten, 'site')} forgotten")
+    return unreadable
+
+
+async def _forget_all(catalogue: Catalogue) -> tuple[int, int]:
+    """How many sites were forgotten, and how many keys could not be read."""
+    from streams.sites.catalogue import Unreadable
+
+    forgotten = unreadable = 0
+    async for found in catalogue.names():
+        forgotten += await catalogue.forget([each for each in found if isinstance(each, str)])
+        for each in found:
+            if isinstance(each, Unreadable):
+                unreadable += 1
+                _tell(each)
+    return forgotten, unreadable
+
+
+def _ask(question: str, *, yes: bool) -> None:
+    """See whether that is meant.
+
+    Raises:
+        ConfigurationError: it is not, or nobody says so.
+    """
+    if yes:
+        return
+    click.echo(f"{question} [y/N] ", nl=False, err=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise ConfigurationError("nothing is forgotten; --yes does not ask")
+
+
+async def _export(redis: RedisSettings, texts: Sequence[str]) -> int:
+    """How many sites could not be read."""
+    from streams.sites.catalogue import Unreadable, open_catalogue
+    from streams.sites.exporting import HEADER, export, export_all
+
+    unreadable = sites = 0
+    async with open_catalogue(redis) as catalogue:
+        known = [(await _known(catalogue, text)).site for text in texts]
+        click.echo(HEADER, nl=False)
+        async with aclosing(export(known, catalogue) if texts else export_all(catalogue)) as lines:
+            async for line in lines:
+                if isinstance(line, Unreadable):
+                    unreadable += 1
+                    _tell(line)
+                else:
+                    sites += 1
+                    click.echo(line, nl=False)
+    click.echo(f"{counted(sites, 'site')} exported", err=True)
+    return unreadable
+
+
+async def _import(redis: RedisSettings, file: BinaryIO, *, replace: bool) -> int:
+    """How many sites could not be put."""
+    from streams.sites.catalogue import open_catalogue
+    from streams.sites.importing import import_sites
+
+    async with open_catalogue(redis) as catalogue:
+        counts = await import_sites(_read_ahead(file), catalogue, _tell, replace=replace)
+    click.echo(f"{counted(counts.put, 'site')} imported")
+    if counts.left:
+        click.echo(f"{counted(counts.left, 'site')} left: more pages are counted already (--replace)")
+    return counts.unreadable
+
+
+async def _read_ahead(file: BinaryIO) -> AsyncIterator[bytes]:
+    """The lines of a file, which may have to be waited for."""
+    from streams.read_ahead import ReadAhead
+
+    ahead = ReadAhead(iter(file), _LINES_AHEAD)
+    while lines := await ahead.take():
+        for line in lines:
+            yield line

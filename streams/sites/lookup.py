@@ -1,0 +1,28 @@
+"""Sites by the names that people type."""
+
+from difflib import get_close_matches
+
+from inference.sites import site_of
+from streams.sites.catalogue import Catalogue
+
+_MOST_COMPARED = 100_000
+"""Sites that are looked through for a name that is near."""
+_MOST_NEAR = 3
+
+
+def named(text: str) -> str:
+    """The site that a text names, which may be a URL."""
+    return site_of(text) if "://" in text else text
+
+
+async def near(name: str, catalogue: Catalogue) -> list[str]:
+    """Sites whose names are nearly this one, the nearest first. Raises what `Catalogue.names` raises."""
+    found: list[str] = []
+    compared = 0
+    async for sites in catalogue.names():
+        names = [site for site in sites if isinstance(site, str)]
+        found = get_close_matches(name, {*found, *names}, _MOST_NEAR)
+        compared += len(names)
+        if compared >= _MOST_COMPARED:
+            break
+    return found
