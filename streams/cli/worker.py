@@ -18,6 +18,7 @@ from streams.cli.options import (
     processes_option,
     require_labeler_of_triton,
     require_warc_directory,
+    revisit_options,
     seconds_option,
     source_options,
     topic_option,
@@ -130,6 +131,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="How long Redis may take for a batch of pages until it counts as unavailable.",
 )
 @click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster.")
+@revisit_options
 @click.option(
     "--format",
     "document_format",
@@ -204,6 +206,8 @@ def command(
     redis: str,
     redis_seconds: float,
     redis_cluster: bool,
+    revisit_after: int,
+    revisit_topic: str,
     document_format: str,
     compression: Compression,
     with_blocks: bool,
@@ -235,11 +239,14 @@ def command(
     require_labeler_of_triton(labeler)
     settings = WorkerSettings(
         kafka=kafka,
-        topics=worker_topics(input_topic, output, dead_letters, group),
+        topics=worker_topics(
+            input_topic, output, dead_letters, group, revisits=revisit_topic if revisit_after else None
+        ),
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,
         redis=RedisSettings(redis, redis_cluster, redis_seconds),
+        revisit_after=revisit_after,
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),

@@ -54,14 +54,24 @@ from streams.sites.packing import (
 )
 from streams.sites.tally import Tally, without
 
-_SCRIPT = Path(__file__).with_name("observe.lua").read_bytes()
-_SCRIPT_SHA1 = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
 _PLAIN_SITE = re.compile(r"[a-z0-9._:-]{1,253}")
 _DAY = 24 * 60 * 60
 _NO_SITE = " "
 """What no host is called."""
-_Call = Sequence[bytes | str | int]
-"""The script's key and arguments, in its order."""
+Call = Sequence[bytes | str | int]
+"""A script's key and arguments, in its order."""
+
+
+class Script:
+    """A Lua script that reads and writes one key."""
+
+    def __init__(self, name: str) -> None:
+        """Read the script of this name, a file beside this one."""
+        self.source = Path(__file__).with_name(name).read_bytes()
+        self.sha1 = hashlib.sha1(self.source, usedforsecurity=False).hexdigest()
+
+
+_OBSERVE = Script("observe.lua")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,7 @@ class RedisSiteStatistics:
             return []
         tallies = [tally_to_pack(page) for page in pages]
         of_site = _indices_by_site(pages)
-        calls: list[_Call] = [
+        calls: list[Call] = [
             (_key(site), *self._bounds, *_packed((pages[index].page, tallies[index]) for index in indices))
             for site, indices in of_site.items()
         ]
@@ -118,22 +128,28 @@ class RedisSiteStatistics:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _call(self, calls: Sequence[_Call]) -> list[list[bytes]]:
-        """The script's answers, of each call one per page.
+    async def _call(self, calls: Sequence[Call]) -> list[list[bytes]]:
+        """The script's answers, of each call one per page."""
+        return await self.run(_OBSERVE, calls)
+
+    async def run(self, script: Script, calls: Sequence[Call]) -> list[list[bytes]]:
+        """A script's answers, in one round trip.
 
         Calls that fail are made again, with the script: their server may not know it yet.
+
+        Raises what `observe` raises.
         """
         with self._errors():
             async with asyncio.timeout(self._settings.timeout):
-                replies = await self._pipeline("EVALSHA", _SCRIPT_SHA1, calls, raise_on_error=False)
+                replies = await self._pipeline("EVALSHA", script.sha1, calls, raise_on_error=False)
                 failed = [at for at, reply in enumerate(replies) if isinstance(reply, Exception)]
-                again = await self._pipeline("EVAL", _SCRIPT, [calls[at] for at in failed])
+                again = await self._pipeline("EVAL", script.source, [calls[at] for at in failed])
                 for at, reply in zip(failed, again, strict=True):
                     replies[at] = reply
                 return replies
 
     async def _pipeline(
-        self, command: str, script: str | bytes, calls: Sequence[_Call], *, raise_on_error: bool = True
+        self, command: str, script: str | bytes, calls: Sequence[Call], *, raise_on_error: bool = True
     ) -> list[list[bytes]]:
         pipeline = self._client.pipeline(transaction=False)
         for call in calls:

@@ -55,6 +55,9 @@ class WorkerSettings:
     """The crawler format of the input topic, a name in `streams.sources.registry`."""
     source_settings: SourceSettings = field(default_factory=SourceSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
+    revisit_after: int = 0
+    """Pages of a site that are known when its first ones, as many, are cleaned again; 0 for never. Then
+    `topics.revisits` is None."""
     labeler: LabelerName = "triton"
     triton: TritonSettings = field(default_factory=TritonSettings)
     when_triton_is_unavailable: WhenTritonIsUnavailable = WhenTritonIsUnavailable.WAIT
