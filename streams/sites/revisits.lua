@@ -5,8 +5,9 @@
 -- ARGV     a command, and what it takes:
 --          update    a page and its position, for any number of pages: has those moved that are kept
 --          remember  most pages, seconds to live, and of each page three strings: it, its position, and why it is
---                    told: 'first' of its site, 'again' since it was counted before, 'late' since all first pages
---                    should have been told by now, 'gone' since its message says so
+--                    told: 'first' of its site, 'again' since it was counted before, and may be a first one that
+--                    was not told, 'late' since all first ones should have been told by now, 'gone' since its
+--                    message says so
 --          schedule  nothing: no other page is kept from now on
 --          take      nothing: schedules, too
 --          settle    a page and its position, for any number of pages: forgets those that have not moved
@@ -42,7 +43,8 @@ function commands.remember()
   local is_scheduled = redis.call('HEXISTS', site, SCHEDULED) == 1
   for at = 4, #ARGV, 3 do
     local page, position, why = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-    local is_missed = why == 'again' and redis.call('EXISTS', site) == 1
+    local size = redis.call('HLEN', site)
+    local is_missed = why == 'again' and size > 0 and size < most
     if not move(page, position) and not is_scheduled and (why == 'first' or is_missed) then
       redis.call('HSET', site, page, position)
     end

@@ -123,8 +123,9 @@ class Revisiting:
 
     async def _settle(self, outcome: str, pages: Sequence[FirstPage]) -> int:
         """How many pages there are; they are forgotten, and counted."""
-        await self._of_redis(partial(self._first_pages.settle, pages))
-        self._metrics.revisits.labels(outcome).inc(len(pages))
+        if pages:
+            await self._of_redis(partial(self._first_pages.settle, pages))
+            self._metrics.revisits.labels(outcome).inc(len(pages))
         return len(pages)
 
     async def _of_redis(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
