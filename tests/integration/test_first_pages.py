@@ -1,4 +1,4 @@
-"""The first pages of sites, as a Redis and a Redis Cluster keep them until they are cleaned again."""
+"""The first pages of sites, as Redis keeps them until they are cleaned again."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,7 +1,6 @@
 """The requests of second cleanings: what is asked for, and when a request is done with."""
 
 import asyncio
-from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -34,9 +33,11 @@ class Consumer:
         self.polls = list(polls)
         self.commit_error = commit_error
         self.committed: list[dict] = []
+        self.is_exhausted = asyncio.Event()
 
     async def getmany(self, **_: object) -> dict:
         if not self.polls:
+            self.is_exhausted.set()
             await asyncio.Event().wait()
         poll = self.polls.pop(0)
         if isinstance(poll, Exception):
@@ -57,9 +58,11 @@ async def handled(consumer: Consumer) -> list[list[str]]:
         assert len(consumer.committed) == len(found), "what was handled before is committed"
         found.append(list(sites))
 
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.2):
-            await Requests(consumer, SETTINGS).work_off(handle)
+    working = asyncio.create_task(Requests(consumer, SETTINGS).work_off(handle))
+    exhausted = asyncio.create_task(consumer.is_exhausted.wait())
+    await asyncio.wait([working, exhausted], return_when=asyncio.FIRST_COMPLETED)
+    assert not working.done(), working.result()
+    working.cancel()
     return found
 
 

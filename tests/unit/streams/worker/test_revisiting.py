@@ -22,6 +22,8 @@ from streams.worker.metrics import Metrics
 from streams.worker.revisiting import Revisiting
 from streams.worker.settings import WorkerSettings
 
+LIMITS = FlowLimits()
+
 
 def url(offset: int) -> str:
     return f"https://a.test/{offset}"
@@ -100,7 +102,7 @@ class World:
             )
         return CleanedMessage(message, [Record(url(message.offset).encode(), b"document")])
 
-    async def revisit(self, limits: FlowLimits = FlowLimits()) -> Counter[str]:
+    async def revisit(self, limits: FlowLimits = LIMITS) -> Counter[str]:
         """The pages by their outcome."""
         revisiting = Revisiting(self, self, self, self.send, self.dependencies, limits, self.metrics)
         await revisiting.revisit(["a.test"])
