@@ -39,7 +39,7 @@ def test_a_worker_does_not_read_what_it_writes(text):
 
 @pytest.mark.parametrize("text", ["again", "^a"])
 def test_a_worker_does_not_read_its_revisits_as_pages(text):
-    with pytest.raises(ConfigurationError, match="the input .* holds again, which the worker writes to"):
+    with pytest.raises(ConfigurationError, match=r"the input .* holds again, which the worker writes to"):
         input_topics(TopicSettings(text, "out", "dead", revisits="again"))
     assert input_topics(TopicSettings(text, "out", "dead")).match("again")
 

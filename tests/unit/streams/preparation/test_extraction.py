@@ -31,6 +31,7 @@ def test_a_document_tells_what_the_dependencies_said(page: PackedPage) -> None:
     assert fields["source"] == {"topic": "raw", "partition": 3, "offset": 41}
     assert fields["template"] == {"pages_seen": 5, "blocks_matched": len(page.encoded)}
     assert fields["degraded"] == ["model"]
+    assert fields["revision"] == 2
     assert "blocks" not in fields
     assert not written.is_empty
 
