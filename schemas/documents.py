@@ -85,6 +85,8 @@ class CleanedDocument:
     """What was unavailable when the page was cleaned: `frequencies` (Redis), `model` (Triton)."""
     template: Template | None
     source: Origin | None
+    revision: int = 1
+    """1 for the first cleaning of the page, 2 where it was cleaned again when more of its site was known."""
     blocks: tuple[CleanedBlock, ...] | None = None
     """Every block of the page with its label, where asked for."""
 

@@ -282,6 +282,8 @@ class SiteStatistics:
     """Shape [T]: blocks of those pages in it."""
     structure_likely: npt.NDArray[np.float32]
     """Shape [T]: the mean of what the model answered for those blocks; 0 where there are none."""
+    is_counted: bool = False
+    """Whether the page itself had been counted before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

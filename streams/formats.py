@@ -74,6 +74,7 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "labeler": document.labeler,
         "model": f"{document.model.name}/{document.model.version}",
         "degraded": list(document.degraded),
+        "revision": document.revision,
     }
 
 
@@ -95,7 +96,8 @@ def _write_html(document: CleanedDocument) -> bytes:
     lines = [
         "<!DOCTYPE html>",
         f'<html{language}><head><meta charset="utf-8"><title>{escape(document.title)}</title>',
-        f'<link rel="canonical" href="{escape(document.url)}"></head><body>',
+        f'<link rel="canonical" href="{escape(document.url)}">'
+        f'<meta name="dehusk-revision" content="{document.revision}"></head><body>',
     ]
     opened: list[str] = []
     for block in document.blocks:

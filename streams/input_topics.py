@@ -39,7 +39,11 @@ def input_topics(topics: TopicSettings) -> InputTopics:
         raise ConfigurationError(
             f"documents and dead letters need a topic each, and both go to {topics.output}"
         )
-    for own in inputs.among((topics.output, topics.dead_letters)):
+    if topics.revisits in (topics.output, topics.dead_letters):
+        raise ConfigurationError(
+            f"revisits need a topic of their own, and {topics.revisits} has other records"
+        )
+    for own in inputs.among(topics.written):
         advice = f"; a pattern that begins with ^(?!{own}$) leaves it out" if inputs.pattern else ""
         raise ConfigurationError(f"the input {topics.input} holds {own}, which the worker writes to{advice}")
     return inputs

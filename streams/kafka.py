@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from schemas.errors import ConfigurationError
 from streams.input_topics import InputTopics, input_topics
 from streams.kafka_errors import kafka_errors, one_error
-from streams.settings import KIB, KafkaSettings, TopicSettings
+from streams.settings import KIB, REVISIT_TOPIC, KafkaSettings, TopicSettings
 from streams.tls import tls_context
 
 SUGGESTED_PARTITIONS = 8
@@ -47,7 +47,7 @@ class WorkerTopics:
 
     inputs: tuple[Topic, ...]
     written: Mapping[str, Topic]
-    """The output and dead-letter topics, by name."""
+    """The topics that it writes to, by name."""
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Any]:
@@ -91,7 +91,7 @@ async def describe_worker_topics(settings: KafkaSettings, topics: TopicSettings)
     Raises:
         ConfigurationError: an input topic does not exist, or the worker would read what it writes.
     """
-    inputs, own = input_topics(topics), (topics.output, topics.dead_letters)
+    inputs, own = input_topics(topics), topics.written
     found = await _describe(settings, lambda name: name in own or inputs.match(name))
     written = {name: topic for name, topic in found.items() if name in own}
     return WorkerTopics(require_inputs(settings, inputs, found), written)
@@ -163,7 +163,7 @@ async def _wait_until_known(admin: AIOKafkaAdminClient, names: set[str]) -> None
 
 
 async def ensure_topics(settings: KafkaSettings, topics: TopicSettings) -> tuple[str, ...]:
-    """Create the output and dead-letter topics if they are missing, and answer those created.
+    """Create the topics that a worker writes to if they are missing, and answer those created.
 
     Raises:
         ConfigurationError: an input topic does not exist, or the cluster refuses one of the others.
@@ -186,6 +186,7 @@ def missing_topics(topics: TopicSettings, found: WorkerTopics, largest: int = 0)
     wanted = (
         Topic(topics.output, partitions, replicas, {"cleanup.policy": "compact", **limits}),
         Topic(topics.dead_letters, partitions, replicas, letter_limits),
+        *([Topic(topics.revisits, partitions, replicas)] if topics.revisits else []),
     )
     return [topic for topic in wanted if topic.name not in found.written]
 
@@ -209,7 +210,7 @@ def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
 def topics_of_local_stack() -> str:
     """What a cluster has that comes without Kafka's tools."""
     local = TopicSettings()
-    names = f"{local.input}, {local.output} and {local.dead_letters}"
+    names = f"{local.input}, {local.output}, {local.dead_letters} and {REVISIT_TOPIC}"
     return f"the Kafka of `dehusk up`, which comes without Kafka's tools, has {names}: use these there"
 
 

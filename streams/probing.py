@@ -48,7 +48,7 @@ class Probe:
     topics: tuple[Topic, ...]
     messages: tuple[ProbedMessage, ...]
     missing: tuple[Topic, ...]
-    """The output and dead-letter topics that do not exist yet."""
+    """The topics that the worker is to write to and that do not exist yet."""
 
     @property
     def format(self) -> str | None:

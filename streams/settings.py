@@ -37,15 +37,25 @@ class KafkaSettings:
     security: KafkaSecurity = KafkaSecurity()
 
 
+REVISIT_TOPIC = "dehusk-revisits"
+
+
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """The three topics of a worker and its consumer group."""
+    """The topics of a worker and its consumer group."""
 
     input: str = "raw-pages"
     """Names separated by commas, or a regular expression that begins with ^: see `streams.input_topics`."""
     output: str = "cleaned-documents"
     dead_letters: str = "dead-letters"
     group: str = "dehusk"
+    revisits: str | None = None
+    """Where workers ask each other to clean the first pages of a site again; None where none does."""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Those that a worker writes to."""
+        return (self.output, self.dead_letters, *([self.revisits] if self.revisits else []))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The options that several commands share, each group gathered into one settings value."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,6 +16,7 @@ from streams.cli.values import Brokers, Url
 from streams.input_topics import input_topics
 from streams.settings import (
     MIB,
+    REVISIT_TOPIC,
     Compression,
     KafkaSecurity,
     KafkaSettings,
@@ -89,13 +91,13 @@ def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -
     )
 
 
-def worker_topics(*names: str) -> TopicSettings:
-    """The input, output and dead-letter topic, and the group, of a worker.
+def worker_topics(*names: str, revisits: str | None = None) -> TopicSettings:
+    """The input, output and dead-letter topic of a worker, its group where named, and its topic of revisits.
 
     Raises:
         click.UsageError: they do not go together.
     """
-    topics = TopicSettings(*names)
+    topics = replace(TopicSettings(*names), revisits=revisits)
     try:
         input_topics(topics)
     except ConfigurationError as error:
@@ -287,6 +289,22 @@ _MODEL = (
         "swapped meanwhile.",
     ),
 )
+_REVISITS = (
+    click.option(
+        "--revisit-after",
+        type=click.IntRange(min=0, max=1000),
+        metavar="PAGES",
+        default=0,
+        show_default=True,
+        help="Clean the first pages of each site a second time once so many of it are known; 0 for never. "
+        "The second document has the same key and the revision 2.",
+    ),
+    topic_option(
+        "--revisit-topic",
+        default=REVISIT_TOPIC,
+        help="The topic by which workers ask each other for that; only needed with --revisit-after.",
+    ),
+)
 _SOURCE = (
     click.option(
         "--source",
@@ -402,6 +420,11 @@ def was_typed(parameter: str) -> bool:
     """Whether an option is from the command line; what holds for all commands need not suit each."""
     source = click.get_current_context().get_parameter_source(parameter)
     return source is ParameterSource.COMMANDLINE
+
+
+def revisit_options(command: Command) -> Command:
+    """The options of second cleanings, which reach `command` as `revisit_after` and `revisit_topic`."""
+    return _with_options(command, _REVISITS)
 
 
 def model_options(command: Command) -> Command:

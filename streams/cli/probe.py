@@ -14,7 +14,7 @@ import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
 
-from streams.cli.options import kafka_options, source_options, topic_option, worker_topics
+from streams.cli.options import kafka_options, revisit_options, source_options, topic_option, worker_topics
 from streams.cli.terminal import plain_console, print_table
 from streams.counted import counted
 from streams.printable import printable, without_password
@@ -50,6 +50,7 @@ Examples:
     default=_TOPICS.dead_letters,
     help="Where the worker is to write what cannot be cleaned.",
 )
+@revisit_options
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
@@ -66,6 +67,8 @@ def command(
     source_settings: SourceSettings,
     output: str,
     dead_letters: str,
+    revisit_after: int,
+    revisit_topic: str,
     sample: int,
     as_json: bool,
 ) -> None:
@@ -82,7 +85,8 @@ def command(
     from streams.kafka import create_command
     from streams.probing import probe
 
-    attached = worker_topics(",".join(topics), output, dead_letters)
+    revisits = revisit_topic if revisit_after else None
+    attached = worker_topics(",".join(topics), output, dead_letters, revisits=revisits)
     limits = PageLimits(source_settings.max_bytes)
     found = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))
     creating = [create_command(kafka, missing) for missing in found.missing]

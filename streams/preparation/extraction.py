@@ -7,7 +7,7 @@ import pickle
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inference.choice import Choice, choose
 from inference.cleaning import PreparedPage
@@ -33,6 +33,7 @@ class LabeledPage:
     degraded: tuple[str, ...] = ()
     """What the document had to do without."""
     origin: Origin | None = None
+    revision: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Writing:
             )
             samples = self._samples(prepared, choice, page.frequencies)
             with _room_to_write():
-                value = bytes(memoryview(self.write(document)))
+                value = bytes(memoryview(self.write(replace(document, revision=page.revision))))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone

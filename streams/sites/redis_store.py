@@ -150,14 +150,20 @@ class RedisSiteStatistics:
         await self._client.aclose()
 
     async def _call(self, calls: Sequence[Call]) -> list[list[bytes]]:
-        """The script's answers, of each call one per page.
+        """The answers of the script that counts, of each call one per page."""
+        return await self.run(_SCRIPT, calls)
+
+    async def run(self, script: Script, calls: Sequence[Call]) -> list[list[bytes]]:
+        """A script's answers to calls, in one round trip.
 
         After an error connections are made anew: they may lead to a server that is none for writing any more.
+
+        Raises what `observe` raises.
         """
         with redis_errors(self._settings, "to count pages"):
             async with asyncio.timeout(self._settings.timeout):
                 try:
-                    return await _SCRIPT.run(self._client, calls)
+                    return await script.run(self._client, calls)
                 except ResponseError:
                     await self._disconnect()
                     raise

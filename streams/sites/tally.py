@@ -69,6 +69,7 @@ def without(page: Tally, counts: Counts) -> SiteStatistics:
         structure_pages=pages[page.structure_of].astype(np.uint32),
         structure_blocks=blocks[page.structure_of].astype(np.uint32),
         structure_likely=mean[page.structure_of].astype(np.float32),
+        is_counted=counts.is_counted,
     )
 
 

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from schemas.documents import SCHEMA_VERSION
+from schemas.documents import SCHEMA_VERSION, Origin
 from schemas.outcomes import Broken, Skipped, Tombstone
 from schemas.pages import Message
 from streams.formats import content_type
 from streams.preparation.extraction import WrittenDocument
 from streams.preparation.preparation import Outcome, PackedPage
+from streams.sites.revisits import Visit
 from streams.sources.source import Record
 
 _TRACE_HEADERS = ("traceparent", "tracestate")
@@ -46,6 +47,8 @@ class CleanedMessage:
     degraded: tuple[str, ...] = ()
     """What the documents had to do without."""
     failure: Failure | None = None
+    visits: list[Visit] = field(default_factory=list)
+    """Its pages that were observed."""
 
     @property
     def documents(self) -> int:
@@ -146,6 +149,11 @@ class Assembler:
             blocks_saved=fate.blocks_saved,
         )
         cleaned.records.append(document)
+
+
+def origin_of(message: Message) -> Origin:
+    """Where a message is."""
+    return Origin(message.topic, message.partition, message.offset)
 
 
 def _trace(message: Message) -> tuple[tuple[str, bytes], ...]:

@@ -1,8 +1,9 @@
 """The way of a micro-batch: prepare its messages, label and observe their pages, extract documents."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schemas.documents import Origin
 from schemas.outcomes import Broken
@@ -14,7 +15,8 @@ from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postp
 from streams.preparation.process import Oversized
 from streams.settings import MIB
 from streams.sites.observation import frequencies
-from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
+from streams.sites.revisits import Visit
+from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate, origin_of
 from streams.worker.cleaning import Result
 from streams.worker.labeling import Labeled, Labeling
 from streams.worker.memory import give_back_what_is_free
@@ -43,6 +45,9 @@ class BatchCleaner:
     _assembler: Assembler
     _metrics: Metrics
     _note: Note
+    _revision: int = 1
+    """Of the documents."""
+    _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
         """What became of the first messages, in order, of one at least.
@@ -60,16 +65,17 @@ class BatchCleaner:
         return [*await self._finish(messages, prepared, extract)] or [Oversized()]
 
     async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:
-        """What became of a message that may take the large share of memory."""
-        with self._metrics.step("prepare"):
-            prepared = await self._pool.prepare_alone(message)
+        """What became of a message that may take the large share of memory, one at a time."""
 
         async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
             return [await self._pool.extract_alone(page) for page in pages]
 
-        (result,) = await self._finish([message], [prepared], extract)
-        await asyncio.to_thread(give_back_what_is_free)
-        return result
+        async with self._alone:
+            with self._metrics.step("prepare"):
+                prepared = await self._pool.prepare_alone(message)
+            (result,) = await self._finish([message], [prepared], extract)
+            await asyncio.to_thread(give_back_what_is_free)
+            return result
 
     async def _finish(
         self, messages: Sequence[Message], prepared: Sequence[Outcomes], extract: Extract
@@ -104,7 +110,9 @@ class BatchCleaner:
             documents = await extract(self._corrected(answered, statistics, degraded))
         self._note_samples(answered, documents)
         fates = _fates(labeled.answers, documents)
-        return self._assembler.assemble(messages, outcomes, fates, degraded)
+        cleaned = self._assembler.assemble(messages, outcomes, fates, degraded)
+        _note_visits(cleaned, answered, statistics or [])
+        return cleaned
 
     def _corrected(
         self,
@@ -115,10 +123,18 @@ class BatchCleaner:
         """Pages with their labels, corrected where the statistics of their sites are known."""
         if statistics is None:
             return [
-                LabeledPage(page.packed, labels, None, degraded, origin) for page, labels, origin in answered
+                LabeledPage(page.packed, labels, None, degraded, origin, self._revision)
+                for page, labels, origin in answered
             ]
         return [
-            LabeledPage(page.packed, self._correct(labels, known), frequencies(known), degraded, origin)
+            LabeledPage(
+                page.packed,
+                self._correct(labels, known),
+                frequencies(known),
+                degraded,
+                origin,
+                self._revision,
+            )
             for (page, labels, origin), known in zip(answered, statistics, strict=True)
         ]
 
@@ -155,8 +171,20 @@ def _degraded(labeled: Labeled, statistics: Sequence[SiteStatistics] | None) -> 
 def _origins(messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]]) -> Iterator[Origin]:
     """Of which message each prepared page is."""
     for message, pages in zip(messages, outcomes, strict=True):
-        origin = Origin(message.topic, message.partition, message.offset)
+        origin = origin_of(message)
         yield from (origin for page in pages if isinstance(page, PackedPage))
+
+
+def _note_visits(
+    cleaned: Iterable[CleanedMessage], answered: Iterable[Answered], statistics: Iterable[SiteStatistics]
+) -> None:
+    """Note which pages of each message were observed; nothing where the store is unavailable."""
+    visits: defaultdict[Origin, list[Visit]] = defaultdict(list)
+    for (page, _, origin), known in zip(answered, statistics, strict=False):
+        identity = page.identity
+        visits[origin].append(Visit(identity.site, identity.url, origin, known.pages, known.is_counted))
+    for each in cleaned:
+        each.visits += visits.get(origin_of(each.message), [])
 
 
 def _fates(

@@ -40,7 +40,7 @@ class Delivery:
 
     async def _deliver_records(self, batch: Sequence[CleanedMessage]) -> None:
         senders = [(cleaned, record) for cleaned in batch for record in cleaned.records]
-        taken = await self._send(self._topics.output, [record for _, record in senders])
+        taken = await self.send(self._topics.output, [record for _, record in senders])
         for (cleaned, record), was_taken in zip(senders, taken, strict=True):
             if not was_taken:
                 cleaned.records.remove(record)
@@ -60,12 +60,12 @@ class Delivery:
     async def _is_taken(self, *letters: Record) -> bool:
         """Whether the dead-letter topic took one of the records, which are tried in order."""
         for letter in letters:
-            (taken,) = await self._send(self._topics.dead_letters, [letter])
+            (taken,) = await self.send(self._topics.dead_letters, [letter])
             if taken:
                 return True
         return False
 
-    async def _send(self, topic: str, records: Sequence[Record]) -> list[bool]:
+    async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
         """Whether the brokers took each record or refused it for its size; anything else is tried again."""
         taken: list[bool] = []
         trial = 0

@@ -73,6 +73,12 @@ class Metrics:
         self.removed = Counter(
             "dehusk_messages_removed", "Messages that Kafka removed before they were read.", registry=registry
         )
+        self.revisits = Counter(
+            "dehusk_revisits",
+            "Pages that were to be cleaned again: published, expired (their message has gone), or failed.",
+            ["outcome"],
+            registry=registry,
+        )
         self.in_flight = Gauge(
             "dehusk_messages_in_flight", "Messages being worked on, or waiting.", registry=registry
         )

@@ -5,11 +5,13 @@ import logging
 import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 from prometheus_client import CollectorRegistry
 
 from inference.site_signal import corrected
+from inference.sites import open_naming
 from schemas.errors import DehuskError
 from schemas.pages import ModelVersion
 from streams.formats import FORMATS
@@ -19,6 +21,7 @@ from streams.preparation.isolation import open_pool
 from streams.preparation.pool import PreparationPool
 from streams.producing import create_producer
 from streams.sites.redis_store import RedisSiteStatistics
+from streams.sites.revisits import FirstPages
 from streams.sites.samples import open_samples
 from streams.sources.registry import open_source
 from streams.sources.source import Source
@@ -31,13 +34,17 @@ from streams.worker.delivery import Delivery
 from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from streams.worker.drops import DropLog
 from streams.worker.exit import fail
-from streams.worker.flow import Flow
+from streams.worker.flow import Deliver, Flow
 from streams.worker.memory import give_back_what_is_huge
 from streams.worker.metrics import Metrics
 from streams.worker.monitoring import check_port, monitoring
 from streams.worker.observation import Observer
 from streams.worker.preflight import check_labeler, check_source, check_topics
 from streams.worker.progress import Progress
+from streams.worker.raw_messages import open_raw_messages
+from streams.worker.requests import open_requests
+from streams.worker.revisiting import REVISION, Revisiting
+from streams.worker.scheduling import Scheduling
 from streams.worker.settings import WorkerSettings
 from streams.worker.shutdown import Shutdown, stop_with_kafka
 from streams.worker.takeover import TakeoverLog
@@ -89,7 +96,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
         )
         samples = await resources.enter_async_context(open_samples(settings.redis))
-        flow, brokers, checks = await resources.enter_async_context(
+        flow, brokers, checks, revisits = await resources.enter_async_context(
             _flow(settings, dependencies, pool, metrics, samples.note)
         )
         app = _app(settings, partitions, flow, metrics)
@@ -105,6 +112,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         )
         loops = (
             flow.run(),
+            *revisits,
             *(watch(dependency, check) for dependency, check in checks),
             samples.write_every(_SAMPLES_SECONDS),
             commit_acknowledged(app),
@@ -124,8 +132,11 @@ async def _flow(
     pool: PreparationPool,
     metrics: Metrics,
     note: Note,
-) -> AsyncIterator[tuple[Flow, Brokers, Checks]]:
-    """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks."""
+) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
+    """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks.
+
+    And what has pages cleaned again beside it, where that is wanted.
+    """
     async with AsyncExitStack() as resources:
         opened = open_labeler(settings)
         resources.push_async_callback(opened.close)
@@ -148,7 +159,10 @@ async def _flow(
         )
         topics = settings.topics
         delivery = Delivery(producer, topics, DropLog(settings.kafka.brokers, topics.dead_letters))
-        brokers = Brokers(producer.client, *input_topics(topics).names, topics.output, topics.dead_letters)
+        deliver, revisits = await resources.enter_async_context(
+            _revisits(settings, store, cleaner, delivery, dependencies=dependencies, metrics=metrics)
+        )
+        brokers = Brokers(producer.client, *input_topics(topics).names, *topics.written)
         check_brokers = partial(
             check_kafka, brokers, partial(check_topics, settings), lambda: delivery.failure
         )
@@ -160,11 +174,48 @@ async def _flow(
         flow = Flow(
             settings.flow,
             cleaner,
-            delivery.deliver,
+            deliver,
             dependencies.schema_registry,
             metrics,
         )
-        yield flow, brokers, checks
+        yield flow, brokers, checks, revisits
+
+
+@asynccontextmanager
+async def _revisits(
+    settings: WorkerSettings,
+    store: RedisSiteStatistics,
+    cleaner: BatchCleaner,
+    delivery: Delivery,
+    *,
+    dependencies: Dependencies,
+    metrics: Metrics,
+) -> AsyncIterator[tuple[Deliver, list[Loop]]]:
+    """How batches are delivered, and the loop that has the first pages of sites cleaned again, if any."""
+    topics = settings.topics
+    if topics.revisits is None:
+        yield delivery.deliver, []
+        return
+    first_pages = FirstPages(store, topics.group, settings.revisit_after)
+    scheduling = Scheduling(
+        delivery,
+        first_pages,
+        dependencies.redis,
+        open_naming(settings.site_key),
+        topic=topics.revisits,
+        group=topics.group,
+    )
+    async with open_requests(settings, topics.revisits) as requests, open_raw_messages(settings.kafka) as raw:
+        revisiting = Revisiting(
+            first_pages,
+            raw,
+            replace(cleaner, _revision=REVISION),
+            partial(delivery.send, topics.output),
+            dependencies,
+            settings.flow,
+            metrics,
+        )
+        yield scheduling.deliver, [requests.work_off(revisiting.revisit)]
 
 
 def _writing(settings: WorkerSettings) -> Writing:

@@ -58,6 +58,9 @@ class WorkerSettings:
     redis: RedisSettings = field(default_factory=RedisSettings)
     site_key: SiteKey = SiteKey.HOST
     """Which pages are of one site."""
+    revisit_after: int = 0
+    """Pages of a site that are known when its first ones, as many, are cleaned again; 0 for never. Then
+    `topics.revisits` is None."""
     labeler: LabelerName = "triton"
     triton: TritonSettings = field(default_factory=TritonSettings)
     when_triton_is_unavailable: WhenTritonIsUnavailable = WhenTritonIsUnavailable.WAIT

@@ -38,6 +38,7 @@ def test_a_document_is_one_json_object() -> None:
     assert fields["degraded"] == ["model"]
     assert fields["language"] is None
     assert fields["comments"] == "a comment"
+    assert fields["revision"] == 1
     assert "blocks" not in fields
 
 

@@ -53,6 +53,7 @@ def test_datatrove():
             "labeler": "onnx",
             "model": "boilernet/1",
             "degraded": ["frequencies"],
+            "revision": 1,
         },
     }
     assert json.loads(write(UNDATED, "datatrove"))["metadata"]["date"] is None
@@ -71,6 +72,11 @@ def test_dolma():
     }
     undated = json.loads(write(UNDATED, "dolma"))
     assert (undated["source"], undated["added"], undated["created"]) == ("dehusk", None, None)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_tells_the_revision(name):
+    assert write(DOCUMENT, name) != write(replace(DOCUMENT, revision=2), name)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -97,7 +103,8 @@ def test_html_is_a_page_of_its_own():
     assert write(DOCUMENT, "html").decode() == (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8"><title>Fish &amp; &lt;chips&gt;</title>\n'
-        '<link rel="canonical" href="https://example.org/a?b=1&amp;c=2"></head><body>\n'
+        '<link rel="canonical" href="https://example.org/a?b=1&amp;c=2">'
+        '<meta name="dehusk-revision" content="1"></head><body>\n'
         "<h1>Fish\n"
         "</h1><p>are nice\n"
         "</p></body></html>\n"

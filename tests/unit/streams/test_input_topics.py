@@ -35,3 +35,16 @@ def test_what_is_neither_names_nor_a_pattern_is_refused(text):
 def test_a_worker_does_not_read_what_it_writes(text):
     with pytest.raises(ConfigurationError, match="which the worker writes to"):
         input_topics(TopicSettings(text, "out", "dead"))
+
+
+@pytest.mark.parametrize("text", ["again", "^a"])
+def test_a_worker_does_not_read_its_revisits_as_pages(text):
+    with pytest.raises(ConfigurationError, match=r"the input .* holds again, which the worker writes to"):
+        input_topics(TopicSettings(text, "out", "dead", revisits="again"))
+    assert input_topics(TopicSettings(text, "out", "dead")).match("again")
+
+
+@pytest.mark.parametrize("revisits", ["out", "dead"])
+def test_revisits_have_a_topic_of_their_own(revisits):
+    with pytest.raises(ConfigurationError, match="revisits need a topic of their own"):
+        input_topics(TopicSettings("in", "out", "dead", revisits=revisits))

@@ -1,5 +1,6 @@
 import re
 import ssl
+from dataclasses import replace
 
 import pytest
 
@@ -98,6 +99,15 @@ def test_a_worker_needs_topics_like_its_input():
         Topic("dead", 6, 3, {"max.message.bytes": str(3_000_000 + 64 * 1024)}),
     ]
     assert missing_topics(TOPICS, WorkerTopics((source,), {"out": source, "dead": source})) == []
+
+
+def test_a_worker_needs_a_topic_of_revisits_only_where_it_has_one():
+    source, revisits = Topic("in", 6, 3, {}, 1_000_000), replace(TOPICS, revisits="again")
+    assert missing_topics(revisits, WorkerTopics((source,), {}))[2:] == [Topic("again", 6, 3)]
+    assert (
+        missing_topics(revisits, WorkerTopics((source,), dict.fromkeys(("out", "dead", "again"), source)))
+        == []
+    )
 
 
 def test_topics_for_several_inputs_are_like_the_largest():

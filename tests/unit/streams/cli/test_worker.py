@@ -103,6 +103,14 @@ def test_files_of_redis_that_cannot_be_used_are_refused(options: tuple[str, ...]
         worker(*options)
 
 
+def test_first_pages_are_cleaned_again_only_where_that_is_asked_for(started: list[WorkerSettings]) -> None:
+    worker("--revisit-topic", "again")
+    worker("--revisit-after", "20")
+    worker("--revisit-after", "5", "--revisit-topic", "again")
+    found = [(settings.revisit_after, settings.topics.revisits) for settings in started]
+    assert found == [(0, None), (20, "dehusk-revisits"), (5, "again")]
+
+
 def test_every_option_is_an_environment_variable(started: list[WorkerSettings]) -> None:
     worker(
         env={
@@ -158,6 +166,11 @@ def test_the_help_names_each_variable() -> None:
         (["--input", ",,"], "is neither names separated by commas nor one pattern"),
         (["--input", "a", "--output", "a"], "the input a holds a, which the worker writes to"),
         (["--output", "a", "--dead-letters", "a"], "both go to a"),
+        (
+            ["--output", "a", "--revisit-after", "5", "--revisit-topic", "a"],
+            "revisits need a topic of their own",
+        ),
+        (["--revisit-after", "-1"], "is not in the range"),
         (["--labeler", "onnx", "--triton", "t:1"], "--triton is for --labeler triton, not onnx"),
         (["--labeler", "rules", "--triton", "t:1"], "--triton is for --labeler triton, not rules"),
     ],

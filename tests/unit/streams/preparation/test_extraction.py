@@ -18,7 +18,7 @@ def labeled(page: PackedPage, probability: float = 1.0) -> LabeledPage:
     size = len(page.encoded)
     labels = Prediction(np.full(size, probability, np.float32), ModelVersion("m", "2"), "triton")
     frequencies = BlockFrequencies(5, np.full(size, 3, np.uint32))
-    return LabeledPage(page.packed, labels, frequencies, ("model",), Origin("raw", 3, 41))
+    return LabeledPage(page.packed, labels, frequencies, ("model",), Origin("raw", 3, 41), revision=2)
 
 
 def document(writing: Writing, page: LabeledPage) -> WrittenDocument:
@@ -38,6 +38,7 @@ def test_a_document_tells_what_the_dependencies_said(page: PackedPage) -> None:
         "blocks_saved": 0,
     }
     assert fields["degraded"] == ["model"]
+    assert fields["revision"] == 2
     assert "blocks" not in fields
     assert not written.is_empty
 

@@ -1,5 +1,6 @@
 """The way of a batch through the steps."""
 
+import asyncio
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
@@ -195,6 +196,53 @@ async def test_samples_of_the_pages_that_have_documents_are_noted(message: Messa
     await cleaner(sampling, note=lambda *told: noted.append(told)).clean([message] * 5)
     assert [site for site, _ in noted] == ["example.org"] * 4
     assert [[each.pages for each in samples] for _, samples in noted] == [[], [], [], [4, 4]]
+
+
+async def test_a_message_tells_which_of_its_pages_were_observed(message: Message, page: PackedPage) -> None:
+    second, other = replace(message, offset=message.offset + 1), elsewhere(page, "other")
+    pool = Pool((page, other), (page,))
+    first, again = await cleaner(pool).clean([message, second])
+    visits = [(visit.url, visit.known, visit.is_counted) for visit in (*first.visits, *again.visits)]
+    assert visits == [
+        (page.identity.url, 0, False),
+        (other.identity.url, 1, False),
+        (page.identity.url, 1, True),
+    ]
+    assert [visit.origin.offset for visit in (*first.visits, *again.visits)] == [41, 41, 42]
+    assert first.visits[0].site == page.identity.site
+
+
+async def test_without_statistics_nothing_was_observed(message: Message, page: PackedPage) -> None:
+    redis = Dependency("redis", "")
+    redis.missed(OSError())
+    (cleaned,) = await cleaner(Pool((page,)), redis=redis).clean([message])
+    assert cleaned.visits == []
+
+
+async def test_documents_have_the_revision_of_their_cleaner(message: Message, page: PackedPage) -> None:
+    again = replace(cleaner(Pool((page,))), _revision=2)
+    (cleaned,) = await again.clean([message])
+    assert orjson.loads(cleaned.records[0].value or b"")["revision"] == 2
+
+
+async def test_cleaners_of_two_revisions_clean_huge_pages_in_turn(message: Message, page: PackedPage) -> None:
+    working = 0
+
+    class Counting(Pool):
+        async def prepare_alone(self, message: Message) -> Outcomes:
+            nonlocal working
+            assert not working
+            working += 1
+            await asyncio.sleep(0)
+            return (page,)
+
+        async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
+            nonlocal working
+            working -= 1
+            return await super().extract_alone(page)
+
+    first = cleaner(Counting())
+    await asyncio.gather(*(each.clean_alone(message) for each in (first, replace(first, _revision=2))))
 
 
 async def test_without_statistics_labels_are_not_corrected(message: Message, page: PackedPage) -> None:

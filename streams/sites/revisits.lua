@@ -1,0 +1,77 @@
+-- Keeps which pages of a site are to be cleaned again, and where the newest message of each is.
+--
+-- KEYS[1]  the site, a hash: of each page its key and the position of its message; and once it is scheduled that
+--          these are cleaned again, an empty field
+-- ARGV     a command, and what it takes:
+--          update    a page and its position, for any number of pages: has those moved that are kept
+--          remember  most pages, seconds to live, and of each page three strings: it, its position, and why it is
+--                    told: 'first' of its site, 'again' since it was counted before, and may be a first one that
+--                    was not told, 'late' since all first ones should have been told by now, 'gone' since its
+--                    message says so
+--          schedule  nothing: no other page is kept from now on
+--          take      nothing: schedules, too
+--          settle    a page and its position, for any number of pages: forgets those that have not moved
+-- Answer   of remember 1 if it is time to schedule, of take pages and positions, else nothing
+
+local site, command = KEYS[1], ARGV[1]
+local SCHEDULED = ''
+
+local function schedule()
+  if redis.call('EXISTS', site) == 1 then
+    redis.call('HSET', site, SCHEDULED, 1)
+  end
+end
+
+local function move(page, position)
+  local is_kept = redis.call('HEXISTS', site, page) == 1
+  if is_kept then
+    redis.call('HSET', site, page, position)
+  end
+  return is_kept
+end
+
+local commands = {schedule = schedule}
+
+function commands.update()
+  for at = 2, #ARGV, 2 do
+    move(ARGV[at], ARGV[at + 1])
+  end
+end
+
+function commands.remember()
+  local most, lifetime, is_late = tonumber(ARGV[2]), ARGV[3], false
+  local is_scheduled = redis.call('HEXISTS', site, SCHEDULED) == 1
+  for at = 4, #ARGV, 3 do
+    local page, position, why = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+    local size = redis.call('HLEN', site)
+    local is_missed = why == 'again' and size > 0 and size < most
+    if not move(page, position) and not is_scheduled and (why == 'first' or is_missed) then
+      redis.call('HSET', site, page, position)
+    end
+    is_late = is_late or why == 'late'
+  end
+  redis.call('EXPIRE', site, lifetime)
+  local size = redis.call('HLEN', site)
+  return (not is_scheduled and (size >= most or is_late and size > 0)) and 1 or 0
+end
+
+function commands.take()
+  schedule()
+  local taken, stored = {}, redis.call('HGETALL', site)
+  for at = 1, #stored, 2 do
+    if stored[at] ~= SCHEDULED then
+      taken[#taken + 1], taken[#taken + 2] = stored[at], stored[at + 1]
+    end
+  end
+  return taken
+end
+
+function commands.settle()
+  for at = 2, #ARGV, 2 do
+    if redis.call('HGET', site, ARGV[at]) == ARGV[at + 1] then
+      redis.call('HDEL', site, ARGV[at])
+    end
+  end
+end
+
+return commands[command]()
