@@ -12,13 +12,13 @@ from streams.sites.catalogue import WholeSite
 from streams.sites.exporting import HEADER, check_header, read_line
 from streams.sites.stored import CorruptError, State
 
-STATE = b64encode(bytes(20)).decode()
+STATE = b64encode(bytes(24)).decode()
 SITE = {"site": "a.test", "milliseconds": 1000, "fields": {"state": STATE}}
 
 
 def test_a_line_is_a_site() -> None:
     assert read_line(orjson.dumps(SITE)) == (
-        WholeSite("a.test", {b"state": bytes(20)}, 1000),
+        WholeSite("a.test", {b"state": bytes(24)}, 1000),
         State(0, 0, 0, 0, 0),
     )
     assert read_line(orjson.dumps({**SITE, "milliseconds": None}))[0].milliseconds_left is None
