@@ -30,6 +30,8 @@ class Example:
     """Shape [T]: how far the labels of each block are believed, up to 1."""
     importance: float = 1.0
     """What the page counts beside others."""
+    in_second_pass: bool = True
+    """Whether the second pass learns from the page, too."""
 
     def __len__(self) -> int:
         return len(self.content)

@@ -32,6 +32,7 @@ Bools = npt.NDArray[np.bool_]
 _PAGES = "pages.pickle"
 _LEAST_WORDS = 15
 """Words of content that an altered page must have."""
+_RENAMED = "renamed"
 _LEAST_COMMENTS = 2
 """Blocks of comments that a page must have to be altered."""
 _SCRIPTS_EVERY = 4
@@ -84,6 +85,7 @@ class DehuskPage:
             comment=self.comment & ~content,
             certainty=np.where(self.uncertain, config.trainer.doubtful, 1).astype(np.float32),
             importance=self._importance(config),
+            in_second_pass=self.altered != _RENAMED,
         )
 
     def _importance(self, config: DehuskConfig) -> float:
@@ -207,7 +209,7 @@ def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[Dehu
         other = with_few_comments(page.id, other, texts, page.comment)
     called = renamed(page.id, other)
     if called is not None:
-        yield from _worthwhile(_relabeled(page, texts, called, "renamed"))
+        yield from _worthwhile(_relabeled(page, texts, called, _RENAMED))
 
 
 def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:

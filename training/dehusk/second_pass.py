@@ -67,16 +67,15 @@ def fit_second_pass(
     seed: int,
     without: str | None = None,
 ) -> SecondPass:
-    """Trees over the pages and the first pass's answers to them, given out of fold."""
+    """Trees over the pages that are for it, and the first pass's answers to them, given out of fold."""
     unseen = np.array(COLUMN_GROUPS) == without
-    columns = np.concatenate(
-        [context_columns(each.structure, answer) for each, answer in zip(examples, answers, strict=True)]
-    )
+    learned = [(each, answer) for each, answer in zip(examples, answers, strict=True) if each.in_second_pass]
+    columns = np.concatenate([context_columns(each.structure, answer) for each, answer in learned])
     columns[:, unseen] = 0
     data = lightgbm.Dataset(
         columns,
-        label=np.concatenate([each.content for each in examples]),
-        weight=np.concatenate([each.weights for each in examples]) * (len(columns) / len(examples)),
+        label=np.concatenate([each.content for each, _ in learned]),
+        weight=np.concatenate([each.weights for each, _ in learned]) * (len(columns) / len(learned)),
     )
     settings = {
         "objective": "binary",

@@ -28,7 +28,7 @@ def test_a_line_is_a_site() -> None:
     "change",
     [
         {"site": 1},
-        {"site": "A.test"},
+        {"site": "a test"},
         {"site": "a{b}"},
         {"site": ""},
         {"milliseconds": 0},
