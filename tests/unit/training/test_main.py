@@ -20,7 +20,7 @@ def test_without_the_extractors_one_line_says_where_they_are(monkeypatch, tmp_pa
     monkeypatch.setitem(sys.modules, "trafilatura", None)
     monkeypatch.delitem(sys.modules, "training.teachers", raising=False)
     monkeypatch.setattr(
-        sys, "argv", ["training", "teach", "--teacher", "dehusk/6", str(tmp_path / "pages.jsonl.xz")]
+        sys, "argv", ["training", "teach", "--teacher", "dehusk/7", str(tmp_path / "pages.jsonl.xz")]
     )
     with pytest.raises(SystemExit, match=r"trafilatura is not installed here; \.venv has it"):
         main()
