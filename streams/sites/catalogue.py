@@ -14,7 +14,6 @@ from typing import Any
 from streams.settings import RedisSettings
 from streams.sites.redis_store import (
     KEY_PREFIX,
-    NO_SITE,
     PLAIN_SITE,
     Client,
     SiteBounds,
@@ -106,8 +105,7 @@ class Catalogue:
         found: list[str | Unreadable] = []
         with self._errors():
             async for key in self._client.scan_iter(match=f"{KEY_PREFIX}*", count=_SCANNED):
-                if key != site_key(NO_SITE).encode():
-                    found.append(_site(key))
+                found.append(_site(key))
                 if len(found) == _SUMMARIES:
                     yield found
                     found = []

@@ -71,10 +71,8 @@ KEY_PREFIX = "dehusk:2:"
 """With the version of the layout: workers of another one count for themselves."""
 Client: TypeAlias = "Redis | RedisCluster"
 _DAY = 24 * 60 * 60
-NO_SITE = " "
-"""What no host is called."""
-_CHECKED_KEYS = 256
-"""Names of no site, among whose keys each server of a cluster has some."""
+_CHECKED_KEYS = tuple(f"dehusk:check:{{{number}}}" for number in range(256))
+"""Keys of no site, of which each server of a cluster has some."""
 _REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 _NO_MEMORY, _NO_RIGHT = "used memory > 'maxmemory'", "can't run this command"
 """What Redis says in an error, wherever in its words."""
@@ -176,12 +174,11 @@ class RedisSiteStatistics:
     async def _keys_of_no_site(self) -> list[str]:
         """A key on each server that has keys."""
         if isinstance(self._client, Redis):
-            return [site_key(NO_SITE)]
+            return [_CHECKED_KEYS[0]]
         with redis_errors(self._settings, "to count pages"):
             async with asyncio.timeout(self._settings.timeout):
                 await self._client.initialize()
-            candidates = (site_key(f"{NO_SITE}{number}") for number in range(_CHECKED_KEYS))
-            return list({self._client.get_node_from_key(key): key for key in candidates}.values())
+            return list({self._client.get_node_from_key(key): key for key in _CHECKED_KEYS}.values())
 
     async def _advise(self) -> None:
         """Warn of servers that forget no site when their memory is full; without leave to look, of none."""

@@ -339,7 +339,7 @@ async def test_what_is_no_site_is_named_and_skipped(server: RedisSettings, other
                 connected.set(key, "x")
             else:
                 connected.hset(key, "texts", "x")
-        connected.hset("dehusk:1:{damaged.test}", mapping={"state": bytes(20), "texts": b"\xc1"})
+        connected.hset("dehusk:2:{damaged.test}", mapping={"state": bytes(24), "texts": b"\xc1"})
     export = run(server, "export")
     said = export.stderr.decode().splitlines()
     assert export.returncode == 1
@@ -481,12 +481,15 @@ async def test_a_full_redis_costs_samples_and_nothing_else(
     await observe(redis, *pages("a.test", 4))
     async with open_samples(redis) as log:
         with closing(client(redis)) as connected:
+            policy = connected.config_get("maxmemory-policy")
+            connected.config_set("maxmemory-policy", "noeviction")
             connected.config_set("maxmemory", 1)
             try:
                 log.note("a.test", [DROPPED])
                 await log.write()
             finally:
                 connected.config_set("maxmemory", 0)
+                connected.config_set(*policy.popitem())
         log.note("a.test", [SAVED])
     assert "OOM" in caplog.text
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
