@@ -154,6 +154,7 @@ async def test_a_kill_at_the_worst_moment_costs_no_second_cleaning(bench, start,
     await bench.until(lambda: not dying.is_alive())
     assert dying.process.wait() == -signal.SIGKILL
     other = start()
+    await bench.until(other.has_partitions)
     await bench.until_done()
 
     async def last() -> list[dict]:
