@@ -11,15 +11,17 @@ from streams.sources.source import Record
 from tests.integration.worker.conftest import DEHUSK
 
 run = partial(subprocess.run, capture_output=True, check=True, timeout=60)
+NOTICE = "Subscribe to our weekly letter and never miss a word of what we write about the world."
 WORDS = ("mill", "river", "grain", "wheel", "water", "village", "harvest", "bread", "oven", "horse", "road")
 
 
 def article(site: str, number: int) -> Record:
-    """A page of random words, whose heading the model is unsure of."""
+    """A page of random words, and a notice that looks like content until it is known to repeat."""
     chosen = random.Random(number)
     heading, *paragraphs = (" ".join(chosen.choices(WORDS, k=length)) for length in (3, 30, 30, 30, 30))
     html = (
-        f"<html><body><nav><a href=/>Home</a></nav><main><h1>{heading}</h1><p>"
+        f"<html><body><nav><a href=/>Home</a></nav><main><h1>{heading}</h1>"
+        f"<div class=notice><p>{NOTICE}</div><p>"
         f"{'.<p>'.join(paragraphs)}.</main><footer>All rights reserved</footer>"
     )
     return Record(f"https://{site}/{number}".encode(), html.encode(), (("content-type", b"text/html"),))
