@@ -78,3 +78,14 @@ def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
     )
     structure = examples[0].structure
     assert (second.logits(structure, shown) == second.logits(structure, answers[0])).all()
+
+
+def test_pages_that_are_for_the_first_pass_alone_change_nothing(pages):
+    config = replace(read_config(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
+    examples = [page.example(CONFIG) for page in pages[:8]]
+    renamed = [replace(page, altered="renamed").example(CONFIG) for page in pages[8:12]]
+    answers = [answer(np.full(len(each), 0.5)) for each in (*examples, *renamed)]
+    second = fit_second_pass([*examples, *renamed], answers, config, 1)
+    without = fit_second_pass(examples, answers[:8], config, 1)
+    structure = examples[0].structure
+    assert (second.logits(structure, answers[0]) == without.logits(structure, answers[0])).all()
