@@ -170,9 +170,14 @@ def _require_statistics(where: str, paths: Sequence[Path], *, two_pass: bool) ->
     """
     if two_pass and where == NO_STATISTICS:
         raise click.UsageError("--two-pass needs --site-statistics memory or the URL of a Redis")
-    if two_pass and STANDARD_INPUT in paths:
-        raise click.UsageError("--two-pass reads its pages twice: name files, not standard input")
+    if two_pass and any(path == STANDARD_INPUT or _is_read_once(path) for path in paths):
+        raise click.UsageError("--two-pass reads its pages twice: name files, not standard input or a pipe")
     for option in ("redis_cluster", "redis_seconds"):
         if where in (NO_STATISTICS, IN_MEMORY) and was_typed(option):
             name = option.replace("_", "-")
             raise click.UsageError(f"--{name} is for --site-statistics redis://…, not {where}")
+
+
+def _is_read_once(path: Path) -> bool:
+    """Whether it is a pipe, or another thing that is neither a file nor a directory."""
+    return path.exists() and not (path.is_file() or path.is_dir())

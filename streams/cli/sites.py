@@ -113,8 +113,9 @@ Examples:
 def forget_command(*, sites: tuple[str, ...], redis: RedisSettings, all_sites: bool, yes: bool) -> None:
     """Forget sites, after a redesign for example: their further pages are counted anew.
 
-    Pages that were counted already count again if they come again. Nothing is forgotten if one of the sites
-    is unknown. Documents stay as they are.
+    Workers with --revisit-after clean the first of these a second time, too. Pages that were counted already
+    count again if they come again. Nothing is forgotten if one of the sites is unknown. Documents stay as
+    they are.
     """
     if bool(sites) is all_sites:
         raise click.UsageError("name the sites, or give --all")
@@ -277,15 +278,18 @@ def _damaged(text: str, why: str) -> ConfigurationError:
 async def _forget(redis: RedisSettings, texts: Sequence[str], *, yes: bool) -> int:
     """How many keys could not be read."""
     from streams.sites.catalogue import open_catalogue
+    from streams.sites.lookup import named
 
     async with open_catalogue(redis) as catalogue:
         if texts:
             sites = [(await _known(catalogue, text)).site for text in texts]
             _ask(f"Forget {counted(len(set(sites)), 'site')}?", yes=yes)
             unreadable, forgotten = 0, await catalogue.forget(sites)
+            await catalogue.forget_first_pages([*sites, *map(named, texts)])
         else:
             _ask("Forget all sites?", yes=yes)
             forgotten, unreadable = await _forget_all(catalogue)
+            await catalogue.forget_first_pages()
     click.echo(f"{counted(forgotten, 'site')} forgotten")
     return unreadable
 

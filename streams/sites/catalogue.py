@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from streams.settings import RedisSettings
+from streams.sites import revisits
 from streams.sites.redis_store import (
     KEY_PREFIX,
     PLAIN_SITE,
@@ -151,6 +152,17 @@ class Catalogue:
         for site in sites:
             pipeline.execute_command("UNLINK", site_key(site))
         return sum(await self._in_time(pipeline.execute()))
+
+    async def forget_first_pages(self, sites: Iterable[str] | None = None) -> None:
+        """Remove what is kept of second cleanings of sites, by default of all: first pages are new ones then.
+
+        Raises what `names` raises.
+        """
+        prefixes = None if sites is None else {revisits.key_prefix(site).encode() for site in sites}
+        with self._errors():
+            async for key in self._client.scan_iter(match=f"{revisits.KEY_PREFIX}*", count=_SCANNED):
+                if prefixes is None or key[: key.rfind(b":") + 1] in prefixes:
+                    await self._client.execute_command("UNLINK", key)
 
     async def put(
         self, sites: Sequence[tuple[WholeSite, State]], *, replace: bool

@@ -14,6 +14,7 @@ from schemas.errors import ConfigurationError
 from streams.sites.catalogue import Catalogue, Fields, Unreadable, WholeSite
 from streams.sites.redis_store import PLAIN_SITE
 from streams.sites.stored import CorruptError, State, unpack_site
+from streams.sources.compression import GZIP
 
 FORMAT = "dehusk-sites"
 VERSION = 1
@@ -49,6 +50,8 @@ def check_header(line: bytes) -> None:
     Raises:
         ConfigurationError: it is no export, or one of another version.
     """
+    if line.startswith(GZIP):
+        raise ConfigurationError("this file is compressed: zcat FILE | dehusk sites import")
     try:
         header = orjson.loads(line)
         name, version = header["format"], header["version"]

@@ -11,8 +11,10 @@ _MOST_NEAR = 3
 
 
 def named(text: str) -> str:
-    """The site that a text names, which may be a URL."""
-    return site_of(text) if "://" in text else text
+    """The site that a text names: a URL, a host however it is written, or what `--site-key` makes of one."""
+    if "://" in text:
+        return site_of(text)
+    return text if text.startswith(".") or "/" in text else site_of(f"//{text}") or text
 
 
 async def near(name: str, catalogue: Catalogue) -> list[str]:

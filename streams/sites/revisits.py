@@ -19,6 +19,8 @@ from schemas.documents import Origin
 from streams.sites.redis_store import SiteBounds
 from streams.sites.scripts import Call, Script
 
+KEY_PREFIX = "dehusk:revisits:1:"
+"""With the version of the layout."""
 _SCRIPT = Script("revisits.lua")
 _DAY = 24 * 60 * 60
 _KEY_BYTES = 8
@@ -72,6 +74,11 @@ class Scripts(Protocol):
 def url_key(url: str) -> bytes:
     """What a page is kept under."""
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
+
+
+def key_prefix(site: str) -> str:
+    """What the keys of a site begin with, one for each group of workers."""
+    return f"{KEY_PREFIX}{{{url_key(site).hex()}}}:"
 
 
 class FirstPages:
@@ -139,9 +146,7 @@ class FirstPages:
         return (*_place(visit), self._why(visit) or "")
 
     def _key(self, site: str) -> str:
-        """The key of a site, with the version of its layout."""
-        name, group = (url_key(text).hex() for text in (site, self._group))
-        return f"dehusk:revisits:1:{{{name}}}:{group}"
+        return f"{key_prefix(site)}{url_key(self._group).hex()}"
 
 
 _OfSite = TypeVar("_OfSite", Visit, FirstPage)

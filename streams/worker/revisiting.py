@@ -61,7 +61,7 @@ class Revisiting:
     async def revisit(self, sites: Sequence[str]) -> None:
         """Return once no page of the sites is left to be cleaned again, however long that takes."""
         trial = 0
-        while pages := await self._of_redis(partial(self._first_pages.take, sites)):
+        while sites and (pages := await self._of_redis(partial(self._first_pages.take, sites))):
             is_settled = not self._is_hindered and await self._clean_all(pages)
             trial = 0 if is_settled else trial + 1
             if not is_settled:

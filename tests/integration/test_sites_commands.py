@@ -16,12 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis, RedisCluster
 
+from schemas.documents import Origin
 from schemas.pages import SiteObservation
 from schemas.samples import TextSample
 from streams.local.stack import LocalStack
 from streams.settings import RedisSettings
 from streams.sites.catalogue import open_catalogue
 from streams.sites.redis_store import RedisSiteStatistics, SiteBounds, site_key
+from streams.sites.revisits import FirstPages, Visit
 from streams.sites.samples import CHANGED_AT_ONCE, MOST_CHANGED, MOST_REPEATED, SampleLog, open_samples
 from streams.sites.stored import StoredSample, StoredSite, unpack_site
 from tests.integration.redis_cluster import redis_cluster
@@ -235,6 +237,21 @@ async def test_sites_are_forgotten_once_that_is_confirmed(server: RedisSettings)
     assert listed(server) == []
 
 
+async def test_a_site_that_is_forgotten_has_first_pages_anew(redis: RedisSettings) -> None:
+    flush(redis)
+    await observe(redis, page("a.test", "/", 1), page("b.test", "/", 1))
+    store = RedisSiteStatistics(redis)
+    first_pages = FirstPages(store, "group", 1)
+    visits = [Visit(site, "/", Origin("raw", 0, 0), 0, is_counted=False) for site in ("a.test", "b.test")]
+    await first_pages.schedule(await first_pages.remember(visits))
+    assert await first_pages.remember(visits) == []
+    succeed(redis, "forget", "http://WWW.A.test/", "--yes")
+    assert await first_pages.remember(visits) == ["a.test"]
+    succeed(redis, "forget", "--all", "--yes")
+    assert await first_pages.remember(visits) == ["a.test", "b.test"]
+    await store.close()
+
+
 @pytest.mark.parametrize("of_a_file", [False, True])
 async def test_a_new_redis_begins_with_what_an_old_one_has_counted(
     server: RedisSettings, other: RedisSettings, tmp_path: Path, *, of_a_file: bool
@@ -314,6 +331,7 @@ async def test_what_is_damaged_in_an_export_is_named_and_the_rest_imported(serve
     [
         (b"", "this is no export of sites"),
         (b"hello\n", "this is no export of sites"),
+        (b"\x1f\x8b\x08\n", "zcat FILE | dehusk sites import"),
         (b'{"format":"dehusk-sites","version":2}\n', "is of version 2, and this dehusk reads version 1"),
     ],
 )

@@ -232,6 +232,7 @@ def test_what_cannot_be_read_is_named_once_though_it_is_read_twice(tmp_path: Pat
     [
         (["--two-pass", "--site-statistics", "none"], "--two-pass needs --site-statistics memory or"),
         (["--two-pass", "-"], "--two-pass reads its pages twice: name files, not standard input"),
+        (["--two-pass", "/dev/null"], "--two-pass reads its pages twice: name files, not standard input"),
         (["--redis-cluster"], "--redis-cluster is for --site-statistics redis://…, not none"),
         (
             ["--redis-seconds", "1", "--site-statistics", "memory"],

@@ -209,3 +209,12 @@ async def test_a_newer_message_that_comes_meanwhile_is_cleaned_again_behind_the_
     world.results[7] = [CleanedMessage(Message(None, None), [Record(url(1).encode(), None)])]
     assert await world.revisit() == {"published": 2}
     assert (world.cleaned, world.sent) == ([[1], [7]], [url(1).encode()] * 2)
+
+
+async def test_requests_of_other_groups_alone_ask_nothing_of_redis() -> None:
+    world = World(page(1))
+    world.dependencies.redis.missed(UnavailableError("redis"))
+    world.away = ["redis"]
+    await Revisiting(world, world, world, world.send, world.dependencies, LIMITS, world.metrics).revisit([])
+    assert world.dependencies.redis.unavailable
+    assert world.away == ["redis"]
