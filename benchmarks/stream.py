@@ -7,7 +7,7 @@ first finished page to the last, so the figure holds on a machine that does othe
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,7 +16,7 @@ import psutil
 from benchmarks.pages import Page
 from schemas.errors import UnavailableError
 from streams.kafka import Topic, create_topics, ensure_topics
-from streams.local.addresses import free_ports
+from streams.local.addresses import LOOPBACK, free_ports
 from streams.local.folder import temporary_folder
 from streams.local.process import Service
 from streams.local.stack import LocalStack
@@ -35,6 +35,8 @@ class Emptied:
     """What emptying the backlog took, from the first finished page to the last."""
 
     labeler: LabelerName
+    with_sites: bool
+    """Whether there was a Redis for the statistics of sites."""
     pages: int
     bytes: int
     seconds: float
@@ -64,22 +66,39 @@ class Emptied:
 
 
 def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int) -> list[Emptied]:
-    """A worker with each labeler on the same pages, `rounds` times over under different URLs."""
+    """A worker with each labeler on the same pages, `rounds` times over under different URLs.
+
+    Each works with and without the statistics of sites.
+    """
     with temporary_folder() as folder, LocalStack(folder) as stack:
-        return [_measure(stack, pages, labeler, rounds, folder) for labeler in labelers]
+        return [
+            _measure(stack, pages, labeler, rounds, folder, with_sites=with_sites)
+            for labeler in labelers
+            for with_sites in (True, False)
+        ]
 
 
 def _measure(
-    stack: LocalStack, pages: Sequence[Page], labeler: LabelerName, rounds: int, directory: Path
+    stack: LocalStack,
+    pages: Sequence[Page],
+    labeler: LabelerName,
+    rounds: int,
+    directory: Path,
+    *,
+    with_sites: bool,
 ) -> Emptied:
     name = f"bench-{uuid4().hex[:8]}"
     topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
     asyncio.run(_fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
-    program = Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=False)
+    port, nowhere = free_ports(2)
+    addresses = stack.addresses
+    if not with_sites:
+        addresses = replace(addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
+    program = Worker(addresses, topics, labeler, port, with_blocks=False)
     worker = Service(program, directory / f"{name}.log")
     try:
         worker.start()
-        return _watch(program, stack, labeler, len(pages) * rounds)
+        return _watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
     finally:
         worker.stop()
 
@@ -94,7 +113,9 @@ async def _fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Pag
         await producer.flush()
 
 
-def _watch(program: Worker, stack: LocalStack, labeler: LabelerName, expected: int) -> Emptied:
+def _watch(
+    program: Worker, stack: LocalStack, labeler: LabelerName, expected: int, *, with_sites: bool
+) -> Emptied:
     processes = processes_on(program.port)
     triton = processes_on(int(stack.addresses.triton_grpc.rpartition(":")[2]))
     first = _wait_for(program, 1)
@@ -105,6 +126,7 @@ def _watch(program: Worker, stack: LocalStack, labeler: LabelerName, expected: i
     spent = [end - start for start, end in zip(before, after, strict=True)]
     return Emptied(
         labeler=labeler,
+        with_sites=with_sites,
         pages=last.pages - first.pages,
         bytes=last.bytes - first.bytes,
         seconds=seconds,
@@ -154,7 +176,7 @@ def report(results: Sequence[Emptied], peers: Mapping[str, float]) -> str:
     size = results[0].bytes / results[0].pages / 1000
     lines = [
         f"Kafka in to Kafka out: {size:.0f} KB a page; per second of one core's time",
-        f"{'labeler':10} {'pages/s':>8} {'MB/s':>6} {'ms/page':>8} {'Triton ms':>10} {'wall pages/s':>13}  "
+        f"{'labeler':18} {'pages/s':>8} {'MB/s':>6} {'ms/page':>8} {'Triton ms':>10} {'wall pages/s':>13}  "
         + "  ".join(f"x {name}" for name in peers),
     ]
     for each in results:
@@ -164,12 +186,16 @@ def report(results: Sequence[Emptied], peers: Mapping[str, float]) -> str:
             f"{milliseconds / (spent + model):{len(name) + 2}.1f}" for name, milliseconds in peers.items()
         )
         lines.append(
-            f"{each.labeler:10} {each.pages_per_core:8.0f} {each.bytes_per_core / 1e6:6.1f} {spent:8.2f} "
+            f"{_name(each):18} {each.pages_per_core:8.0f} {each.bytes_per_core / 1e6:6.1f} {spent:8.2f} "
             f"{model:10.2f} {each.pages / each.seconds:13.0f}  " + "  ".join(ratios)
         )
     lines += ["", "Where a page's CPU time goes, and the share of each step in the batches' wall time:"]
-    lines += [f"{each.labeler:10} {_shares(each)}" for each in results]
+    lines += [f"{_name(each):18} {_shares(each)}" for each in results]
     return "\n".join(lines)
+
+
+def _name(result: Emptied) -> str:
+    return result.labeler if result.with_sites else f"{result.labeler}, no sites"
 
 
 def _shares(result: Emptied) -> str:
