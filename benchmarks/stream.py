@@ -65,6 +65,18 @@ class Emptied:
         return self.bytes / self.cpu
 
 
+class _Worker(Worker):
+    """A worker that may do without Redis."""
+
+    def is_ready(self) -> bool:
+        """Whether its monitoring pages answer."""
+        try:
+            self.monitoring.report()
+        except UnavailableError:
+            return False
+        return True
+
+
 def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int) -> list[Emptied]:
     """A worker with each labeler on the same pages, `rounds` times over under different URLs.
 
@@ -91,10 +103,11 @@ def _measure(
     topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
     asyncio.run(_fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
     port, nowhere = free_ports(2)
-    addresses = stack.addresses
+    program = _Worker(stack.addresses, topics, labeler, port, with_blocks=False)
     if not with_sites:
-        addresses = replace(addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
-    program = Worker(addresses, topics, labeler, port, with_blocks=False)
+        program = replace(
+            program, addresses=replace(stack.addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
+        )
     worker = Service(program, directory / f"{name}.log")
     try:
         worker.start()
