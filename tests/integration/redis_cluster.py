@@ -1,9 +1,10 @@
-"""A Redis Cluster of two nodes, each with half of the slots."""
+"""A Redis Cluster, each node of which has an equal part of the slots."""
 
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 from redis import Redis
@@ -13,13 +14,13 @@ from streams.local.addresses import LOOPBACK, free_ports
 from streams.local.redis import find_redis
 from streams.settings import RedisSettings
 
-_SLOTS = (range(8192), range(8192, 16384))
+_SLOTS = 16_384
 
 
 @contextmanager
-def redis_cluster(directory: Path) -> Iterator[RedisSettings]:
-    """A cluster that runs meanwhile."""
-    ports = free_ports(len(_SLOTS))
+def redis_cluster(directory: Path, nodes: int) -> Iterator[RedisSettings]:
+    """A cluster of so many nodes that runs meanwhile."""
+    ports = free_ports(nodes)
     processes = [_start(port, directory / str(port)) for port in ports]
     try:
         _join(ports)
@@ -38,13 +39,14 @@ def _start(port: int, directory: Path) -> subprocess.Popen[bytes]:
 
 def _join(ports: list[int]) -> None:
     nodes = [Redis(port=port) for port in ports]
-    for node, slots in zip(nodes, _SLOTS, strict=True):
+    ends = [_SLOTS * number // len(nodes) for number in range(len(nodes) + 1)]
+    for node, slots in zip(nodes, pairwise(ends), strict=True):
         _until(node.ping)
-        node.execute_command("CLUSTER ADDSLOTS", *slots)
+        node.execute_command("CLUSTER ADDSLOTS", *range(*slots))
         node.execute_command("CLUSTER MEET", LOOPBACK, ports[0])
     for node in nodes:
         _until(lambda node=node: node.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
-        _until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == len(_SLOTS))
+        _until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == len(nodes))
         node.close()
 
 

@@ -1,8 +1,6 @@
 """Site statistics: what every store promises, on the double in memory, a Redis and a Redis Cluster."""
 
 import asyncio
-import subprocess
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
@@ -13,18 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
-from redis.exceptions import RedisError
 
 from schemas.errors import ConfigurationError, UnavailableError
 from schemas.pages import SiteObservation
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.local.redis import find_redis
 from streams.local.stack import LocalStack
 from streams.settings import RedisSettings
 from streams.sites.memory import MemorySiteStatistics
 from streams.sites.packing import MOST_STRUCTURES, MOST_TEXTS
 from streams.sites.redis_store import RedisSiteStatistics, SiteBounds
 from streams.sites.store import SiteStatisticsStore
+from tests.integration.redis_cluster import redis_cluster
 
 
 def page(site, name, *texts, structures=None, likely=None) -> SiteObservation:
@@ -63,47 +59,8 @@ def redis(tmp_path_factory) -> Iterator[LocalStack]:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[RedisSettings]:
     """Three nodes of a Redis Cluster, each with a third of the slots."""
-    ports = free_ports(3)
-    processes = [start_node(port, tmp_path_factory.mktemp(f"node-{port}")) for port in ports]
-    try:
-        join(ports)
-        yield RedisSettings(f"redis://{LOOPBACK}:{ports[0]}", cluster=True)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-THIRDS = (range(5_461), range(5_461, 10_922), range(10_922, 16_384))
-"""The slots of each node."""
-
-
-def start_node(port, directory):
-    options = f"--port {port} --bind {LOOPBACK} --dir {directory} --save --cluster-enabled yes"
-    return subprocess.Popen([find_redis(), *options.split()], stdout=subprocess.DEVNULL)
-
-
-def join(ports):
-    nodes = [Redis(port=port) for port in ports]
-    for node, slots in zip(nodes, THIRDS, strict=True):
-        until(node.ping)
-        node.execute_command("CLUSTER ADDSLOTS", *slots)
-        node.execute_command("CLUSTER MEET", LOOPBACK, ports[0])
-    for node in nodes:
-        until(lambda node=node: node.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
-        until(lambda node=node: len(node.execute_command("CLUSTER SLOTS")) == 3)
-        node.close()
-
-
-def until(condition):
-    for _ in range(200):
-        try:
-            if condition():
-                return
-        except RedisError:
-            pass
-        time.sleep(0.05)
-    raise AssertionError("the cluster does not get ready")
+    with redis_cluster(tmp_path_factory.mktemp("cluster"), nodes=3) as running:
+        yield running
 
 
 @pytest.fixture(params=["memory", "redis", "cluster"])

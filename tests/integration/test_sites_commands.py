@@ -40,7 +40,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSettings]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSettings]:
-    with redis_cluster(tmp_path_factory.mktemp("cluster")) as running:
+    with redis_cluster(tmp_path_factory.mktemp("cluster"), nodes=2) as running:
         yield running
 
 
