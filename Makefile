@@ -36,10 +36,10 @@ lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade t
 	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 clean: ## remove the virtual environments, what was compiled, and caches
-	rm -rf .venv .venv-training build *.egg-info inference/native/*.c inference/native/*.so
+	rm -rf .venv .venv-training build *.egg-info inference/native/*.so
 	rm -rf .cache/crawlers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-NATIVE := $(wildcard inference/native/*.pyx inference/native/*.pxd)
+NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 
 .venv/.ready: requirements.lock pyproject.toml $(NATIVE)
 	$(call install,.venv,requirements.lock)

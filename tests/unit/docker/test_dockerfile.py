@@ -40,7 +40,7 @@ def test_what_is_copied_is_there_and_not_ignored() -> None:
 def test_all_that_the_package_consists_of_is_copied() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    assert {*packages, "pyproject.toml", project["project"]["readme"], "LICENSE"} < set(copied())
+    assert {*packages, "pyproject.toml", "setup.py", project["project"]["readme"], "LICENSE"} < set(copied())
 
 
 def test_the_image_needs_no_root() -> None:

@@ -73,6 +73,6 @@ def test_a_missing_prerequisite_is_named_in_one_line(tmp_path: Path, asked_for: 
 
 
 def _checkout(folder: Path) -> Path:
-    for name in ("requirements.lock", "pyproject.toml"):
+    for name in ("requirements.lock", "pyproject.toml", "setup.py"):
         (folder / name).touch()
     return folder
