@@ -37,7 +37,7 @@ lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade t
 
 clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build *.egg-info inference/native/*.so
-	rm -rf .cache/crawlers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .cache/crawlers .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 

@@ -1,23 +1,32 @@
 """The HTML parser: Lexbor by way of selectolax, whose tree is read where it lies in memory.
 
-selectolax tells where a node is (`mem_id`); `inference.native` follows it from there. What that takes for
-granted is learned and checked here, once, at import.
+selectolax tells where a node is (`mem_id`); `inference.native` follows it from there, as the headers of one
+version have it, and no other version is let in.
 """
 
-from importlib.metadata import requires, version
+import selectolax
 
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
-
-from inference.elements import TAGS
-from inference.native import markup
-from inference.native.layout import outline
+from inference.native.layout import SELECTOLAX_VERSION
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import BrokenReason
 
-_PROBE = b"""
-<!doctype html><html lang=en><title>t</title><body><!-- c --><p id=i class='a b' hidden data-a-long-name=1>
-one &amp; <x-a>two</x-a><br><x-a-very-long-name class=c>three</x-a-very-long-name></p><table><td>four</table>
-"""
+
+def check_version() -> None:
+    """Refuse a selectolax whose memory is not known.
+
+    Raises:
+        ConfigurationError: another version is installed.
+    """
+    if selectolax.__version__ != SELECTOLAX_VERSION:
+        raise ConfigurationError(
+            f"selectolax {selectolax.__version__} is installed, whose memory dehusk cannot read; "
+            f"install selectolax=={SELECTOLAX_VERSION}"
+        )
+
+
+check_version()  # before what another version may not have
+
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, SelectolaxError  # noqa: E402
 
 
 def parse(html: bytes, *, scripting: bool = True) -> LexborHTMLParser:
@@ -30,38 +39,3 @@ def parse(html: bytes, *, scripting: bool = True) -> LexborHTMLParser:
         return LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS, scripting=scripting)
     except SelectolaxError as error:
         raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML: {error}") from error
-
-
-def take_numbers() -> None:
-    """Learn the numbers that Lexbor has for names: they change from version to version."""
-    document = parse(b"")
-    markup.number_tags({tag: document.create_node(tag).tag_id for tag in TAGS})
-    attributes = " ".join(f"{name}=x" for name in markup.ATTRIBUTES)
-    for element in parse(f"<p {attributes}>".encode()).css("p"):
-        markup.number_attributes(element.mem_id)
-    for element in parse(b"<svg>").css("svg"):
-        markup.number_drawings(element.mem_id)
-
-
-def check_layout() -> None:
-    """Compare a small tree as it lies in memory with what selectolax says of it."""
-    root = parse(_PROBE).root
-    seen = [_seen(node) for node in root.traverse(include_text=True)] if root is not None else []
-    if root is None or outline(root.mem_id) != [each for each in seen if each is not None]:
-        raise ConfigurationError(
-            f"selectolax {version('selectolax')} keeps a page in memory as dehusk cannot read it; install "
-            f"{next(need for need in requires('dehusk') or () if need.startswith('selectolax'))}"
-        )
-
-
-def _seen(node: LexborNode) -> object:
-    """What `outline` should say of a node; None for comments."""
-    if node.tag == "-text":
-        return node.text_content
-    values = [value or "" for value in node.attributes.values()]
-    classes = node.attributes.get("class") or ""
-    return (node.tag, values, node.id or "", classes) if node.tag and node.tag[0].isalpha() else None
-
-
-take_numbers()
-check_layout()

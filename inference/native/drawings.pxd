@@ -6,22 +6,22 @@ from inference.native cimport lexbor, markup
 from inference.native.lexbor cimport Element, Node
 
 
-cdef inline bint is_drawn(Node *node) except -1:
+cdef inline bint is_drawn(Node *node) noexcept:
     """Whether a node is an element of a drawing, and none that holds HTML again."""
     return (
-        node.namespace_ == markup.svg
+        node.namespace_ == lexbor.SVG
         and node.type == lexbor.ELEMENT
         and markup.tag_of(node.name).says != markup.HOLDS_HTML
     )
 
 
-cdef inline bint holds_none(Node *drawn) except -1:
+cdef inline bint holds_none(Node *drawn) noexcept:
     """Whether an element of a drawing only describes it or does something to it."""
     cdef markup.Tag *tag = markup.tag_of(drawn.name)
     return tag.kind == markup.SKIPPED_KIND and tag.says != markup.DRAWING
 
 
-cdef inline uint16_t flags_around(Element *element) except? 0:
+cdef inline uint16_t flags_around(Element *element) noexcept:
     """The flags of the elements of the drawing that an element stands in."""
     cdef Node *node = element.node.parent
     cdef uint16_t flags = 0

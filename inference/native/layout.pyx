@@ -1,33 +1,57 @@
 # cython: language_level=3
-"""A tree read through the structures of `lexbor.pxd`: a probe of whether they are the installed Lexbor's."""
+"""A tree as it is read in memory, to be compared with what selectolax says of it."""
 
 from inference.native cimport lexbor, markup
-from inference.native.lexbor cimport Attribute, Element, Node, String
+from inference.native.lexbor cimport Attribute, Element, Node, decoded
+
+from inference.native.markup import NUMBERED_ATTRIBUTES
+
+SELECTOLAX_VERSION = lexbor.SELECTOLAX_VERSION.decode()
+"""The version whose trees can be read."""
 
 
-def outline(size_t address) -> list:
-    """The texts of an element, and of each element the tag, values of attributes, id and class, in order."""
+def outline(size_t address) -> dict:
+    """The nodes of an element, itself included, by their addresses in document order.
+
+    Each is its next, previous, parent, first and last node, by address or 0, and what it is: a text; of an element
+    the tag, attributes, id and class; None of others.
+    """
     cdef Node *top = <Node *> address
     cdef Node *node = top
-    seen = []
+    seen = {}
     while node != NULL:
-        if node.type == lexbor.TEXT:
-            seen.append(_decoded(lexbor.text_of(node)))
-        elif node.type == lexbor.ELEMENT:
-            seen.append(_element(<Element *> node))
+        seen[<size_t> node] = _around(node), _said(node)
         node = lexbor.following(node, top)
     return seen
 
 
+cdef tuple _around(Node *node):
+    return (
+        <size_t> node.next,
+        <size_t> node.prev,
+        <size_t> node.parent,
+        <size_t> node.first_child,
+        <size_t> node.last_child,
+    )
+
+
+cdef object _said(Node *node):
+    if node.type == lexbor.TEXT:
+        return decoded(lexbor.text_of(node))
+    return _element(<Element *> node) if node.type == lexbor.ELEMENT else None
+
+
 cdef tuple _element(Element *element):
     cdef Attribute *attribute = element.first_attribute
-    values = []
+    attributes = []
     while attribute != NULL:
-        values.append(_decoded(lexbor.value_of(attribute)))
+        attributes.append((_attribute_name(attribute), decoded(lexbor.value_of(attribute))))
         attribute = attribute.next
     identity, classes = lexbor.value_of(element.id), lexbor.value_of(element.classes)
-    return _decoded(markup.tag_name(element.node.name)), values, _decoded(identity), _decoded(classes)
+    return decoded(markup.tag_name(element.node.name)), attributes, decoded(identity), decoded(classes)
 
 
-cdef str _decoded(String text):
-    return text.data[: text.length].decode() if text.length else ""
+cdef str _attribute_name(Attribute *attribute):
+    if attribute.node.name < lexbor.NUMBERED_ATTRIBUTES:
+        return NUMBERED_ATTRIBUTES[attribute.node.name]
+    return decoded(lexbor.name_of(attribute.node.name))

@@ -1,73 +1,69 @@
-"""The leading fields of Lexbor's structures, in Lexbor's order, and how names and values are read from them.
+"""What is read of Lexbor's structures in memory, and how names and values are read from them.
 
-Only what is read is named; the rest keeps its place. `layout.check` compares them with the installed Lexbor.
+`lexbor_abi.h` is made from Lexbor's own headers, and the C compiler finds each member there by its name.
 """
 
 from libc.stdint cimport uintptr_t
 
 
-cdef enum:
-    ELEMENT = 1  # Node.type
-    TEXT = 3
+cdef extern from "lexbor_abi.h" nogil:
+    const char *SELECTOLAX_VERSION
 
-cdef enum:
-    # Lexbor numbers the names that it knows, fewer than so many; the id of another is the address of its Entry.
-    NUMBERED = 256
-    SHORT_NAME = 16
+    enum:
+        ELEMENT "LXB_DOM_NODE_TYPE_ELEMENT"  # Node.type
+        TEXT "LXB_DOM_NODE_TYPE_TEXT"
+        SVG "LXB_NS_SVG"  # Node.namespace_
+        SHORT_NAME "LEXBOR_HASH_SHORT_SIZE"
+        # Lexbor numbers the names that it knows, fewer than so many; the id of another is the address of its Entry.
+        NUMBERED_TAGS "LXB_TAG__LAST_ENTRY"
+        NUMBERED_ATTRIBUTES "LXB_DOM_ATTR__LAST_ENTRY"
+
+    const char *const *TAGS "lexbor_tags"  # the names by their numbers
+    const char *const *ATTRIBUTES "lexbor_attributes"
+
+    ctypedef struct Node "lxb_dom_node_t":
+        uintptr_t name "local_name"
+        uintptr_t namespace_ "ns"
+        Node *next
+        Node *prev
+        Node *parent
+        Node *first_child
+        Node *last_child
+        unsigned int type
+
+    ctypedef struct Characters "lexbor_str_t":
+        unsigned char *data
+        size_t length
+
+    ctypedef struct CharacterData "lxb_dom_character_data_t":
+        Node node
+        Characters data
+
+    ctypedef struct Text "lxb_dom_text_t":
+        CharacterData char_data
+
+    ctypedef struct Attribute "lxb_dom_attr_t":
+        Node node
+        Characters *value
+        Attribute *next
+
+    ctypedef struct Element "lxb_dom_element_t":
+        Node node
+        Attribute *first_attribute "first_attr"
+        Attribute *id "attr_id"
+        Attribute *classes "attr_class"
+
+    ctypedef union EntryName "lexbor_hash_name_t":
+        unsigned char *long "long_str"
+        unsigned char *short "short_str"  # in place, up to SHORT_NAME bytes
+
+    ctypedef struct Entry "lexbor_hash_entry_t":
+        EntryName name "u"
+        size_t length
 
 
-cdef struct Node:  # lxb_dom_node_t
-    void *events
-    uintptr_t name
-    uintptr_t prefix
-    uintptr_t namespace_
-    void *document
-    Node *next
-    Node *prev
-    Node *parent
-    Node *first_child
-    Node *last_child
-    void *user
-    unsigned int type
-
-
-cdef struct String:  # lexbor_str_t
+cdef struct String:
     const unsigned char *data
-    size_t length
-
-
-cdef struct Text:  # lxb_dom_text_t
-    Node node
-    String data
-
-
-cdef struct Attribute:  # lxb_dom_attr_t
-    Node node
-    uintptr_t upper_name
-    uintptr_t qualified_name
-    String *value
-    void *owner
-    Attribute *next
-
-
-cdef struct Element:  # lxb_dom_element_t
-    Node node
-    uintptr_t upper_name
-    uintptr_t qualified_name
-    String *is_value
-    Attribute *first_attribute
-    Attribute *last_attribute
-    Attribute *id
-    Attribute *classes
-
-
-cdef union EntryName:
-    const unsigned char *long
-    unsigned char short[SHORT_NAME + 1]
-
-
-cdef struct Entry:  # lexbor_hash_entry_t
-    EntryName name
     size_t length
 
 
@@ -76,10 +72,7 @@ cdef inline String name_of(uintptr_t entry) noexcept nogil:
     cdef Entry *known = <Entry *> entry
     cdef String name
     name.length = known.length
-    if known.length <= SHORT_NAME:
-        name.data = &known.name.short[0]
-    else:
-        name.data = known.name.long
+    name.data = known.name.short if known.length <= SHORT_NAME else known.name.long
     return name
 
 
@@ -88,16 +81,19 @@ cdef inline String value_of(Attribute *attribute) noexcept nogil:
     cdef String value
     value.data, value.length = NULL, 0
     if attribute != NULL and attribute.value != NULL and attribute.value.data != NULL:
-        value = attribute.value[0]
+        value.data, value.length = attribute.value.data, attribute.value.length
     return value
 
 
 cdef inline String text_of(Node *node) noexcept nogil:
     """What a text node holds, empty for any other node."""
     cdef String text
+    cdef Characters *data
     text.data, text.length = NULL, 0
-    if node != NULL and node.type == TEXT and (<Text *> node).data.data != NULL:
-        text = (<Text *> node).data
+    if node != NULL and node.type == TEXT:
+        data = &(<Text *> node).char_data.data
+        if data.data != NULL:
+            text.data, text.length = data.data, data.length
     return text
 
 

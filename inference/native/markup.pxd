@@ -47,10 +47,9 @@ cdef struct Tag:  # inference.elements.Traits
     uint8_t length
 
 
-cdef uintptr_t svg  # the namespace of drawings
 cdef int SKIPPED_KIND, DRAWING, HOLDS_HTML
 
-cdef Tag *tag_of(uintptr_t name) except NULL
+cdef Tag *tag_of(uintptr_t name) noexcept
 cdef bint same(String one, String other) noexcept
 cdef bint spells(String value, bytes wanted) noexcept
 cdef String tag_name(uintptr_t name) noexcept

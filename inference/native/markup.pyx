@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""What tags and attributes say: tables filled at import, for Lexbor numbers names as it likes."""
+"""What tags and attributes say: tables by the numbers that Lexbor has for their names."""
 
 from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 from libc.string cimport memcmp, memcpy
@@ -8,7 +8,6 @@ from inference.native cimport lexbor
 from inference.native.lexbor cimport Attribute, Element, String
 
 from inference import elements
-from schemas.errors import ConfigurationError
 from schemas.pages import ElementFlag
 
 ATTRIBUTES = (
@@ -30,7 +29,6 @@ cdef enum:  # where a style shows an element
 cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
-cdef uintptr_t svg = 0
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
@@ -39,44 +37,37 @@ for _position in range(ITEMTYPE):
     _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
-cdef Tag[lexbor.NUMBERED] _tags
+cdef Tag[lexbor.NUMBERED_TAGS] _tags
 cdef Tag[MOST_UNNUMBERED] _unnumbered
 cdef int _unnumbered_count = 0
 cdef Tag _unknown
-cdef uint8_t[lexbor.NUMBERED] _attribute_numbers
+cdef uint8_t[lexbor.NUMBERED_ATTRIBUTES] _attribute_numbers
 
 
-def number_tags(numbers: dict[str, int]) -> None:
-    """Take note of the numbers that Lexbor has for `elements.TAGS`; larger ones are none."""
+NUMBERED_TAGS = tuple(lexbor.TAGS[number].decode() for number in range(lexbor.NUMBERED_TAGS))
+"""The names in whose place Lexbor has numbers, by these; the first are not of elements."""
+NUMBERED_ATTRIBUTES = tuple(lexbor.ATTRIBUTES[number].decode() for number in range(lexbor.NUMBERED_ATTRIBUTES))
+
+
+cdef int _fill_tables() except -1:
     global _unnumbered_count
-    _unnumbered_count = 0
+    cdef int number
+    unnumbered = [tag for tag in elements.TAGS if tag not in NUMBERED_TAGS]
+    if len(unnumbered) > MOST_UNNUMBERED:
+        raise ValueError(f"{len(unnumbered)} tags have no number; raise MOST_UNNUMBERED")
+    _unnumbered_count = len(unnumbered)
     _fill(&_unknown, "")
-    for name, number in numbers.items():
-        if number < lexbor.NUMBERED:
-            _fill(&_tags[number], name)
-        elif _unnumbered_count < MOST_UNNUMBERED:
-            _fill(&_unnumbered[_unnumbered_count], name)
-            _unnumbered_count += 1
-        else:
-            raise ConfigurationError("the installed selectolax does not number the tags of HTML")
+    for number in range(_unnumbered_count):
+        _fill(&_unnumbered[number], unnumbered[number])
+    for number in range(lexbor.NUMBERED_TAGS):
+        _fill(&_tags[number], NUMBERED_TAGS[number])
+    for number in range(lexbor.NUMBERED_ATTRIBUTES):
+        if NUMBERED_ATTRIBUTES[number] in ATTRIBUTES:
+            _attribute_numbers[number] = ATTRIBUTES.index(NUMBERED_ATTRIBUTES[number]) + 1
+    return 0
 
 
-def number_attributes(size_t element) -> None:
-    """Take note of the numbers that Lexbor has for attributes: of an element that has `ATTRIBUTES`, in order."""
-    cdef Attribute *attribute = (<Element *> element).first_attribute
-    for position in range(len(ATTRIBUTES)):
-        if attribute.node.name < lexbor.NUMBERED:
-            _attribute_numbers[attribute.node.name] = position + 1
-        attribute = attribute.next
-
-
-def number_drawings(size_t element) -> None:
-    """Take note of the namespace of an element of SVG."""
-    global svg
-    svg = (<Element *> element).node.namespace_
-
-
-cdef void _fill(Tag *tag, str name):
+cdef int _fill(Tag *tag, str name) except -1:
     traits = elements.traits(name)
     letters = name.encode()
     _copy(tag.opening, traits.opening)
@@ -89,29 +80,32 @@ cdef void _fill(Tag *tag, str name):
     tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says
     tag.length = len(letters)
     memcpy(tag.letters, <const char *> letters, tag.length)
+    return 0
 
 
-cdef void _copy(char *symbols, str text):
+cdef int _copy(char *symbols, str text) except -1:
     encoded = text.encode()
     memcpy(symbols, <const char *> encoded, len(encoded) + 1)
+    return 0
 
 
-cdef Tag *tag_of(uintptr_t name) except NULL:
+_fill_tables()
+
+
+cdef Tag *tag_of(uintptr_t name) noexcept:
     """What is known of a tag by the id of its name."""
     cdef int position
-    if name >= lexbor.NUMBERED:
-        for position in range(_unnumbered_count):
-            if same(lexbor.name_of(name), _spelled(&_unnumbered[position])):
-                return &_unnumbered[position]
-        return &_unknown
-    if not _tags[name].length:
-        raise ConfigurationError(f"selectolax numbers a tag {name} that is not in inference.elements.TAGS")
-    return &_tags[name]
+    if name < lexbor.NUMBERED_TAGS:
+        return &_tags[name]
+    for position in range(_unnumbered_count):
+        if same(lexbor.name_of(name), _spelled(&_unnumbered[position])):
+            return &_unnumbered[position]
+    return &_unknown
 
 
 cdef String tag_name(uintptr_t name) noexcept:
     """How a tag is spelled, in full."""
-    return _spelled(&_tags[name]) if name < lexbor.NUMBERED else lexbor.name_of(name)
+    return _spelled(&_tags[name]) if name < lexbor.NUMBERED_TAGS else lexbor.name_of(name)
 
 
 cdef String _spelled(Tag *tag) noexcept:
@@ -159,7 +153,7 @@ cdef int name_of(Attribute *attribute) noexcept:
     """Which of `ATTRIBUTES` an attribute is: one more than its position, or OTHER."""
     cdef String name
     cdef int position
-    if attribute.node.name < lexbor.NUMBERED:
+    if attribute.node.name < lexbor.NUMBERED_ATTRIBUTES:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
@@ -219,7 +213,7 @@ cdef bint is_shadow_root(Element *template) noexcept:
     """Whether what a `<template>` holds is shown in its place."""
     cdef Attribute *attribute = template.first_attribute
     while attribute != NULL:
-        if attribute.node.name >= lexbor.NUMBERED and spells(
+        if attribute.node.name >= lexbor.NUMBERED_ATTRIBUTES and spells(
             lexbor.name_of(attribute.node.name), b"shadowrootmode"
         ):
             return True

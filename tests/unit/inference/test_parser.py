@@ -1,48 +1,35 @@
 import pytest
+import selectolax
 
 from inference import parser
 from inference.elements import TAGS
-from inference.native import markup
-from inference.native.layout import outline
+from inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
 from schemas.errors import ConfigurationError, PageError
 from schemas.outcomes import BrokenReason
 
 
-def test_a_tree_is_read_as_it_lies_in_memory() -> None:
-    root = parser.parse(b"<html lang=en><title>t</title><p id=i class='a b' hidden>one<x-y>two").root
-    assert root is not None
-    assert outline(root.mem_id) == [
-        ("html", ["en"], "", ""),
-        ("head", [], "", ""),
-        ("title", [], "", ""),
-        "t",
-        ("body", [], "", ""),
-        ("p", ["i", "a b", ""], "i", "a b"),
-        "one",
-        ("x-y", [], "", ""),
-        "two",
-    ]
+def test_another_selectolax_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selectolax, "__version__", "1.0.1")
+    with pytest.raises(ConfigurationError, match=r"^selectolax 1\.0\.1 is .*; install selectolax==1\.0\.2$"):
+        parser.check_version()
 
 
-def test_a_parser_that_keeps_its_tree_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser, "outline", lambda address: [])
-    with pytest.raises(ConfigurationError, match=r"selectolax \S+ keeps .* install selectolax==\S+$"):
-        parser.check_layout()
+def test_tags_have_the_numbers_that_the_headers_say() -> None:
+    document = parser.parse(b"")
+    tags = {tag: document.create_node(tag).tag_id for tag in (*TAGS, *filter(str.isalnum, NUMBERED_TAGS))}
+    numbers = {tag: number for tag, number in tags.items() if number < len(NUMBERED_TAGS)}
+    assert len(numbers) > 150
+    assert numbers == {tag: NUMBERED_TAGS.index(tag) for tag in numbers}
+    assert set(tags) - set(numbers) == set(TAGS) - set(NUMBERED_TAGS)
 
 
 def test_every_tag_that_the_parser_numbers_is_known() -> None:
-    document = parser.parse(b"")
-    numbers = {document.create_node(tag).tag_id for tag in TAGS}
-    numbered = sorted(number for number in numbers if number < 256)
-    assert numbered == list(range(numbered[0], numbered[-1] + 1))
+    assert {tag for tag in NUMBERED_TAGS if tag[0].isalpha()} <= set(TAGS)
 
 
-def test_a_parser_that_numbers_no_tags_is_refused() -> None:
-    try:
-        with pytest.raises(ConfigurationError, match="does not number the tags"):
-            markup.number_tags(dict.fromkeys(TAGS, 1 << 20))
-    finally:
-        parser.take_numbers()
+def test_names_that_the_parser_numbers_are_numbered_once() -> None:
+    for names in (NUMBERED_TAGS, NUMBERED_ATTRIBUTES):
+        assert len(set(names)) == len(names)
 
 
 def test_with_scripting_noscript_is_one_text() -> None:

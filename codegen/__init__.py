@@ -1,0 +1,1 @@
+"""What is generated in `inference/native` and committed; `python -m codegen` generates it anew."""
