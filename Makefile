@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo test test-training test-crawlers bench lock clean
+.PHONY: help setup demo test test-training test-crawlers bench lock generate clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade t
 	$(COMPILE) pyproject.toml --extra test --extra bench --group lock -o requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
 	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
+
+generate: setup ## make the generated sources in inference/native anew
+	.venv/bin/python -m codegen
 
 clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build *.egg-info inference/native/*.so

@@ -6,9 +6,20 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from inference.native cimport feature
 from inference.native.buffer cimport Buffer, free, more
-from inference.native.subtrees cimport SUBTREE, Subtree, Subtrees
 from inference.native.scale cimport between, logarithm, share
+from inference.native.subtrees cimport (
+    LEVEL,
+    LINK_DENSITY,
+    LOG_IMAGES,
+    LOG_WORDS,
+    PARAGRAPH_SHARE,
+    SUBTREE,
+    WORDS_SHARE,
+    Subtree,
+    Subtrees,
+)
 from inference.native.table cimport ABSENT, at, make
 
 from inference import features
@@ -16,17 +27,17 @@ from schemas.pages import ElementFlag
 
 cdef enum:
     HEADING_WORDS = 25  # so many are no heading
-    LEVELS = 5
-    REPETITION = 5  # columns of an element that repeats
     SIGNATURE_LEVELS = 4
-    FLAGS = 13
+    FIRST_FLAG = feature.IN_ARTICLE
+    NEAREST = feature.NEAREST_REPEATED_LOG_COUNT
+    MOST = feature.MOST_REPEATED_LOG_COUNT
 
-cdef enum:  # the first column of each group
-    POSITION = 24
-    ANCESTORS = 30
-    SIGNATURE = 51
-    SUBTREES = 56
-    CONTEXT = 99
+cdef enum:  # the columns of an element that repeats
+    REPEATED_COUNT = feature.NEAREST_REPEATED_LOG_COUNT - NEAREST
+    REPEATED_WORDS = feature.NEAREST_REPEATED_LOG_WORDS - NEAREST
+    REPEATED_LINK_DENSITY = feature.NEAREST_REPEATED_LINK_DENSITY - NEAREST
+    REPEATED_IMAGES = feature.NEAREST_REPEATED_LOG_IMAGES - NEAREST
+    REPEATED_PARENT_SHARE = feature.NEAREST_REPEATED_PARENT_WORDS_SHARE - NEAREST
 
 cdef double NONE_BEFORE = 6.0  # the logarithm for a distance to nothing
 cdef double MOST_SIGNED = features.SIGNED[1], MOST_DEPTH = features.DEPTH[1]
@@ -105,18 +116,20 @@ cdef class BlockContexts(Subtrees):
         """Write the columns of each block; of each block, 1 + the last heading up to it, or 0."""
         cdef Py_ssize_t block
         cdef Context context
+        cdef uint8_t *row
         headings = np.empty(self.blocks, np.int32)
         cdef int32_t[::1] heading_column = headings
         context.heading = context.paragraph = ABSENT
         context.heading_depth = 0
         for block in range(self.blocks):
-            self._describe_position(block, &columns[block, POSITION])
-            self._describe_ancestors(self.elements[block], hidden[block], &columns[block, ANCESTORS])
-            self._describe_signature(block, &columns[block, SIGNATURE])
-            self._describe_parts(self.elements[block], &columns[block, SUBTREES])
-            self._describe_context(block, &context, &columns[block, CONTEXT])
-            columns[block, CONTEXT + 4] = logarithm(repeating[block])
-            columns[block, CONTEXT + 5] = logarithm(repeated[block])
+            row = &columns[block, 0]
+            self._describe_position(block, row)
+            self._describe_ancestors(self.elements[block], hidden[block], row)
+            self._describe_signature(block, row)
+            self._describe_parts(self.elements[block], row)
+            self._describe_context(block, &context, row)
+            row[feature.LOG_RUN_REPEATED_WORDS] = logarithm(repeating[block])
+            row[feature.LOG_RUN_TO_REPEAT_WORDS] = logarithm(repeated[block])
             heading_column[block] = context.heading + 1
             self.hidden += hidden[block]
             self.longest = max(self.longest, <double> self.words[block])
@@ -135,69 +148,72 @@ cdef class BlockContexts(Subtrees):
     cdef inline Group *_group_with(self, Py_ssize_t block) noexcept:
         return <Group *> self._groups.data + (<int32_t *> self._group_of.data)[block]
 
-    cdef void _describe_position(self, int32_t block, uint8_t *column) noexcept:
+    cdef void _describe_position(self, int32_t block, uint8_t *row) noexcept:
         cdef double after = (block - self.first_heading) / 50.0
-        column[0] = share(<double> block / self.blocks)
-        column[1] = share(self.before(block).words / self.total)
-        column[2] = logarithm(block)
-        column[3] = logarithm(self.blocks - 1 - block)
-        column[4] = _signed(after if self.first_heading != ABSENT else 0)
-        column[5] = 255 if self.first_heading != ABSENT and after >= 0 else 0
+        row[feature.INDEX_SHARE] = share(<double> block / self.blocks)
+        row[feature.WORDS_BEFORE_SHARE] = share(self.before(block).words / self.total)
+        row[feature.LOG_INDEX] = logarithm(block)
+        row[feature.LOG_BLOCKS_AFTER] = logarithm(self.blocks - 1 - block)
+        row[feature.DISTANCE_FROM_H1] = _signed(after if self.first_heading != ABSENT else 0)
+        row[feature.AFTER_H1] = 255 if self.first_heading != ABSENT and after >= 0 else 0
 
-    cdef void _describe_ancestors(self, int32_t element, bint hidden, uint8_t *column) noexcept:
+    cdef void _describe_ancestors(self, int32_t element, bint hidden, uint8_t *row) noexcept:
         cdef uint16_t flags = self.flags[element]
         cdef int flag
         flags = flags | HIDDEN if hidden else flags & ~HIDDEN
-        column[0] = between(self.depths[element] / 10.0, 0, MOST_DEPTH)
-        for flag in range(FLAGS):
-            column[1 + flag] = 255 if flags >> flag & 1 else 0
-        column[1 + FLAGS] = 255 if self.headings[element] else 0
-        column[2 + FLAGS] = share(self.headings[element] / 6.0)
+        row[feature.DEPTH] = between(self.depths[element] / 10.0, 0, MOST_DEPTH)
+        for flag in range(feature.FLAG_COLUMNS):
+            row[FIRST_FLAG + flag] = 255 if flags >> flag & 1 else 0
+        row[feature.IN_HEADING] = 255 if self.headings[element] else 0
+        row[feature.HEADING_LEVEL] = share(self.headings[element] / 6.0)
 
-    cdef void _describe_signature(self, int32_t block, uint8_t *column) noexcept:
+    cdef void _describe_signature(self, int32_t block, uint8_t *row) noexcept:
         cdef Group *group = self._group_with(block)
-        column[0] = logarithm(group.blocks)
-        column[1] = share(group.blocks / self.blocks)
-        column[2] = share(group.words / self.total)
-        column[3] = logarithm(group.words / group.blocks)
-        column[4] = share(group.linked / max(group.words, 1))
+        row[feature.SIGNATURE_LOG_COUNT] = logarithm(group.blocks)
+        row[feature.SIGNATURE_COUNT_SHARE] = share(group.blocks / self.blocks)
+        row[feature.SIGNATURE_WORDS_SHARE] = share(group.words / self.total)
+        row[feature.SIGNATURE_LOG_MEAN_WORDS] = logarithm(group.words / group.blocks)
+        row[feature.SIGNATURE_LINK_DENSITY] = share(group.linked / max(group.words, 1))
 
-    cdef void _describe_parts(self, int32_t element, uint8_t *column) noexcept:
+    cdef void _describe_parts(self, int32_t element, uint8_t *row) noexcept:
         """Write the columns of the elements around a block: ever wider ones, the largest, those that repeat."""
         cdef Subtree *subtree = self.subtree(element)
         cdef Subtree *wider = subtree
         cdef Subtree *largest = self.subtree(subtree.largest)
         cdef int level
-        for level in range(LEVELS):
+        for level in range(feature.SUBTREE_LEVELS):
             wider = self.subtree(wider.wider)
-            memcpy(column + level * SUBTREE, wider.subtree, SUBTREE)
-        column += LEVELS * SUBTREE
-        column[0], column[1], column[2] = largest.subtree[3], largest.subtree[1], largest.subtree[4]
-        self._describe_repetition(subtree.nearest, column + 3)
-        self._describe_repetition(subtree.most, column + 3 + REPETITION)
+            memcpy(row + LEVEL + level * SUBTREE, wider.subtree, SUBTREE)
+        row[feature.LARGEST_PART_WORDS_SHARE] = largest.subtree[WORDS_SHARE]
+        row[feature.LARGEST_PART_LINK_DENSITY] = largest.subtree[LINK_DENSITY]
+        row[feature.LARGEST_PART_PARAGRAPH_SHARE] = largest.subtree[PARAGRAPH_SHARE]
+        self._describe_repetition(subtree.nearest, row + NEAREST)
+        self._describe_repetition(subtree.most, row + MOST)
 
     cdef void _describe_repetition(self, int32_t element, uint8_t *column) noexcept:
         cdef Subtree *subtree
         if element == ABSENT:
             return
         subtree = self.subtree(element)
-        column[0] = logarithm(subtree.alike)
-        column[1], column[2], column[3] = subtree.subtree[0], subtree.subtree[1], subtree.subtree[5]
-        column[4] = self.subtree(self.parents[element]).subtree[3] if element else 255
+        column[REPEATED_COUNT] = logarithm(subtree.alike)
+        column[REPEATED_WORDS] = subtree.subtree[LOG_WORDS]
+        column[REPEATED_LINK_DENSITY] = subtree.subtree[LINK_DENSITY]
+        column[REPEATED_IMAGES] = subtree.subtree[LOG_IMAGES]
+        column[REPEATED_PARENT_SHARE] = self.subtree(self.parents[element]).subtree[WORDS_SHARE] if element else 255
 
-    cdef void _describe_context(self, int32_t block, Context *context, uint8_t *column) noexcept:
+    cdef void _describe_context(self, int32_t block, Context *context, uint8_t *row) noexcept:
         """Write how far back the last heading and paragraph are, and take the block for one if it is."""
         cdef int32_t element = self.elements[block]
         cdef int32_t *siblings = &self.subtree(max(self.parents[element], 0)).blocks_below
         siblings[0] += 1
         if self.headings[element] and self.words[block] < HEADING_WORDS:
             context.heading, context.heading_depth = block, self.depths[element]
-        column[0] = logarithm(siblings[0])
-        column[1] = _distance(block, context.heading)
-        column[2] = _signed(0)
+        row[feature.LOG_SIBLING_INDEX] = logarithm(siblings[0])
+        row[feature.LOG_BLOCKS_SINCE_HEADING] = _distance(block, context.heading)
+        row[feature.DEPTH_BELOW_HEADING] = _signed(0)
         if context.heading != ABSENT:
-            column[2] = _signed((self.depths[element] - context.heading_depth) / 5.0)
-        column[3] = _distance(block, context.paragraph)
+            row[feature.DEPTH_BELOW_HEADING] = _signed((self.depths[element] - context.heading_depth) / 5.0)
+        row[feature.LOG_BLOCKS_SINCE_PARAGRAPH] = _distance(block, context.paragraph)
         if self.is_paragraph(block):
             context.paragraph = block
 

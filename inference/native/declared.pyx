@@ -4,6 +4,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from inference.native.buffer cimport Buffer, free, more
+from inference.native cimport feature
 from inference.native.scale cimport share
 from inference.native.table cimport ABSENT, Table, at, make
 
@@ -16,7 +17,6 @@ cdef enum:
     DECLARED
 
 cdef enum:
-    COLUMN = 46  # the group's first
     IN_DESCRIPTION = 1  # of a pair
     IN_JSON_LD = 2
 
@@ -75,10 +75,10 @@ cdef class Lookup:
         return <Word *> self._words.data + number[0]
 
     cdef int describe_titles(
-        self, int32_t block, const uint32_t *words, uint32_t count, uint8_t *column
+        self, int32_t block, const uint32_t *words, uint32_t count, uint8_t *row
     ) except -1:
         """Write what share of a block's words the title has, and how much they overlap with both titles."""
-        cdef double different = 0
+        cdef double different = 0, either
         cdef double[2] common
         cdef Word *word
         cdef uint32_t position
@@ -90,13 +90,14 @@ cdef class Lookup:
                 different += 1
                 common[TITLE] += word.declared[TITLE]
                 common[OG_TITLE] += word.declared[OG_TITLE]
-        column[0] = share(common[TITLE] / max(different, 1))
-        column[1] = share(common[TITLE] / max(different + self._title_sizes[TITLE] - common[TITLE], 1))
-        different += self._title_sizes[OG_TITLE]
-        column[2] = share(common[OG_TITLE] / max(different - common[OG_TITLE], 1))
+        row[feature.WORDS_IN_TITLE_SHARE] = share(common[TITLE] / max(different, 1))
+        either = different + self._title_sizes[TITLE] - common[TITLE]
+        row[feature.TITLE_OVERLAP] = share(common[TITLE] / max(either, 1))
+        either = different + self._title_sizes[OG_TITLE] - common[OG_TITLE]
+        row[feature.OG_TITLE_OVERLAP] = share(common[OG_TITLE] / max(either, 1))
         return 0
 
-    cdef void describe_pairs(self, const uint32_t *words, uint32_t count, uint8_t *column) noexcept:
+    cdef void describe_pairs(self, const uint32_t *words, uint32_t count, uint8_t *row) noexcept:
         """Write what shares of a block's pairs of words the descriptions and JSON-LD have."""
         cdef double described = 0, structured = 0, pairs = max(<int64_t> count - 1, 1)
         cdef uint32_t position
@@ -106,7 +107,8 @@ cdef class Lookup:
             if found != ABSENT:
                 described += found & IN_DESCRIPTION
                 structured += (found & IN_JSON_LD) != 0
-        column[3], column[4] = share(described / pairs), share(structured / pairs)
+        row[feature.DESCRIPTION_BIGRAMS_SHARE] = share(described / pairs)
+        row[feature.JSON_LD_BIGRAMS_SHARE] = share(structured / pairs)
 
 
 def describe_declared(
@@ -128,9 +130,9 @@ def describe_declared(
     for block in range(len(counts)):
         if counts[block]:
             if titles:
-                lookup.describe_titles(block, &words[word], counts[block], &columns[block, COLUMN])
+                lookup.describe_titles(block, &words[word], counts[block], &columns[block, 0])
             if pairs:
-                lookup.describe_pairs(&words[word], counts[block], &columns[block, COLUMN])
+                lookup.describe_pairs(&words[word], counts[block], &columns[block, 0])
         word += counts[block]
 
 

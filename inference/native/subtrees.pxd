@@ -1,10 +1,20 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from inference.native cimport feature
 from inference.native.buffer cimport Buffer
 from inference.native.table cimport Table
 
 cdef enum:
-    SUBTREE = 6  # columns of an element
+    LEVEL = feature.LEVEL_1_LOG_WORDS
+    SUBTREE = feature.LEVEL_2_LOG_WORDS - LEVEL  # columns of an element
+
+cdef enum:  # the columns of an element
+    LOG_WORDS = feature.LEVEL_1_LOG_WORDS - LEVEL
+    LINK_DENSITY = feature.LEVEL_1_LINK_DENSITY - LEVEL
+    LOG_BLOCKS = feature.LEVEL_1_LOG_BLOCKS - LEVEL
+    WORDS_SHARE = feature.LEVEL_1_WORDS_SHARE - LEVEL
+    PARAGRAPH_SHARE = feature.LEVEL_1_PARAGRAPH_SHARE - LEVEL
+    LOG_IMAGES = feature.LEVEL_1_LOG_IMAGES - LEVEL
 
 
 cdef struct Sum:  # over the blocks before one

@@ -116,12 +116,12 @@ cdef class Subtrees:
 
     cdef void _describe_subtree(self, Subtree *subtree) noexcept:
         cdef uint8_t *column = subtree.subtree
-        column[0] = logarithm(subtree.words)
-        column[1] = share(subtree.linked / max(subtree.words, 1))
-        column[2] = logarithm(subtree.end - subtree.first)
-        column[3] = share(subtree.words / self.total)
-        column[4] = share(<double> subtree.paragraphs / max(subtree.end - subtree.first, 1))
-        column[5] = logarithm(subtree.images)
+        column[LOG_WORDS] = logarithm(subtree.words)
+        column[LINK_DENSITY] = share(subtree.linked / max(subtree.words, 1))
+        column[LOG_BLOCKS] = logarithm(subtree.end - subtree.first)
+        column[WORDS_SHARE] = share(subtree.words / self.total)
+        column[PARAGRAPH_SHARE] = share(<double> subtree.paragraphs / max(subtree.end - subtree.first, 1))
+        column[LOG_IMAGES] = logarithm(subtree.images)
 
     def longest_of(self, uint32_t tag, const uint32_t[::1] tokens, const uint8_t[::1] token_counts) -> float:
         """The words of the longest element of a tag, which is the first of its tokens; 0 if there is none."""

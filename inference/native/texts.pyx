@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 import numpy as np
 
+from inference.native cimport feature
 from inference.native.scale cimport between, logarithm, share
 from inference.native.tokens cimport Text, text_of
 
@@ -42,7 +43,6 @@ cdef enum:
     MOST_SYMBOLS = 32  # that are not ASCII
     LONGEST_PRICE = 60  # characters
     PARAGRAPH_WORDS = 15
-    LEAVES = 20  # the column from which on other things than the characters count
 
 cdef double HIGHEST_RATIO = features.RATIO[1]
 
@@ -127,10 +127,10 @@ def describe_texts(
         text = text_of(texts[block])
         _count(&text, kinds)
         _describe(&text, kinds, words[block], density[block], &columns[block, 0])
-        columns[block, LEAVES] = logarithm(leaves[block])
-        columns[block, LEAVES + 1] = 255 if copies[block] > 1 else 0
-        columns[block, LEAVES + 2] = logarithm(copies[block] - 1)
-        columns[block, LEAVES + 3] = 255 if _has_year(&text, kinds) else 0
+        columns[block, feature.LOG_LEAVES] = logarithm(leaves[block])
+        columns[block, feature.REPEATED] = _flag(copies[block] > 1)
+        columns[block, feature.LOG_REPEATS] = logarithm(copies[block] - 1)
+        columns[block, feature.HAS_YEAR] = _flag(_has_year(&text, kinds))
         prices += text.length < LONGEST_PRICE and kinds[CURRENCY] and kinds[DECIMAL] + kinds[DIGIT] > 0
         questions += kinds[QUESTION] > 0
     return prices, questions
@@ -156,8 +156,8 @@ cdef void _count(Text *text, uint32_t *kinds) noexcept:
         kinds[kind] += others[kind]
 
 
-cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density, uint8_t *column) noexcept:
-    """Write the columns up to the leaves."""
+cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density, uint8_t *row) noexcept:
+    """Write the columns that the characters alone give."""
     cdef double length = max(text.length, 1)
     cdef uint32_t digits = kinds[DECIMAL] + kinds[DIGIT]
     cdef uint32_t letters = digits + kinds[LOWER] + kinds[UPPER] + kinds[ALNUM]
@@ -166,26 +166,26 @@ cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density,
     if text.length:
         first = _kind(PyUnicode_READ(text.kind, text.data, 0))
         last = _kind(PyUnicode_READ(text.kind, text.data, text.length - 1))
-    column[0] = logarithm(words)
-    column[1] = logarithm(text.length)
-    column[2] = _flag(words >= PARAGRAPH_WORDS)
-    column[3] = _flag(words < 3)
-    column[4] = share(density)
-    column[5] = _flag(density > 0)
-    column[6] = between(length / max(words, <uint32_t> 1) / 10, 0, HIGHEST_RATIO)
-    column[7] = share((text.length - letters - kinds[SPACE]) / length)
-    column[8] = share(digits / length)
-    column[9] = share(kinds[UPPER] / length)
-    column[10] = logarithm(kinds[COMMA])
-    column[11] = logarithm(ends)
-    column[12] = _flag(last == SENTENCE_END or last == QUESTION)
-    column[13] = _flag(last == COLON)
-    column[14] = _flag(first == UPPER)
-    column[15] = _flag(kinds[UPPER] and not kinds[LOWER])
-    column[16] = _flag(first == LOWER)
-    column[17] = _flag(kinds[CURRENCY] and digits)
-    column[18] = _flag(kinds[AT_SIGN])
-    column[19] = _flag(kinds[SEPARATOR])
+    row[feature.LOG_WORDS] = logarithm(words)
+    row[feature.LOG_CHARACTERS] = logarithm(text.length)
+    row[feature.WORDS_FROM_15] = _flag(words >= PARAGRAPH_WORDS)
+    row[feature.WORDS_BELOW_3] = _flag(words < 3)
+    row[feature.LINK_DENSITY] = share(density)
+    row[feature.HAS_LINK] = _flag(density > 0)
+    row[feature.TENTHS_OF_CHARACTERS_PER_WORD] = between(length / max(words, <uint32_t> 1) / 10, 0, HIGHEST_RATIO)
+    row[feature.PUNCTUATION_SHARE] = share((text.length - letters - kinds[SPACE]) / length)
+    row[feature.DIGIT_SHARE] = share(digits / length)
+    row[feature.UPPER_SHARE] = share(kinds[UPPER] / length)
+    row[feature.LOG_COMMAS] = logarithm(kinds[COMMA])
+    row[feature.LOG_SENTENCE_ENDS] = logarithm(ends)
+    row[feature.ENDS_SENTENCE] = _flag(last == SENTENCE_END or last == QUESTION)
+    row[feature.ENDS_WITH_COLON] = _flag(last == COLON)
+    row[feature.STARTS_UPPER] = _flag(first == UPPER)
+    row[feature.ALL_UPPER] = _flag(kinds[UPPER] and not kinds[LOWER])
+    row[feature.STARTS_LOWER] = _flag(first == LOWER)
+    row[feature.HAS_PRICE] = _flag(kinds[CURRENCY] and digits)
+    row[feature.HAS_AT_SIGN] = _flag(kinds[AT_SIGN])
+    row[feature.HAS_SEPARATOR] = _flag(kinds[SEPARATOR])
 
 
 cdef bint _has_year(Text *text, uint32_t *kinds) noexcept:
