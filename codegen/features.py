@@ -1,8 +1,8 @@
-"""`inference/native/feature.pxd`: the columns of `inference.features` as constants of C."""
+"""`inference/native/feature.pxd`: the columns of `dehusk.inference.features` as constants of C."""
 
 from pathlib import Path
 
-from inference.features import BLOCK_FEATURES, FLAGS, SUBTREE_LEVELS
+from dehusk.inference.features import BLOCK_FEATURES, FLAGS, SUBTREE_LEVELS
 
 PATH = Path(__file__).parents[1] / "inference/native/feature.pxd"
 

@@ -6,9 +6,9 @@ version have it, and no other version is let in.
 
 import selectolax
 
-from inference.native.layout import SELECTOLAX_VERSION
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import BrokenReason
+from dehusk.inference.native.layout import SELECTOLAX_VERSION
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import BrokenReason
 
 
 def check_version() -> None:

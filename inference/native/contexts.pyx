@@ -6,10 +6,10 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from inference.native cimport feature
-from inference.native.buffer cimport Buffer, free, more
-from inference.native.scale cimport between, logarithm, share
-from inference.native.subtrees cimport (
+from dehusk.inference.native cimport feature
+from dehusk.inference.native.buffer cimport Buffer, free, more
+from dehusk.inference.native.scale cimport between, logarithm, share
+from dehusk.inference.native.subtrees cimport (
     LEVEL,
     LINK_DENSITY,
     LOG_IMAGES,
@@ -20,10 +20,10 @@ from inference.native.subtrees cimport (
     Subtree,
     Subtrees,
 )
-from inference.native.table cimport ABSENT, at, make
+from dehusk.inference.native.table cimport ABSENT, at, make
 
-from inference import features
-from schemas.pages import ElementFlag
+from dehusk.inference import features
+from dehusk.schemas.pages import ElementFlag
 
 cdef enum:
     HEADING_WORDS = 25  # so many are no heading

@@ -1,10 +1,10 @@
 # cython: language_level=3
 """A tree as it is read in memory, to be compared with what selectolax says of it."""
 
-from inference.native cimport lexbor, markup
-from inference.native.lexbor cimport Attribute, Element, Node, decoded
+from dehusk.inference.native cimport lexbor, markup
+from dehusk.inference.native.lexbor cimport Attribute, Element, Node, decoded
 
-from inference.native.markup import NUMBERED_ATTRIBUTES
+from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES
 
 SELECTOLAX_VERSION = lexbor.SELECTOLAX_VERSION.decode()
 """The version whose trees can be read."""

@@ -4,11 +4,11 @@
 from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 from libc.string cimport memcmp, memcpy
 
-from inference.native cimport lexbor
-from inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.lexbor cimport Attribute, Element, String
 
-from inference import elements
-from schemas.pages import ElementFlag
+from dehusk.inference import elements
+from dehusk.schemas.pages import ElementFlag
 
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),

@@ -1,5 +1,5 @@
 from codegen import features
-from inference.features import BLOCK_FEATURES
+from dehusk.inference.features import BLOCK_FEATURES
 
 
 def test_the_columns_are_those_of_the_features() -> None:

@@ -4,12 +4,12 @@ import sys
 import pytest
 import selectolax
 
-from inference import parser
-from inference.elements import TAGS
-from inference.native.layout import SELECTOLAX_VERSION
-from inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import BrokenReason
+from dehusk.inference import parser
+from dehusk.inference.elements import TAGS
+from dehusk.inference.native.layout import SELECTOLAX_VERSION
+from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import BrokenReason
 
 
 def test_another_selectolax_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

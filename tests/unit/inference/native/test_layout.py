@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborNode
 
-from inference import parser
-from inference.native.layout import outline
-from inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
+from dehusk.inference import parser
+from dehusk.inference.native.layout import outline
+from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
 
 Said = str | tuple[str, list[tuple[str, str]], str, str] | None
 TAG = re.compile(b"(<[^>]*>)")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from inference import native
+from dehusk.inference import native
 
 SOURCES = sorted(Path(native.__file__).parent.glob("*.pyx"))
 
