@@ -8,7 +8,7 @@ import click
 
 from benchmarks import memory, quality, sites, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
-from streams.worker.settings import LabelerName
+from dehusk.streams.worker.settings import LabelerName
 
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
 

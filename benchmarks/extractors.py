@@ -5,11 +5,11 @@ from collections.abc import Callable
 import trafilatura
 from resiliparse.extract.html2text import extract_plain_text
 
-from inference.cleaning import PreparedPage, prepare
-from inference.extraction import extract
-from inference.onnx import OnnxLabeler
-from schemas.outcomes import Broken
-from schemas.pages import RawPage
+from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.inference.extraction import extract
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import RawPage
 
 Extractor = Callable[[bytes], str]
 

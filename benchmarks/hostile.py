@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from streams.settings import MIB
+from dehusk.streams.settings import MIB
 
 _LARGEST = 16 * MIB - 1024
 """Bytes of a page: just below the default of `--max-page-mib`."""

@@ -21,18 +21,18 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.hostile import HOSTILE
 from benchmarks.pages import Page
 from benchmarks.stream import processes_on
-from schemas.errors import UnavailableError
-from streams.consuming import read
-from streams.dead_letters import read_dead_letter
-from streams.kafka import Topic, create_topics, ensure_topics
-from streams.local.addresses import free_ports
-from streams.local.folder import temporary_folder
-from streams.local.process import Service
-from streams.local.stack import LocalStack
-from streams.local.worker import Worker
-from streams.producing import create_producer
-from streams.settings import KafkaSettings, TopicSettings
-from streams.worker.settings import LabelerName
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.consuming import read
+from dehusk.streams.dead_letters import read_dead_letter
+from dehusk.streams.kafka import Topic, create_topics, ensure_topics
+from dehusk.streams.local.addresses import free_ports
+from dehusk.streams.local.folder import temporary_folder
+from dehusk.streams.local.process import Service
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.local.worker import Worker
+from dehusk.streams.producing import create_producer
+from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.worker.settings import LabelerName
 
 _PARTITIONS = 4
 _PROCESSES = 4

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from benchmarks.extractors import Extractor, with_dehusk, with_resiliparse, with_trafilatura
 from benchmarks.pages import Page
-from training.score import score_words, word_f1
+from dehusk.training.score import score_words, word_f1
 
 
 def measure(pages: Sequence[Page], model: str) -> dict[str, list[float]]:

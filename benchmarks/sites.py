@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from redis import Redis
 
-from schemas.pages import SiteObservation
-from streams.local.folder import temporary_folder
-from streams.local.stack import LocalStack
-from streams.settings import FlowLimits, RedisSettings
-from streams.sites.redis_store import RedisSiteStatistics
-from streams.sites.tally import tally
+from dehusk.schemas.pages import SiteObservation
+from dehusk.streams.local.folder import temporary_folder
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import FlowLimits, RedisSettings
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
+from dehusk.streams.sites.tally import tally
 
 _BATCH = FlowLimits().batch_pages
 _TEMPLATE_TEXTS, _OWN_TEXTS, _COPIES = 52, 38, 20

@@ -8,11 +8,11 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.extractors import with_dehusk, with_resiliparse, with_trafilatura
 from benchmarks.pages import Page
-from inference.encoding import encode
-from inference.segmentation import segment
-from schemas.pages import Message, RawPage
-from streams.settings import PageLimits
-from streams.sources.html import Html
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.settings import PageLimits
+from dehusk.streams.sources.html import Html
 
 _ROUNDS = 3
 _SLOW_EVERY = 10

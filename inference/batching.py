@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from inference.native.choosing import are_probabilities
-from inference.signature import (
+from dehusk.inference.native.choosing import are_probabilities
+from dehusk.inference.signature import (
     ALIKE,
     BLOCK_LENGTHS,
     ELEMENT,
@@ -24,9 +24,9 @@ from inference.signature import (
     WORDS,
     Signature,
 )
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, ModelVersion, Prediction, StructureTensors
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction, StructureTensors
 
 WINDOW_BLOCKS = 2048
 """Most blocks a model sees at once: a page of more is labeled in consecutive windows.

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from inference.native.choosing import rounded
-from inference.selection import Bools, Probabilities, likely_comments, select
-from schemas.documents import Comments
-from schemas.pages import EncodedPage, Prediction
+from dehusk.inference.native.choosing import rounded
+from dehusk.inference.selection import Bools, Probabilities, likely_comments, select
+from dehusk.schemas.documents import Comments
+from dehusk.schemas.pages import EncodedPage, Prediction
 
 _DIGITS = 4
 """Decimals of a published probability: fewer than a labeler's, so that the same page gives the same bytes."""

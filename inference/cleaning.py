@@ -3,12 +3,12 @@
 import sys
 from dataclasses import dataclass, replace
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from inference.sites import NameSite, identify, site_of
-from schemas.errors import PageError
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, PageIdentity, RawPage, SegmentedPage
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.inference.sites import NameSite, identify, site_of
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, PageIdentity, RawPage, SegmentedPage
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from schemas.pages import Boundary, ElementFlag, TagCount
+from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 
 # ruff: noqa: SIM905 -- a table of thirty names reads better as words than as thirty strings
 

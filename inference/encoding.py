@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from inference.features import BLOCK_FEATURES, PAGE_FEATURES
-from inference.native.contexts import BlockContexts
-from inference.native.declared import describe_declared
-from inference.native.hashing import (
+from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.native.contexts import BlockContexts
+from dehusk.inference.native.declared import describe_declared
+from dehusk.inference.native.hashing import (
     MAX_BLOCK_TOKENS,
     ends_of_blocks,
     fingerprints,
@@ -17,11 +17,18 @@ from inference.native.hashing import (
     hash_words,
     structures,
 )
-from inference.native.repeats import find_repeats, redundant
-from inference.native.scale import columns_of
-from inference.native.texts import describe_texts, link_densities
-from inference.tokens import tag_id
-from schemas.pages import Declarations, EncodedPage, SegmentedPage, Structure, StructureTensors, TagCount
+from dehusk.inference.native.repeats import find_repeats, redundant
+from dehusk.inference.native.scale import columns_of
+from dehusk.inference.native.texts import describe_texts, link_densities
+from dehusk.inference.tokens import tag_id
+from dehusk.schemas.pages import (
+    Declarations,
+    EncodedPage,
+    SegmentedPage,
+    Structure,
+    StructureTensors,
+    TagCount,
+)
 
 __all__ = ["MAX_BLOCK_TOKENS", "encode"]
 

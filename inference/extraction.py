@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from inference.choice import Choice, choose
-from inference.cleaning import PreparedPage
-from inference.plain_text import plain_text
-from schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
-from schemas.pages import BlockFrequencies, Prediction, SegmentedPage
+from dehusk.inference.choice import Choice, choose
+from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.plain_text import plain_text
+from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
+from dehusk.schemas.pages import BlockFrequencies, Prediction, SegmentedPage
 
 
 def extract(

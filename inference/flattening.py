@@ -5,7 +5,7 @@ It cuts both down, as browsers do. Only pages that could nest or list too much a
 
 import re
 
-from inference.native.scanning import count_tags
+from dehusk.inference.native.scanning import count_tags
 
 MAX_DEPTH = 512
 """Elements within elements; deeper ones are left out, but not their text. Browsers stop here too."""

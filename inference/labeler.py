@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Prediction
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction
 
 
 class Labeler(Protocol):

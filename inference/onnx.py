@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from inference.batching import Window, WindowAnswer, groups, in_a_row, join, windows
-from inference.repository import DEFAULT_REPOSITORY, find_model
-from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Prediction
+from dehusk.inference.batching import Window, WindowAnswer, groups, in_a_row, join, windows
+from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction
 
 _TURN_BLOCKS = 16_384
 """Blocks after which other calls get their turn: more than those of a batch of ordinary pages, as a rule."""

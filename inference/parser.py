@@ -8,11 +8,11 @@ from importlib.metadata import requires, version
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
-from inference.elements import TAGS
-from inference.native import markup
-from inference.native.layout import outline
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import BrokenReason
+from dehusk.inference.elements import TAGS
+from dehusk.inference.native import markup
+from dehusk.inference.native.layout import outline
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import BrokenReason
 
 _PROBE = b"""
 <!doctype html><html lang=en><title>t</title><body><!-- c --><p id=i class='a b' hidden data-a-long-name=1>

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from inference.native.writing import written
-from schemas.pages import SegmentedPage
+from dehusk.inference.native.writing import written
+from dehusk.schemas.pages import SegmentedPage
 
 
 def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:

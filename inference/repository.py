@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from schemas.errors import ConfigurationError
-from schemas.pages import ModelVersion
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import ModelVersion
 
 DEFAULT_REPOSITORY = Path(__file__).resolve().parents[1] / "model_repository"
 """The repository that comes with dehusk."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 
 BOILERPIPE = ModelVersion("boilerpipe", "1")
 

@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from inference.choice import Choice
-from inference.cleaning import PreparedPage
-from inference.selection import Bools
-from schemas.pages import BlockFrequencies
-from schemas.samples import TextSample
+from dehusk.inference.choice import Choice
+from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.selection import Bools
+from dehusk.schemas.pages import BlockFrequencies
+from dehusk.schemas.samples import TextSample
 
 MOST_CHARACTERS = 200
 MOST_CHANGED = 8

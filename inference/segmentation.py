@@ -2,16 +2,16 @@
 
 import sys
 
-from inference.flattening import flatten
-from inference.native.scanning import count_tags
-from inference.native.walk import Walk
-from inference.parser import parse
-from inference.rewriting import end_like_xml, uncover
-from inference.sites import primary_language
-from inference.tokens import count_words, count_words_of_markup
-from schemas.errors import PageError
-from schemas.outcomes import BrokenReason
-from schemas.pages import Declarations, SegmentedPage, Structure
+from dehusk.inference.flattening import flatten
+from dehusk.inference.native.scanning import count_tags
+from dehusk.inference.native.walk import Walk
+from dehusk.inference.parser import parse
+from dehusk.inference.rewriting import end_like_xml, uncover
+from dehusk.inference.sites import primary_language
+from dehusk.inference.tokens import count_words, count_words_of_markup
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.pages import Declarations, SegmentedPage, Structure
 
 _TAGS_PER_BLOCK = 10
 """Tags that a page may have for each block that it may have: each costs the guard and the parser time."""

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from inference.native.choosing import (
+from dehusk.inference.native.choosing import (
     are_comments,
     best_expected_f1,
     expected_words,

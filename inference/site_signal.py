@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from schemas.pages import Prediction, SiteStatistics
+from dehusk.schemas.pages import Prediction, SiteStatistics
 
 Floats = npt.NDArray[np.float32]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from schemas.pages import PageIdentity, RawPage
+from dehusk.schemas.pages import PageIdentity, RawPage
 
 NameSite = Callable[[str], str]
 """The name of the site of a URL; empty where the URL has no host."""
@@ -30,7 +30,7 @@ def open_naming(key: SiteKey) -> NameSite:
     if key is SiteKey.PATH:
         return _folder_of
     if key is SiteKey.DOMAIN:
-        from inference.domains import registrable_domain  # noqa: PLC0415 it loads a list that few need
+        from dehusk.inference.domains import registrable_domain  # noqa: PLC0415 it loads a list that few need
 
         def domain_of(url: str) -> str:
             domain = registrable_domain(_host(url))

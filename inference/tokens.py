@@ -2,7 +2,7 @@
 
 import zlib
 
-from inference.native.tokens import count_words, count_words_of_markup, tokens, words
+from dehusk.inference.native.tokens import count_words, count_words_of_markup, tokens, words
 
 __all__ = [
     "OF_TAG",

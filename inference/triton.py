@@ -10,11 +10,11 @@ from tritonclient.grpc import InferInput, InferResult
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
-from inference.batching import Window, WindowAnswer, join, windows
-from inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
-from schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.inference.batching import Window, WindowAnswer, join, windows
+from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
+from dehusk.schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 
 Answer = TypeVar("Answer")
 Floats = npt.NDArray[np.float32]

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import orjson
 
-from schemas.pages import ModelVersion
+from dehusk.schemas.pages import ModelVersion
 
 SCHEMA_VERSION = "1"
 

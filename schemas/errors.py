@@ -6,10 +6,10 @@
     └── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
 
 Third-party exceptions are translated into these at the one module that imports the third party.
-Expected outcomes of a page are not exceptions but values: see `schemas.outcomes`.
+Expected outcomes of a page are not exceptions but values: see `dehusk.schemas.outcomes`.
 """
 
-from schemas.outcomes import BrokenReason
+from dehusk.schemas.outcomes import BrokenReason
 
 
 class DehuskError(Exception):

@@ -45,7 +45,7 @@ class RawPage:
     encoding: str = "utf-8"
     """The WHATWG name of the encoding that the page was decoded from."""
     source: str = "html"
-    """The crawler format that was recognised (a name in `streams.sources`)."""
+    """The crawler format that was recognised (a name in `dehusk.streams.sources`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class StructureTensors:
     alike: npt.NDArray[np.int32]
     """Shape [T]: the first block whose four innermost elements have the same tags and classes, or itself."""
     features: npt.NDArray[np.uint8]
-    """Shape [T, len(BLOCK_FEATURES)]: see `inference.features`."""
+    """Shape [T, len(BLOCK_FEATURES)]: see `dehusk.inference.features`."""
     page_features: npt.NDArray[np.uint8]
     """Shape [len(PAGE_FEATURES)]."""
 

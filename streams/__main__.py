@@ -8,7 +8,7 @@ from types import FrameType
 def main() -> None:
     """Run the command line; Ctrl-C while its modules load ends it without a word."""
     signal.signal(signal.SIGINT, _end)
-    from streams.cli import main
+    from dehusk.streams.cli import main
 
     main()
 

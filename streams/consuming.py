@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from schemas.pages import Message
-from streams.input_topics import InputTopics
-from streams.kafka import client_options, describe_topics, require_inputs
-from streams.kafka_errors import kafka_errors
-from streams.settings import MIB, KafkaSettings
+from dehusk.schemas.pages import Message
+from dehusk.streams.input_topics import InputTopics
+from dehusk.streams.kafka import client_options, describe_topics, require_inputs
+from dehusk.streams.kafka_errors import kafka_errors
+from dehusk.streams.settings import MIB, KafkaSettings
 
 _FETCH_BYTES = 8 * MIB
 _STALL_SECONDS = 60.0

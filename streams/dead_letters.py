@@ -6,12 +6,12 @@ that is the Kafka record's, so a message that fails twice gives the same bytes t
 
 from dataclasses import dataclass
 
-from schemas.documents import Origin
-from schemas.outcomes import Broken
-from schemas.pages import Message
-from streams.settings import KIB
-from streams.sources.naming import url_in
-from streams.sources.source import Record
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message
+from dehusk.streams.settings import KIB
+from dehusk.streams.sources.naming import url_in
+from dehusk.streams.sources.source import Record
 
 PREFIX = ("__connect.errors.", "dehusk.")
 """What the headers that dead letters add begin with."""

@@ -5,12 +5,12 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import RawPage
-from streams.producing import Outgoing, send
-from streams.read_ahead import ReadAhead
-from streams.settings import Compression, KafkaSettings
-from streams.sources.source import Source
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.read_ahead import ReadAhead
+from dehusk.streams.settings import Compression, KafkaSettings
+from dehusk.streams.sources.source import Source
 
 _PAGES_AHEAD = 4
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import orjson
 
-from schemas.documents import CleanedDocument
+from dehusk.schemas.documents import CleanedDocument
 
 _JSON = "application/json"
 _HOLDERS = frozenset({"ul", "ol", "dl", "figure"})

@@ -9,8 +9,8 @@ from typing import BinaryIO, cast
 
 import zstandard
 
-from streams.settings import KIB, MIB
-from streams.sources.compression import GZIP, ZSTD
+from dehusk.streams.settings import KIB, MIB
+from dehusk.streams.sources.compression import GZIP, ZSTD
 
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 """What reading raises where a stream is cut off or its bytes were changed."""

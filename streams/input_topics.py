@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from schemas.errors import ConfigurationError
-from streams.settings import TopicSettings
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.settings import TopicSettings
 
 _PATTERN_MARK = "^"
 """No topic's name holds it."""

@@ -11,11 +11,11 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
-from schemas.errors import ConfigurationError
-from streams.input_topics import InputTopics, input_topics
-from streams.kafka_errors import kafka_errors, one_error
-from streams.settings import KIB, REVISIT_TOPIC, KafkaSettings, TopicSettings
-from streams.tls import tls_context
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.input_topics import InputTopics, input_topics
+from dehusk.streams.kafka_errors import kafka_errors, one_error
+from dehusk.streams.settings import KIB, REVISIT_TOPIC, KafkaSettings, TopicSettings
+from dehusk.streams.tls import tls_context
 
 SUGGESTED_PARTITIONS = 8
 """For a topic of which nothing is known."""

@@ -26,8 +26,8 @@ from aiokafka.errors import (
     UnsupportedCodecError,
 )
 
-from schemas.errors import ConfigurationError, DehuskError, UnavailableError
-from streams.settings import KafkaSettings
+from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from dehusk.streams.settings import KafkaSettings
 
 _CLIENT_LOG = logging.getLogger("aiokafka")
 """Where aiokafka.client logs, and no other module of aiokafka."""

@@ -4,12 +4,12 @@ import codecs
 import json
 from dataclasses import replace
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped
-from schemas.pages import RawPage
-from streams.sources.encoding import encode_text
-from streams.sources.fields import Fields, expect_text, parse_object
-from streams.sources.page import html_page, page_url
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.sources.encoding import encode_text
+from dehusk.streams.sources.fields import Fields, expect_text, parse_object
+from dehusk.streams.sources.page import html_page, page_url
 
 Outcome = RawPage | Skipped | Broken
 NOWHERE = "file:///"

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from schemas.outcomes import Broken
-from schemas.pages import Message
-from streams.consuming import read
-from streams.kafka import Topic, describe_worker_topics, missing_topics
-from streams.preparation.isolation import open_pool_of
-from streams.preparation.pool import PreparationPool
-from streams.preparation.prober import (
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message
+from dehusk.streams.consuming import read
+from dehusk.streams.kafka import Topic, describe_worker_topics, missing_topics
+from dehusk.streams.preparation.isolation import open_pool_of
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.preparation.prober import (
     Finding,
     Preparation,
     Prepared,
@@ -20,8 +20,8 @@ from streams.preparation.prober import (
     finding,
     open_prober,
 )
-from streams.settings import KafkaSettings, PageLimits, TopicSettings
-from streams.sources.registry import FORMATS, SourceSettings
+from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.sources.registry import FORMATS, SourceSettings
 
 
 @dataclass(frozen=True, slots=True)

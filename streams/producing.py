@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
-from streams.kafka import client_options
-from streams.kafka_errors import kafka_errors
-from streams.settings import KIB, MIB, Compression, KafkaSettings
-from streams.sources.source import Record
+from dehusk.streams.kafka import client_options
+from dehusk.streams.kafka_errors import kafka_errors
+from dehusk.streams.settings import KIB, MIB, Compression, KafkaSettings
+from dehusk.streams.sources.source import Record
 
 IN_FLIGHT_BYTES = 32 * MIB
 """What may wait for the brokers' acknowledgement, beside the record that is being sent."""

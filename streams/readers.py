@@ -22,15 +22,15 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 from urllib.parse import quote
 
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
-from streams.inflating import DAMAGE, inflated, peek
-from streams.input_position import InputPosition
-from streams.page_lines import NOWHERE, Outcome, read_keyed_line, read_page_line
-from streams.settings import KIB
-from streams.sources.fields import parse_object
-from streams.sources.page import BLANK, beyond, html_page
-from streams.sources.warc import read_warc
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
+from dehusk.streams.inflating import DAMAGE, inflated, peek
+from dehusk.streams.input_position import InputPosition
+from dehusk.streams.page_lines import NOWHERE, Outcome, read_keyed_line, read_page_line
+from dehusk.streams.settings import KIB
+from dehusk.streams.sources.fields import parse_object
+from dehusk.streams.sources.page import BLANK, beyond, html_page
+from dehusk.streams.sources.warc import read_warc
 
 ReadLine = Callable[[bytes, int], Outcome]
 Item = TypeVar("Item")

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager, nullcontext
 
 from aiokafka.client import AIOKafkaClient
 
-from schemas.pages import Message
-from streams.consuming import FARTHER, Reader, Timed, open_topics
-from streams.kafka import client_options
-from streams.kafka_errors import kafka_errors
-from streams.settings import KafkaSettings
-from streams.worker.availability import Dependency, watch
-from streams.worker.brokers import Brokers
+from dehusk.schemas.pages import Message
+from dehusk.streams.consuming import FARTHER, Reader, Timed, open_topics
+from dehusk.streams.kafka import client_options
+from dehusk.streams.kafka_errors import kafka_errors
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.worker.availability import Dependency, watch
+from dehusk.streams.worker.brokers import Brokers
 
 
 async def read_documents(

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from schemas.documents import Origin
-from schemas.pages import Message
-from streams.consuming import read
-from streams.dead_letters import DeadLetter, read_dead_letter, read_replay_mark, replay, replay_mark
-from streams.kafka import Topic, describe_topics
-from streams.producing import Outgoing, send
-from streams.settings import Compression, KafkaSettings
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.pages import Message
+from dehusk.streams.consuming import read
+from dehusk.streams.dead_letters import DeadLetter, read_dead_letter, read_replay_mark, replay, replay_mark
+from dehusk.streams.kafka import Topic, describe_topics
+from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.settings import Compression, KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import ssl
 from pathlib import Path
 
-from schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError
 
 
 def tls_context(ca: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext:

@@ -7,18 +7,18 @@ from typing import get_args
 
 import click
 
-from inference.onnx import OnnxLabeler
-from inference.repository import DEFAULT_REPOSITORY
-from inference.signature import TOKENS
-from inference.site_signal import WEIGHTS
-from schemas.errors import DehuskError
-from schemas.pages import ModelVersion
-from streams.cli.standard_input import abandoned_on_errors
-from training.dehusk.config import DEFAULT_CONFIG
-from training.dehusk.parts import LeftOut
-from training.kinds import kind_of
-from training.labels import DROPPED, TAUGHT, write_labels
-from training.predict import write_predictions
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.signature import TOKENS
+from dehusk.inference.site_signal import WEIGHTS
+from dehusk.schemas.errors import DehuskError
+from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.cli.standard_input import abandoned_on_errors
+from dehusk.training.dehusk.config import DEFAULT_CONFIG
+from dehusk.training.dehusk.parts import LeftOut
+from dehusk.training.kinds import kind_of
+from dehusk.training.labels import DROPPED, TAUGHT, write_labels
+from dehusk.training.predict import write_predictions
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _WHERE_INSTALLED = {
@@ -106,7 +106,7 @@ def teach_command(
 
     FILES have xz JSON lines: id, url, html, expected_text (or null).
     """
-    from training.teachers import taught  # noqa: PLC0415 -- what trains has no such extractors
+    from dehusk.training.teachers import taught  # noqa: PLC0415 -- what trains has no such extractors
 
     name, _, version = teacher.partition("/")
     labels = {
@@ -222,7 +222,7 @@ def signal_prepare_command(
 
     FILES have xz JSON lines: id, url, site, html, main_content (or null, as of index pages).
     """
-    from training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
+    from dehusk.training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
 
     published = [ModelVersion(*each.partition("/")[::2]) for each in also]
     commands.prepare(files, directory, config, also=published, repository=repository, processes=processes)
@@ -238,7 +238,7 @@ def signal_prepare_command(
 )
 def signal_fit_command(directory: Path, output: Path) -> None:
     """Fit the network to random crawls of all prepared sites."""
-    from training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
+    from dehusk.training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
 
     commands.fit_network(directory, output)
 
@@ -248,7 +248,7 @@ def signal_fit_command(directory: Path, output: Path) -> None:
 @click.option("--orders", type=click.IntRange(1), default=8, show_default=True, help="Crawls of each site.")
 def signal_evaluate_command(directory: Path, orders: int) -> None:
     """Score networks on crawls of sites that they did not learn from, beside simple rules."""
-    from training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
+    from dehusk.training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
 
     commands.evaluate(directory, orders)
 

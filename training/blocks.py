@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from inference.elements import MAX_PATH
-from schemas.pages import SegmentedPage
+from dehusk.inference.elements import MAX_PATH
+from dehusk.schemas.pages import SegmentedPage
 
 Block = Mapping[str, Any]
 """Its `path`, the tags from the root to the text, its `text`, and 1 as its `label` where it is content."""

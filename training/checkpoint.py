@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from schemas.errors import ConfigurationError
-from training.directory import written_whole
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.directory import written_whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import SegmentedPage, Structure
-from training.pages import GoldPage
+from dehusk.schemas.pages import SegmentedPage, Structure
+from dehusk.training.pages import GoldPage
 
 Bools = npt.NDArray[np.bool_]
 

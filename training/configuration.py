@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError
 
 Config = TypeVar("Config")
 Tables = dict[str, Any]

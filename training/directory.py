@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError
 
 
 def left_by(command: str, file: Path) -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from schemas.pages import EncodedPage
-from training.predictor import Answer, Floats
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import EncodedPage
+from dehusk.training.predictor import Answer, Floats
 
 GOLDEN_FILE = "golden.json"
 _PAGES = Path(__file__).with_name("golden_pages")

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from inference.signature import SIGNATURE_KEY, Signature, Tensor
+from dehusk.inference.signature import SIGNATURE_KEY, Signature, Tensor
 
 TREES = "ai.onnx.ml"
 """The domain of ONNX's operators on trees."""

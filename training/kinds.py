@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from schemas.errors import ConfigurationError
-from schemas.pages import ModelVersion
-from training.configuration import read_tables
-from training.dehusk.parts import LeftOut
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import ModelVersion
+from dehusk.training.configuration import read_tables
+from dehusk.training.dehusk.parts import LeftOut
 
 # ruff: noqa: PLC0415 -- the training framework is imported by the commands that use it
 
@@ -53,11 +53,11 @@ def kind_of(config: Path) -> Kind:
     """
     kind = read_tables(config, lambda tables: tables["kind"])
     if kind == "dehusk":
-        from training.dehusk import commands as dehusk
+        from dehusk.training.dehusk import commands as dehusk
 
         return dehusk
     if kind == "boilernet":
-        from training.boilernet import commands as boilernet
+        from dehusk.training.boilernet import commands as boilernet
 
         return boilernet
     raise ConfigurationError(f"{config} is no training configuration: there is no kind {kind!r} of model")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError
 
 Bools = npt.NDArray[np.bool_]
 Spans = tuple[tuple[int, int], ...]

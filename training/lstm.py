@@ -5,7 +5,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from training.ragged import LstmLayer
+from dehusk.training.ragged import LstmLayer
 
 Floats = npt.NDArray[np.float32]
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import orjson
 
-from inference.sites import site_of
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import Broken
-from training.rebuilding import rebuilt
+from dehusk.inference.sites import site_of
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken
+from dehusk.training.rebuilding import rebuilt
 
 Item = TypeVar("Item")
 

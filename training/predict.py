@@ -16,26 +16,26 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from inference.encoding import encode
-from inference.labeler import Labeler
-from inference.segmentation import segment
-from inference.selection import select
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Prediction
-from streams.offline.decoded import DecodedPages, Input
-from streams.offline.lines import writing
-from streams.offline.run import BATCH_PAGES, clean_lines
-from streams.page_lines import read_page_line
-from streams.preparation.isolation import open_pool
-from streams.preparation.pool import PreparationPool
-from streams.printable import printable
-from streams.readers import read_lines
-from streams.settings import PageLimits
-from streams.sources.encoding import encode_text
-from streams.sources.fields import Fields, has_keys, parse_object
-from training.blocks import CONTENT_PROBABILITY, Block, has_text, segmented
-from training.rebuilding import rebuilt
+from dehusk.inference.encoding import encode
+from dehusk.inference.labeler import Labeler
+from dehusk.inference.segmentation import segment
+from dehusk.inference.selection import select
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.offline.decoded import DecodedPages, Input
+from dehusk.streams.offline.lines import writing
+from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
+from dehusk.streams.page_lines import read_page_line
+from dehusk.streams.preparation.isolation import open_pool
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.printable import printable
+from dehusk.streams.readers import read_lines
+from dehusk.streams.settings import PageLimits
+from dehusk.streams.sources.encoding import encode_text
+from dehusk.streams.sources.fields import Fields, has_keys, parse_object
+from dehusk.training.blocks import CONTENT_PROBABILITY, Block, has_text, segmented
+from dehusk.training.rebuilding import rebuilt
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from inference.onnx import OnnxLabeler
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Prediction
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction
 
 Floats = npt.NDArray[np.float32]
 Predict = Callable[[EncodedPage], Floats]

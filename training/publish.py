@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from inference.onnx import OnnxLabeler
-from inference.repository import MODEL_FILE
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage
-from training.golden import GOLDEN_FILE, golden_answers, write_golden
-from training.predictor import Answer, answers_of
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.repository import MODEL_FILE
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage
+from dehusk.training.golden import GOLDEN_FILE, golden_answers, write_golden
+from dehusk.training.predictor import Answer, answers_of
 
 LARGEST_DIFFERENCE = 1e-5
 """By how much the exported model's probabilities may differ from the trained one's."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from training.graph import Graph
+from dehusk.training.graph import Graph
 
 Floats = npt.NDArray[np.float32]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from inference.elements import INLINE, LINK, SKIPPED, TIGHT, traits
+from dehusk.inference.elements import INLINE, LINK, SKIPPED, TIGHT, traits
 
 _WITHIN_LINES = (INLINE, LINK, TIGHT)
 _WRAPPER = "text"

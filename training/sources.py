@@ -6,7 +6,7 @@ from pathlib import Path
 
 import orjson
 
-from training.directory import left_by
+from dehusk.training.directory import left_by
 
 _SOURCES = "sources.json"
 

@@ -16,18 +16,18 @@ import numpy.typing as npt
 import trafilatura
 from resiliparse.extract.html2text import extract_plain_text
 
-from inference.encoding import encode
-from inference.onnx import OnnxLabeler
-from inference.segmentation import segment
-from inference.selection import select
-from schemas.errors import PageError
-from schemas.pages import ModelVersion, SegmentedPage
-from training.alignment import content_blocks
-from training.comments import listed_comments
-from training.labels import DROPPED, Labels
-from training.pages import GoldPage, read_gold
-from training.predictor import Answer, labeler_answer
-from training.score import score_words
+from dehusk.inference.encoding import encode
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.segmentation import segment
+from dehusk.inference.selection import select
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.pages import ModelVersion, SegmentedPage
+from dehusk.training.alignment import content_blocks
+from dehusk.training.comments import listed_comments
+from dehusk.training.labels import DROPPED, Labels
+from dehusk.training.pages import GoldPage, read_gold
+from dehusk.training.predictor import Answer, labeler_answer
+from dehusk.training.score import score_words
 
 Bools = npt.NDArray[np.bool_]
 Words = list[list[str]]

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""What is chosen of a page's blocks by their probabilities: the loops of `inference.selection`."""
+"""What is chosen of a page's blocks by their probabilities: the loops of `dehusk.inference.selection`."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
-from inference.native.buffer cimport Buffer, free, more
+from dehusk.inference.native.buffer cimport Buffer, free, more
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint32_t, uintptr_t
 
-from inference.native.lexbor cimport Element, String
+from dehusk.inference.native.lexbor cimport Element, String
 
 cdef enum:
     ELEMENT_TOKENS = 8

@@ -4,10 +4,10 @@
 from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
-from inference.native cimport lexbor
-from inference.native.lexbor cimport Attribute, Element, String
-from inference.native.markup cimport ITEMPROP, ITEMTYPE, ROLE, name_of, same, tag_name
-from inference.native.tokens cimport crc32
+from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native.markup cimport ITEMPROP, ITEMTYPE, ROLE, name_of, same, tag_name
+from dehusk.inference.native.tokens cimport crc32
 
 cdef enum:
     CLASS_BYTES = 160

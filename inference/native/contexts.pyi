@@ -1,7 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import Structure
+from dehusk.schemas.pages import Structure
 
 class BlockContexts:
     total: float

@@ -6,13 +6,13 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from inference.native.buffer cimport Buffer, free, more
-from inference.native.subtrees cimport SUBTREE, Subtree, Subtrees
-from inference.native.scale cimport between, logarithm, share
-from inference.native.table cimport ABSENT, at, make
+from dehusk.inference.native.buffer cimport Buffer, free, more
+from dehusk.inference.native.subtrees cimport SUBTREE, Subtree, Subtrees
+from dehusk.inference.native.scale cimport between, logarithm, share
+from dehusk.inference.native.table cimport ABSENT, at, make
 
-from inference import features
-from schemas.pages import ElementFlag
+from dehusk.inference import features
+from dehusk.schemas.pages import ElementFlag
 
 cdef enum:
     HEADING_WORDS = 25  # so many are no heading

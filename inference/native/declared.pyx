@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""How much of what a page declares stands in each block: the group `declared` of `inference.features`."""
+"""How much of what a page declares stands in each block: the group `declared` of `dehusk.inference.features`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from inference.native.buffer cimport Buffer, free, more
-from inference.native.scale cimport share
-from inference.native.table cimport ABSENT, Table, at, make
+from dehusk.inference.native.buffer cimport Buffer, free, more
+from dehusk.inference.native.scale cimport share
+from dehusk.inference.native.table cimport ABSENT, Table, at, make
 
 cdef enum:
     TITLE

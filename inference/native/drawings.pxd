@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint16_t
 
-from inference.native cimport lexbor, markup
-from inference.native.lexbor cimport Element, Node
+from dehusk.inference.native cimport lexbor, markup
+from dehusk.inference.native.lexbor cimport Element, Node
 
 
 cdef inline bint is_drawn(Node *node) except -1:

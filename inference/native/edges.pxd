@@ -5,9 +5,9 @@ Authors mark up parts of words, and they part words by style alone. Which of bot
 
 from libc.stdint cimport uint32_t
 
-from inference.native cimport utf8
-from inference.native.lexbor cimport String
-from inference.native.tokens cimport writes_no_spaces
+from dehusk.inference.native cimport utf8
+from dehusk.inference.native.lexbor cimport String
+from dehusk.inference.native.tokens cimport writes_no_spaces
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(uint32_t character) noexcept nogil

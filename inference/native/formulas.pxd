@@ -1,8 +1,8 @@
 """Formulas in MathML: the TeX that says the same, and what shows them once more."""
 
-from inference.native cimport lexbor
-from inference.native.lexbor cimport Attribute, Element, Node, String
-from inference.native.markup cimport ALTTEXT, spells, tag_name, value_of
+from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
+from dehusk.inference.native.markup cimport ALTTEXT, spells, tag_name, value_of
 
 
 cdef inline String tex_of(Element *formula):

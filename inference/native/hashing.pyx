@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
-from inference.native.buffer cimport Buffer, append, content, free, more
-from inference.native.tokens cimport Text, add_hashes, crc32, crc32_of, text_of
+from dehusk.inference.native.buffer cimport Buffer, append, content, free, more
+from dehusk.inference.native.tokens cimport Text, add_hashes, crc32, crc32_of, text_of
 
 cdef extern from "Python.h":
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil

@@ -1,4 +1,4 @@
-from inference.native.lexbor cimport Element, Node
+from dehusk.inference.native.lexbor cimport Element, Node
 
 
 cdef class Head:

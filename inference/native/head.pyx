@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """What a page declares of itself in elements that are not shown."""
 
-from inference.native cimport lexbor
-from inference.native.lexbor cimport Element, Node, String, decoded
-from inference.native.lines cimport folded
-from inference.native.markup cimport declaration, is_json_ld, tag_of
+from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
+from dehusk.inference.native.lines cimport folded
+from dehusk.inference.native.markup cimport declaration, is_json_ld, tag_of
 
-from inference import elements
+from dehusk.inference import elements
 
 cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
 

@@ -1,8 +1,8 @@
 # cython: language_level=3
 """A tree read through the structures of `lexbor.pxd`: a probe of whether they are the installed Lexbor's."""
 
-from inference.native cimport lexbor, markup
-from inference.native.lexbor cimport Attribute, Element, Node, String
+from dehusk.inference.native cimport lexbor, markup
+from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
 
 
 def outline(size_t address) -> list:

@@ -1,4 +1,4 @@
-from inference.native.lexbor cimport String
+from dehusk.inference.native.lexbor cimport String
 
 
 cdef str folded(String text)

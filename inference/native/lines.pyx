@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The text of a block from the texts in it: one line with its white space folded, or lines that are kept."""
 
-from inference.native.lexbor cimport String, decoded
-from inference.native.utf8 cimport fold, has_windows, without_invisible
+from dehusk.inference.native.lexbor cimport String, decoded
+from dehusk.inference.native.utf8 cimport fold, has_windows, without_invisible
 
 from textwrap import dedent
 

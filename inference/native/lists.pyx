@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The lists of a page: in which item each block stands, and what marks it."""
 
-from inference.native cimport markup
-from inference.native.buffer cimport Buffer, content, free, more
-from inference.native.lexbor cimport ELEMENT, Node
-from inference.native.markup cimport REVERSED, START, VALUE, has, integer
-from inference.native.rows cimport NONE, Row
+from dehusk.inference.native cimport markup
+from dehusk.inference.native.buffer cimport Buffer, content, free, more
+from dehusk.inference.native.lexbor cimport ELEMENT, Node
+from dehusk.inference.native.markup cimport REVERSED, START, VALUE, has, integer
+from dehusk.inference.native.rows cimport NONE, Row
 
-from inference import elements
-from schemas.pages import BULLET
+from dehusk.inference import elements
+from dehusk.schemas.pages import BULLET
 
 cdef int ITEM = elements.ITEM, NUMBERED = elements.NUMBERED
 cdef int UNNUMBERED = BULLET

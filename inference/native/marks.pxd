@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint32_t
 
-from inference.native cimport lexbor, utf8
-from inference.native.lexbor cimport Element, Node, String
-from inference.native.markup cimport Tag, spells
+from dehusk.inference.native cimport lexbor, utf8
+from dehusk.inference.native.lexbor cimport Element, Node, String
+from dehusk.inference.native.markup cimport Tag, spells
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil

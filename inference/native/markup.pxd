@@ -1,6 +1,6 @@
 from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 
-from inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native.lexbor cimport Attribute, Element, String
 
 cdef enum:  # attributes: one more than the position in ATTRIBUTES
     OTHER
@@ -26,7 +26,7 @@ cdef enum:
     SYMBOL_BYTES = 8  # bytes
 
 
-cdef struct Tag:  # inference.elements.Traits
+cdef struct Tag:  # dehusk.inference.elements.Traits
     uint8_t kind
     uint8_t edge
     uint8_t lists

@@ -4,12 +4,12 @@
 from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 from libc.string cimport memcmp, memcpy
 
-from inference.native cimport lexbor
-from inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.lexbor cimport Attribute, Element, String
 
-from inference import elements
-from schemas.errors import ConfigurationError
-from schemas.pages import ElementFlag
+from dehusk.inference import elements
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import ElementFlag
 
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
@@ -105,7 +105,7 @@ cdef Tag *tag_of(uintptr_t name) except NULL:
                 return &_unnumbered[position]
         return &_unknown
     if not _tags[name].length:
-        raise ConfigurationError(f"selectolax numbers a tag {name} that is not in inference.elements.TAGS")
+        raise ConfigurationError(f"selectolax numbers a tag {name} that is not in dehusk.inference.elements.TAGS")
     return &_tags[name]
 
 

@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
-from inference.native.buffer cimport Buffer, free
-from inference.native.table cimport ABSENT, Table, at, make
+from dehusk.inference.native.buffer cimport Buffer, free
+from dehusk.inference.native.table cimport ABSENT, Table, at, make
 
 cdef enum:
     RUN_WORDS = 12  # fewer may be chance

@@ -1,9 +1,9 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
-from inference.native.buffer cimport Buffer
-from inference.native.classes cimport DESCRIBED, Described
-from inference.native.lexbor cimport Element, String
-from inference.native.markup cimport Tag
+from dehusk.inference.native.buffer cimport Buffer
+from dehusk.inference.native.classes cimport DESCRIBED, Described
+from dehusk.inference.native.lexbor cimport Element, String
+from dehusk.inference.native.markup cimport Tag
 
 cdef enum:
     NONE = -1

@@ -4,15 +4,15 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
-from inference.native cimport lexbor, markup, utf8
-from inference.native.buffer cimport content, free, more
-from inference.native.classes cimport ELEMENT_TOKENS, describe
-from inference.native.lexbor cimport Element, Node, String
-from inference.native.markup cimport Tag
+from dehusk.inference.native cimport lexbor, markup, utf8
+from dehusk.inference.native.buffer cimport content, free, more
+from dehusk.inference.native.classes cimport ELEMENT_TOKENS, describe
+from dehusk.inference.native.lexbor cimport Element, Node, String
+from dehusk.inference.native.markup cimport Tag
 
 import numpy as np
 
-from inference import elements
+from dehusk.inference import elements
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, BREAK = elements.BREAK, BLOCK = elements.BLOCK
 cdef int CUSTOM = elements.CUSTOM

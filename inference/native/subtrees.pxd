@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from inference.native.buffer cimport Buffer
-from inference.native.table cimport Table
+from dehusk.inference.native.buffer cimport Buffer
+from dehusk.inference.native.table cimport Table
 
 cdef enum:
     SUBTREE = 6  # columns of an element

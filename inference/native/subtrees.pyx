@@ -3,9 +3,9 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from inference.native.buffer cimport free, more
-from inference.native.scale cimport logarithm, share
-from inference.native.table cimport ABSENT, at, make
+from dehusk.inference.native.buffer cimport free, more
+from dehusk.inference.native.scale cimport logarithm, share
+from dehusk.inference.native.table cimport ABSENT, at, make
 
 cdef enum:
     PARAGRAPH_WORDS = 15

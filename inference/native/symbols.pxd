@@ -2,9 +2,9 @@
 
 from libc.string cimport strcat, strlen
 
-from inference.native cimport lexbor
-from inference.native.lexbor cimport Element, Node, String
-from inference.native.markup cimport Tag, spells, tag_name
+from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.lexbor cimport Element, Node, String
+from dehusk.inference.native.markup cimport Tag, spells, tag_name
 
 
 cdef struct Symbols:  # each up to a null byte

@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
 
-from inference.native.buffer cimport Buffer, more
-from inference.native.scale cimport SEED
+from dehusk.inference.native.buffer cimport Buffer, more
+from dehusk.inference.native.scale cimport SEED
 
 cdef enum:
     ABSENT = -1

@@ -1,5 +1,5 @@
-from inference.native.buffer cimport Buffer
-from inference.native.rows cimport Row
+from dehusk.inference.native.buffer cimport Buffer
+from dehusk.inference.native.rows cimport Row
 
 
 cdef struct Grid:  # a table

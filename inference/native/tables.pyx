@@ -9,12 +9,12 @@ alone holds text, and that in several blocks: it has no columns to keep.
 from libc.limits cimport INT_MAX
 from libc.string cimport memset
 
-from inference.native cimport markup
-from inference.native.buffer cimport content, free, more
-from inference.native.markup cimport COLSPAN, ROWSPAN
-from inference.native.rows cimport NONE, Row
+from dehusk.inference.native cimport markup
+from dehusk.inference.native.buffer cimport content, free, more
+from dehusk.inference.native.markup cimport COLSPAN, ROWSPAN
+from dehusk.inference.native.rows cimport NONE, Row
 
-from inference import elements
+from dehusk.inference import elements
 
 cdef int TABLE = elements.TABLE, ROW = elements.ROW
 

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""What the characters of each block say of it: the group `text` of `inference.features`."""
+"""What the characters of each block say of it: the group `text` of `dehusk.inference.features`."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
@@ -7,10 +7,10 @@ from libc.string cimport memset
 
 import numpy as np
 
-from inference.native.scale cimport between, logarithm, share
-from inference.native.tokens cimport Text, text_of
+from dehusk.inference.native.scale cimport between, logarithm, share
+from dehusk.inference.native.tokens cimport Text, text_of
 
-from inference import features
+from dehusk.inference import features
 
 cdef extern from "Python.h":
     uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t position) noexcept nogil

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint32_t
 
-from inference.native.buffer cimport Buffer
+from dehusk.inference.native.buffer cimport Buffer
 
 
 cdef struct Text:  # a str being read, which must outlive it

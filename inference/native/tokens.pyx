@@ -4,7 +4,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from inference.native.buffer cimport Buffer, more
+from dehusk.inference.native.buffer cimport Buffer, more
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)

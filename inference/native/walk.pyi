@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from inference.native.head import Head
+from dehusk.inference.native.head import Head
 
 class Walk:
     texts: list[str]

@@ -4,23 +4,23 @@
 from libc.stdint cimport uint16_t
 from libc.string cimport strlen
 
-from inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
-from inference.native.buffer cimport Buffer, append, free
-from inference.native.drawings cimport flags_around, holds_none, is_drawn
-from inference.native.head cimport Head
-from inference.native.lexbor cimport Element, Node, String, decoded
-from inference.native.lists cimport Lists
-from inference.native.markup cimport Tag
-from inference.native.rows cimport NONE, Row, Rows
-from inference.native.symbols cimport Symbols
-from inference.native.tables cimport Tables
+from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
+from dehusk.inference.native.buffer cimport Buffer, append, free
+from dehusk.inference.native.drawings cimport flags_around, holds_none, is_drawn
+from dehusk.inference.native.head cimport Head
+from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
+from dehusk.inference.native.lists cimport Lists
+from dehusk.inference.native.markup cimport Tag
+from dehusk.inference.native.rows cimport NONE, Row, Rows
+from dehusk.inference.native.symbols cimport Symbols
+from dehusk.inference.native.tables cimport Tables
 
 import numpy as np
 
-from inference import elements
-from schemas.errors import PageError
-from schemas.outcomes import BrokenReason
-from schemas.pages import Boundary, ElementFlag, TagCount
+from dehusk.inference import elements
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
 cdef int BREAK = elements.BREAK, BLOCK = elements.BLOCK, FALLBACK = elements.FALLBACK

@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Content blocks written one after the other: the loop of `inference.plain_text`."""
+"""Content blocks written one after the other: the loop of `dehusk.inference.plain_text`."""
 
 from libc.stdint cimport int32_t, uint8_t
 
 from textwrap import indent
 
-from schemas.pages import BULLET, Boundary
+from dehusk.schemas.pages import BULLET, Boundary
 
 cdef int CELL = Boundary.CELL.value, ROW = Boundary.ROW.value, PARAGRAPH = Boundary.PARAGRAPH.value
 cdef int SPACE = Boundary.SPACE.value, WITHIN_LINE = Boundary.VISIBILITY.value | Boundary.SPACE.value

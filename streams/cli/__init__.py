@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from schemas.errors import DehuskError
-from streams.cli.configuration import config_option, configure
-from streams.cli.environment import name_variables, warn_of_unknown_variables
-from streams.cli.interrupts import interrupt_on_signals, interrupted_status
-from streams.cli.standard_input import CLOSED_PIPE, leave
-from streams.cli.tree import leaves
-from streams.worker.logs import are_json
+from dehusk.schemas.errors import DehuskError
+from dehusk.streams.cli.configuration import config_option, configure
+from dehusk.streams.cli.environment import name_variables, warn_of_unknown_variables
+from dehusk.streams.cli.interrupts import interrupt_on_signals, interrupted_status
+from dehusk.streams.cli.standard_input import CLOSED_PIPE, leave
+from dehusk.streams.cli.tree import leaves
+from dehusk.streams.worker.logs import are_json
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
@@ -51,7 +51,7 @@ class _LazyGroup(click.Group):
 @cache
 def _load(name: str) -> click.Command:
     """A command whose options are environment variables and keys of a configuration file, too."""
-    command: click.Command = import_module(f"streams.cli.{name.replace('-', '_')}").command
+    command: click.Command = import_module(f"dehusk.streams.cli.{name.replace('-', '_')}").command
     for words, leaf in leaves(command, (name,)):
         name_variables(leaf, words)
         configure(leaf, words)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from inference.repository import DEFAULT_REPOSITORY
-from inference.sites import SiteKey
-from schemas.documents import Comments
-from streams.cli.offline_run import OfflineRun
-from streams.cli.options import (
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.sites import SiteKey
+from dehusk.schemas.documents import Comments
+from dehusk.streams.cli.offline_run import OfflineRun
+from dehusk.streams.cli.options import (
     comments_option,
     hidden_text_option,
     max_blocks_option,
@@ -26,12 +26,12 @@ from streams.cli.options import (
     site_key_option,
     was_typed,
 )
-from streams.cli.standard_input import abandoned_on_errors
-from streams.cli.values import Address, Url
-from streams.printable import printable
-from streams.readers import STANDARD_INPUT
-from streams.settings import IN_MEMORY, MIB, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
-from streams.worker.settings import LabelerName, WorkerSettings, available_processors
+from dehusk.streams.cli.standard_input import abandoned_on_errors
+from dehusk.streams.cli.values import Address, Url
+from dehusk.streams.printable import printable
+from dehusk.streams.readers import STANDARD_INPUT
+from dehusk.streams.settings import IN_MEMORY, MIB, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
+from dehusk.streams.worker.settings import LabelerName, WorkerSettings, available_processors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ def command(
     if a file cannot be read to its end. Progress is shown if standard error is a terminal and standard output
     is not.
     """
-    from streams.worker.dependencies import open_labeler
+    from dehusk.streams.worker.dependencies import open_labeler
 
     labeler = labeler or ("triton" if triton else "onnx")
     require_labeler_of_triton(labeler)

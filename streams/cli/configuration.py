@@ -9,8 +9,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from streams.cli.environment import PREFIX
-from streams.cli.tree import DIFFERENT, Words, leaves, options, subcommands
+from dehusk.streams.cli.environment import PREFIX
+from dehusk.streams.cli.tree import DIFFERENT, Words, leaves, options, subcommands
 
 Table = Mapping[str, Any]
 Read = Callable[[click.Context, click.Parameter, Path | None], None]

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from schemas.outcomes import BrokenReason
-from streams.cli.options import compression_option, kafka_options, topic_option
-from streams.cli.terminal import plain_console, print_table
-from streams.counted import counted
-from streams.printable import printable
-from streams.settings import Compression, KafkaSettings, TopicSettings
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.cli.options import compression_option, kafka_options, topic_option
+from dehusk.streams.cli.terminal import plain_console, print_table
+from dehusk.streams.counted import counted
+from dehusk.streams.printable import printable
+from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
 
 if TYPE_CHECKING:
-    from streams.replaying import FoundLetter, Wanted
+    from dehusk.streams.replaying import FoundLetter, Wanted
 
 _COLUMNS = ("failed at", "reason", "URL", "detail", "source")
 _OWN_REASON = re.compile(r"[a-z-]+")
@@ -104,7 +104,7 @@ def list_command(
     Letters stay on their topic until its retention removes them; those that were put back are marked there,
     and shown with --all only.
     """
-    from streams.replaying import Wanted
+    from dehusk.streams.replaying import Wanted
 
     wanted = Wanted(reason, stage, url)
     show = _print_json if as_json else _print_table
@@ -152,7 +152,7 @@ def replay_command(
     cut short marks none, and the next one puts them back again, which gives the same documents. Letters that
     come in meanwhile wait for the next replay. Ends with status 1 if one that was meant cannot be put back.
     """
-    from streams.replaying import SETTLED, Wanted, replay_letters
+    from dehusk.streams.replaying import SETTLED, Wanted, replay_letters
 
     counts = asyncio.run(
         replay_letters(
@@ -175,7 +175,7 @@ def replay_command(
 async def _print_json(
     kafka: KafkaSettings, topic: str, wanted: Wanted, _limit: int, settled_too: bool
 ) -> None:
-    from streams.replaying import find_letters
+    from dehusk.streams.replaying import find_letters
 
     async for found in find_letters(kafka, topic, wanted):
         if settled_too or not found.settled:
@@ -201,7 +201,7 @@ def _fields(found: FoundLetter) -> dict[str, Any]:
 async def _print_table(
     kafka: KafkaSettings, topic: str, wanted: Wanted, limit: int, settled_too: bool
 ) -> None:
-    from streams.replaying import find_letters
+    from dehusk.streams.replaying import find_letters
 
     reasons: Counter[tuple[str, str]] = Counter()
     last: deque[FoundLetter] = deque(maxlen=limit)

@@ -12,13 +12,13 @@ from typing import get_args
 import click
 from rich.console import Console
 
-from schemas.errors import ConfigurationError
-from streams.demo.display import Display
-from streams.demo.sites import NAMES, find_site
-from streams.installation import how_to_install
-from streams.local.folder import writing
-from streams.local.stack import default_cache
-from streams.worker.settings import LabelerName
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.demo.display import Display
+from dehusk.streams.demo.sites import NAMES, find_site
+from dehusk.streams.installation import how_to_install
+from dehusk.streams.local.folder import writing
+from dehusk.streams.local.stack import default_cache
+from dehusk.streams.worker.settings import LabelerName
 
 _COLUMNS = 160
 """Of an output that is no terminal: enough to read the page before and after side by side."""
@@ -60,8 +60,8 @@ def command(
     crawls it with Scrapy and runs `dehusk worker` on the crawler's topic. It ends with what became of
     every page. Nothing keeps running.
     """
-    from streams.demo.run import DemoSettings, run_demo
-    from streams.demo.summary import show
+    from dehusk.streams.demo.run import DemoSettings, run_demo
+    from dehusk.streams.demo.summary import show
 
     if find_spec("scrapy") is None:
         raise ConfigurationError(f"Scrapy, which crawls, is not installed: {how_to_install('demo')}")

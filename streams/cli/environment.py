@@ -6,8 +6,8 @@ from difflib import get_close_matches
 
 import click
 
-from streams.cli.tree import DIFFERENT, Words, leaves, options
-from streams.worker.logs import are_json
+from dehusk.streams.cli.tree import DIFFERENT, Words, leaves, options
+from dehusk.streams.worker.logs import are_json
 
 PREFIX = "DEHUSK"
 _log = logging.getLogger(__name__)

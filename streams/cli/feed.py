@@ -11,28 +11,28 @@ import click
 from rich.console import Console
 from rich.filesize import decimal
 
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, Skipped, SkipReason
-from streams.cli.options import (
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
+from dehusk.streams.cli.options import (
     compression_option,
     kafka_options,
     max_page_option,
     require_warc_directory,
     topic_option,
 )
-from streams.cli.progress import Advance, page_progress
-from streams.cli.standard_input import abandoned_on_errors
-from streams.cli.terminal import plain_console
-from streams.cli.values import Url
-from streams.counted import counted
-from streams.input_position import InputPosition
-from streams.printable import printable
-from streams.readers import read_pages
-from streams.settings import MIB, Compression, KafkaSettings, TopicSettings
-from streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.cli.progress import Advance, page_progress
+from dehusk.streams.cli.standard_input import abandoned_on_errors
+from dehusk.streams.cli.terminal import plain_console
+from dehusk.streams.cli.values import Url
+from dehusk.streams.counted import counted
+from dehusk.streams.input_position import InputPosition
+from dehusk.streams.printable import printable
+from dehusk.streams.readers import read_pages
+from dehusk.streams.settings import MIB, Compression, KafkaSettings, TopicSettings
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 
 if TYPE_CHECKING:
-    from streams.feeding import FeedCounts, Report
+    from dehusk.streams.feeding import FeedCounts, Report
 
 _NAMED = 20
 """Of what is not sent for the same reason, so many are named; all are counted."""
@@ -104,8 +104,8 @@ def command(
     could not be read or sent. Of what is not sent, the first 20 for each reason are named. The numbers of
     pages are told at the end, also where Ctrl-C or SIGTERM ends it early.
     """
-    from streams.feeding import FeedCounts, feed
-    from streams.kafka import describe_topic
+    from dehusk.streams.feeding import FeedCounts, feed
+    from dehusk.streams.kafka import describe_topic
 
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
     require_warc_directory(crawler, settings)

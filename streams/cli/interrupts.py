@@ -4,7 +4,7 @@ import signal
 from contextlib import AbstractContextManager
 from types import FrameType
 
-from streams.signals import blocked
+from dehusk.streams.signals import blocked
 
 _interrupted_by = [signal.SIGINT]
 """The signals that came; without any it is Ctrl-C, which Python takes itself."""

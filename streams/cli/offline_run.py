@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from schemas.outcomes import Damaged
-from schemas.pages import RawPage
-from streams.cli.interrupts import interrupts_postponed
-from streams.cli.progress import page_progress
-from streams.cli.terminal import plain_console
-from streams.input_position import InputPosition
-from streams.readers import read_pages
+from dehusk.schemas.outcomes import Damaged
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.cli.interrupts import interrupts_postponed
+from dehusk.streams.cli.progress import page_progress
+from dehusk.streams.cli.terminal import plain_console
+from dehusk.streams.input_position import InputPosition
+from dehusk.streams.readers import read_pages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from inference.labeler import Labeler
-    from streams.offline.decoded import Input
-    from streams.preparation.pool import PreparationPool
-    from streams.sites.store import SiteStatisticsStore
-    from streams.worker.settings import WorkerSettings
+    from dehusk.inference.labeler import Labeler
+    from dehusk.streams.offline.decoded import Input
+    from dehusk.streams.preparation.pool import PreparationPool
+    from dehusk.streams.sites.store import SiteStatisticsStore
+    from dehusk.streams.worker.settings import WorkerSettings
 
 
 @dataclass(slots=True)
@@ -68,10 +68,10 @@ class OfflineRun:
             ConfigurationError: there is no such file, or a model does not fit.
         """
         with interrupts_postponed():
-            from streams.offline.decoded import DecodedPages
-            from streams.offline.lines import writing
-            from streams.offline.statistics import open_statistics
-            from streams.preparation.isolation import open_pool
+            from dehusk.streams.offline.decoded import DecodedPages
+            from dehusk.streams.offline.lines import writing
+            from dehusk.streams.offline.statistics import open_statistics
+            from dehusk.streams.preparation.isolation import open_pool
 
         settings = self.settings
         lines_of = writing(
@@ -102,7 +102,7 @@ class OfflineRun:
         self, pool: PreparationPool, labelers: Sequence[Labeler], store: SiteStatisticsStore
     ) -> None:
         """Have the store count all pages."""
-        from streams.offline.run import observe_pages
+        from dehusk.streams.offline.run import observe_pages
 
         count = 0
         with self._reading("counting") as (pages, report):
@@ -115,7 +115,7 @@ class OfflineRun:
         self, pool: PreparationPool, labelers: Sequence[Labeler], store: SiteStatisticsStore | None
     ) -> tuple[int, list[Damaged]]:
         """Write a line for each page."""
-        from streams.offline.run import clean_lines
+        from dehusk.streams.offline.run import clean_lines
 
         count, output = 0, click.get_binary_stream("stdout")
         with self._reading("cleaning") as (pages, report):

@@ -9,12 +9,12 @@ from typing import Any, Literal, get_args
 import click
 from click.core import ParameterSource
 
-from inference.sites import SiteKey
-from schemas.documents import Comments
-from schemas.errors import ConfigurationError
-from streams.cli.values import Brokers, Url
-from streams.input_topics import input_topics
-from streams.settings import (
+from dehusk.inference.sites import SiteKey
+from dehusk.schemas.documents import Comments
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.values import Brokers, Url
+from dehusk.streams.input_topics import input_topics
+from dehusk.streams.settings import (
     MIB,
     REVISIT_TOPIC,
     Compression,
@@ -25,10 +25,10 @@ from streams.settings import (
     TopicSettings,
     TritonSettings,
 )
-from streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
-from streams.sources.registry import SOURCES, SourceSettings
-from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from streams.worker.settings import LabelerName
+from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
+from dehusk.streams.sources.registry import SOURCES, SourceSettings
+from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
+from dehusk.streams.worker.settings import LabelerName
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]

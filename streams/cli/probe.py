@@ -14,18 +14,24 @@ import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
 
-from streams.cli.options import kafka_options, revisit_options, source_options, topic_option, worker_topics
-from streams.cli.terminal import plain_console, print_table
-from streams.counted import counted
-from streams.printable import printable, without_password
-from streams.program import program
-from streams.settings import KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.cli.options import (
+    kafka_options,
+    revisit_options,
+    source_options,
+    topic_option,
+    worker_topics,
+)
+from dehusk.streams.cli.terminal import plain_console, print_table
+from dehusk.streams.counted import counted
+from dehusk.streams.printable import printable, without_password
+from dehusk.streams.program import program
+from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streams.probing import Probe, ProbedMessage
-    from streams.sources.registry import SourceSettings
+    from dehusk.streams.probing import Probe, ProbedMessage
+    from dehusk.streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
@@ -82,8 +88,8 @@ def command(
     skipped or become a dead letter, and why. Ends with the commands that create the missing topics and start
     the worker; with what to do instead where every message would become a dead letter.
     """
-    from streams.kafka import create_command
-    from streams.probing import probe
+    from dehusk.streams.kafka import create_command
+    from dehusk.streams.probing import probe
 
     revisits = revisit_topic if revisit_after else None
     attached = worker_topics(",".join(topics), output, dead_letters, revisits=revisits)
@@ -150,7 +156,7 @@ def _outcomes(found: Probe) -> Counter[str]:
 
 
 def _show(found: Probe, creating: list[str], worker: str | None) -> None:
-    from streams.kafka import topics_of_local_stack
+    from dehusk.streams.kafka import topics_of_local_stack
 
     console = plain_console()
     if found.messages:

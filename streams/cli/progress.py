@@ -15,9 +15,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from streams.counted import counted
-from streams.input_position import InputPosition
-from streams.readers import input_size
+from dehusk.streams.counted import counted
+from dehusk.streams.input_position import InputPosition
+from dehusk.streams.readers import input_size
 
 Advance = Callable[[int, int], None]
 """Told how many pages are done, and how many bytes they have."""

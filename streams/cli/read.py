@@ -7,11 +7,11 @@ from contextlib import aclosing, suppress
 import click
 import orjson
 
-from schemas.errors import ConfigurationError
-from schemas.pages import Message
-from streams.cli.options import kafka_options, topic_option
-from streams.cli.terminal import echo
-from streams.settings import KafkaSettings, TopicSettings
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import Message
+from dehusk.streams.cli.options import kafka_options, topic_option
+from dehusk.streams.cli.terminal import echo
+from dehusk.streams.settings import KafkaSettings, TopicSettings
 
 _SEPARATOR = "\f"
 """Stands in a line of its own behind each text, which holds none: its white space was folded."""
@@ -56,7 +56,7 @@ def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool,
 
 
 async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: bool, as_text: bool) -> None:
-    from streams.reading import read_documents
+    from dehusk.streams.reading import read_documents
 
     async with aclosing(read_documents(kafka, topic, newest=last, follow=follow)) as documents:
         async for document in documents:
@@ -89,4 +89,4 @@ def _configure_logs() -> None:
     handler.setFormatter(logging.Formatter("dehusk: %(message)s"))
     handler.addFilter(lambda record: not record.name.startswith("aiokafka"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    logging.getLogger("streams").setLevel(logging.INFO)
+    logging.getLogger("dehusk").setLevel(logging.INFO)

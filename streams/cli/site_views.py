@@ -10,13 +10,13 @@ import click
 import orjson
 from rich.filesize import decimal
 
-from streams.cli.terminal import plain_console, print_table
-from streams.counted import counted
-from streams.printable import printable
+from dehusk.streams.cli.terminal import plain_console, print_table
+from dehusk.streams.counted import counted
+from dehusk.streams.printable import printable
 
 if TYPE_CHECKING:
-    from streams.sites.catalogue import Summary
-    from streams.sites.stored import State, StoredSample, StoredSite
+    from dehusk.streams.sites.catalogue import Summary
+    from dehusk.streams.sites.stored import State, StoredSample, StoredSite
 
 _COLUMNS = ("site", "pages", "texts", "structures", "bytes", "last counted")
 _SAMPLE_COLUMNS = ("pages", "dropped", "saved", "text")

@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from schemas.errors import ConfigurationError
-from streams.cli.options import redis_options
-from streams.cli.site_views import Total, print_object, print_site, print_site_object, print_table_of, title
-from streams.cli.standard_input import abandoned_on_errors
-from streams.counted import counted
-from streams.printable import printable
-from streams.settings import RedisSettings
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.options import redis_options
+from dehusk.streams.cli.site_views import (
+    Total,
+    print_object,
+    print_site,
+    print_site_object,
+    print_table_of,
+    title,
+)
+from dehusk.streams.cli.standard_input import abandoned_on_errors
+from dehusk.streams.counted import counted
+from dehusk.streams.printable import printable
+from dehusk.streams.settings import RedisSettings
 
 if TYPE_CHECKING:
-    from streams.sites.catalogue import Catalogue, Summary, Unreadable
+    from dehusk.streams.sites.catalogue import Catalogue, Summary, Unreadable
 
 _LIMIT = 100
 _LINES_AHEAD = 32
@@ -183,7 +190,7 @@ class _Found:
 
     async def summaries(self) -> AsyncGenerator[Summary, None]:
         """A summary of each."""
-        from streams.sites.catalogue import Unreadable
+        from dehusk.streams.sites.catalogue import Unreadable
 
         seen: set[str] = set()
         async for found in self._catalogue.summaries():
@@ -198,7 +205,7 @@ class _Found:
 
 async def _list(redis: RedisSettings, sort: str | None, limit: int | None, *, as_json: bool) -> int:
     """How many sites could not be read."""
-    from streams.sites.catalogue import open_catalogue
+    from dehusk.streams.sites.catalogue import open_catalogue
 
     async with open_catalogue(redis) as catalogue:
         found = _Found(catalogue)
@@ -233,9 +240,9 @@ async def _print_as_found(found: _Found, limit: int | None) -> None:
 
 
 async def _show(redis: RedisSettings, text: str, *, as_json: bool) -> None:
-    from streams.sites.catalogue import Unreadable, open_catalogue
-    from streams.sites.redis_store import SiteBounds
-    from streams.sites.stored import CorruptError, unpack_site
+    from dehusk.streams.sites.catalogue import Unreadable, open_catalogue
+    from dehusk.streams.sites.redis_store import SiteBounds
+    from dehusk.streams.sites.stored import CorruptError, unpack_site
 
     async with open_catalogue(redis) as catalogue:
         summary = await _known(catalogue, text)
@@ -258,7 +265,7 @@ async def _known(catalogue: Catalogue, text: str) -> Summary | Unreadable:
     Raises:
         ConfigurationError: nothing is known of it.
     """
-    from streams.sites.lookup import named, near
+    from dehusk.streams.sites.lookup import named, near
 
     summary = await catalogue.summary(named(text))
     if summary is None:
@@ -277,8 +284,8 @@ def _damaged(text: str, why: str) -> ConfigurationError:
 
 async def _forget(redis: RedisSettings, texts: Sequence[str], *, yes: bool) -> int:
     """How many keys could not be read."""
-    from streams.sites.catalogue import open_catalogue
-    from streams.sites.lookup import named
+    from dehusk.streams.sites.catalogue import open_catalogue
+    from dehusk.streams.sites.lookup import named
 
     async with open_catalogue(redis) as catalogue:
         if texts:
@@ -296,7 +303,7 @@ async def _forget(redis: RedisSettings, texts: Sequence[str], *, yes: bool) -> i
 
 async def _forget_all(catalogue: Catalogue) -> tuple[int, int]:
     """How many sites were forgotten, and how many keys could not be read."""
-    from streams.sites.catalogue import Unreadable
+    from dehusk.streams.sites.catalogue import Unreadable
 
     forgotten = unreadable = 0
     async for found in catalogue.names():
@@ -323,8 +330,8 @@ def _ask(question: str, *, yes: bool) -> None:
 
 async def _export(redis: RedisSettings, texts: Sequence[str]) -> int:
     """How many sites could not be read."""
-    from streams.sites.catalogue import Unreadable, open_catalogue
-    from streams.sites.exporting import HEADER, export, export_all
+    from dehusk.streams.sites.catalogue import Unreadable, open_catalogue
+    from dehusk.streams.sites.exporting import HEADER, export, export_all
 
     unreadable = sites = 0
     async with open_catalogue(redis) as catalogue:
@@ -344,8 +351,8 @@ async def _export(redis: RedisSettings, texts: Sequence[str]) -> int:
 
 async def _import(redis: RedisSettings, file: BinaryIO, *, replace: bool) -> int:
     """How many sites could not be put."""
-    from streams.sites.catalogue import open_catalogue
-    from streams.sites.importing import import_sites
+    from dehusk.streams.sites.catalogue import open_catalogue
+    from dehusk.streams.sites.importing import import_sites
 
     async with open_catalogue(redis) as catalogue:
         counts = await import_sites(_read_ahead(file), catalogue, _tell, replace=replace)
@@ -357,7 +364,7 @@ async def _import(redis: RedisSettings, file: BinaryIO, *, replace: bool) -> int
 
 async def _read_ahead(file: BinaryIO) -> AsyncIterator[bytes]:
     """The lines of a file, which may have to be waited for."""
-    from streams.read_ahead import ReadAhead
+    from dehusk.streams.read_ahead import ReadAhead
 
     ahead = ReadAhead(iter(file), _LINES_AHEAD)
     while lines := await ahead.take():

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-from schemas.errors import DehuskError
-from streams.cli.interrupts import interrupted_status
+from dehusk.schemas.errors import DehuskError
+from dehusk.streams.cli.interrupts import interrupted_status
 
 CLOSED_PIPE = 128 + signal.SIGPIPE
 """The exit status of a command whose output nobody reads any more."""

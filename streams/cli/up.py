@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from inference.repository import DEFAULT_REPOSITORY
-from streams.kafka import Topic, create_topics, ensure_topics
-from streams.local.addresses import Addresses
-from streams.local.folder import temporary_folder
-from streams.local.restarts import Restarts
-from streams.local.stack import SERVICES, LocalStack, Report, default_cache
-from streams.program import program
-from streams.settings import REVISIT_TOPIC, KafkaSettings, TopicSettings
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.streams.kafka import Topic, create_topics, ensure_topics
+from dehusk.streams.local.addresses import Addresses
+from dehusk.streams.local.folder import temporary_folder
+from dehusk.streams.local.restarts import Restarts
+from dehusk.streams.local.stack import SERVICES, LocalStack, Report, default_cache
+from dehusk.streams.program import program
+from dehusk.streams.settings import REVISIT_TOPIC, KafkaSettings, TopicSettings
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _PARTITIONS = 8

@@ -5,10 +5,10 @@ from typing import get_args
 
 import click
 
-from inference.sites import SiteKey
-from schemas.documents import Comments
-from streams.cli.interrupts import interrupts_postponed
-from streams.cli.options import (
+from dehusk.inference.sites import SiteKey
+from dehusk.schemas.documents import Comments
+from dehusk.streams.cli.interrupts import interrupts_postponed
+from dehusk.streams.cli.options import (
     comments_option,
     compression_option,
     hidden_text_option,
@@ -27,9 +27,9 @@ from streams.cli.options import (
     topic_option,
     worker_topics,
 )
-from streams.cli.values import Address
-from streams.formats import FORMATS
-from streams.settings import (
+from dehusk.streams.cli.values import Address
+from dehusk.streams.formats import FORMATS
+from dehusk.streams.settings import (
     Compression,
     FlowLimits,
     KafkaSettings,
@@ -39,9 +39,9 @@ from streams.settings import (
     TritonSettings,
     WhenTritonIsUnavailable,
 )
-from streams.sources.registry import SourceSettings
-from streams.worker.logs import configure_logs
-from streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, default_processes
+from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.worker.logs import configure_logs
+from dehusk.streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
 _TRITON = TritonSettings()
@@ -223,7 +223,7 @@ def command(
     run on this machine first: `dehusk demo`.
     """
     with interrupts_postponed():
-        from streams.worker.run import run_worker
+        from dehusk.streams.worker.run import run_worker
 
     configure_logs(log_level, as_json=log_json)
     require_warc_directory(source, source_settings)

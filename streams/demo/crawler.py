@@ -22,7 +22,7 @@ class Crawler:
     def command(self) -> Sequence[str]:
         """The command line; it ends by itself when no new link is left."""
         options = ["--brokers", self.brokers, "--topic", self.topic, "--pages", str(self.pages)]
-        return [sys.executable, "-m", "streams.demo.spider", self.start, *options]
+        return [sys.executable, "-m", "dehusk.streams.demo.spider", self.start, *options]
 
     def environment(self) -> Mapping[str, str]:
         """Nothing: all is on the command line."""

@@ -7,10 +7,10 @@ from typing import NamedTuple, TypedDict
 
 import orjson
 
-from schemas.documents import Origin
-from streams.consuming import read
-from streams.dead_letters import read_dead_letter
-from streams.settings import KafkaSettings
+from dehusk.schemas.documents import Origin
+from dehusk.streams.consuming import read
+from dehusk.streams.dead_letters import read_dead_letter
+from dehusk.streams.settings import KafkaSettings
 
 _EXAMPLE_CHARACTERS = 3000
 """The page shown as an example is the one whose visible text is nearest to this length."""

@@ -7,24 +7,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas.errors import UnavailableError
-from streams.counted import counted
-from streams.demo.crawler import Crawler
-from streams.demo.display import Display
-from streams.demo.outcome import Crawled, read_cleaned, read_crawled, read_dead
-from streams.demo.server import serve
-from streams.demo.sites import Site
-from streams.demo.summary import Summary
-from streams.kafka import Topic, create_topics, ensure_topics
-from streams.local.addresses import free_ports
-from streams.local.folder import temporary_folder, writing
-from streams.local.monitoring import Monitoring
-from streams.local.process import Program, Service
-from streams.local.restarts import Restarts
-from streams.local.stack import SERVICES, LocalStack
-from streams.local.worker import Worker
-from streams.settings import KafkaSettings, TopicSettings
-from streams.worker.settings import LabelerName
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.counted import counted
+from dehusk.streams.demo.crawler import Crawler
+from dehusk.streams.demo.display import Display
+from dehusk.streams.demo.outcome import Crawled, read_cleaned, read_crawled, read_dead
+from dehusk.streams.demo.server import serve
+from dehusk.streams.demo.sites import Site
+from dehusk.streams.demo.summary import Summary
+from dehusk.streams.kafka import Topic, create_topics, ensure_topics
+from dehusk.streams.local.addresses import free_ports
+from dehusk.streams.local.folder import temporary_folder, writing
+from dehusk.streams.local.monitoring import Monitoring
+from dehusk.streams.local.process import Program, Service
+from dehusk.streams.local.restarts import Restarts
+from dehusk.streams.local.stack import SERVICES, LocalStack
+from dehusk.streams.local.worker import Worker
+from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.worker.settings import LabelerName
 
 _TOPICS = TopicSettings()
 _PARTITIONS = 4

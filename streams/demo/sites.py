@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemas.errors import DehuskError, UnavailableError
-from streams.local.folder import writing
+from dehusk.schemas.errors import DehuskError, UnavailableError
+from dehusk.streams.local.folder import writing
 
 _APT_SECONDS = 180
 

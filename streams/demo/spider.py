@@ -17,14 +17,14 @@ from scrapy.crawler import AsyncCrawlerProcess, Crawler
 from scrapy.http import Response, TextResponse
 from scrapy.linkextractors import LinkExtractor
 
-from streams.settings import MIB
+from dehusk.streams.settings import MIB
 
 _LARGEST_PAGE = 16 * MIB
 _SETTINGS = {
     "BOT_NAME": "dehusk-demo",
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
     "DOWNLOAD_MAXSIZE": _LARGEST_PAGE,
-    "ITEM_PIPELINES": {"streams.demo.spider.KafkaPipeline": 100},
+    "ITEM_PIPELINES": {"dehusk.streams.demo.spider.KafkaPipeline": 100},
     "LOG_LEVEL": "INFO",
     "REMOTE_CONTROL_ENABLED": False,
     "ROBOTSTXT_OBEY": True,

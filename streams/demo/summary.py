@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from streams.counted import counted
-from streams.demo.outcome import Block
+from dehusk.streams.counted import counted
+from dehusk.streams.demo.outcome import Block
 
 _FIRST_ROWS = 30
 """Of the example."""

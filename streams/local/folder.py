@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError
 
 _PREFIX = "dehusk-stack-"
 _LOCK = "lock"

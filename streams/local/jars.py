@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.installation import how_to_install
-from streams.local.folder import writing
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.installation import how_to_install
+from dehusk.streams.local.folder import writing
 
 KAFKA_VERSION = "4.3.0"
 _COORDINATES = (

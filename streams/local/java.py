@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from schemas.errors import ConfigurationError
-from streams.installation import how_to_install
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.installation import how_to_install
 
 OLDEST = 17
 """The oldest Java that Kafka 4 runs on."""

@@ -12,10 +12,10 @@ from pathlib import Path
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from schemas.errors import ConfigurationError
-from streams.counted import counted
-from streams.local.addresses import LOOPBACK
-from streams.settings import MIB
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.counted import counted
+from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.settings import MIB
 
 _LARGEST_MESSAGE = 64 * MIB
 """Well above the largest page, so that a page beyond it arrives and gets its dead letter."""

@@ -6,9 +6,9 @@ from urllib.request import urlopen
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
-from schemas.errors import UnavailableError
-from streams.worker.metrics import Totals
-from streams.worker.progress import Report
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.worker.metrics import Totals
+from dehusk.streams.worker.progress import Report
 
 _TIMEOUT_SECONDS = 10.0
 

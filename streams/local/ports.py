@@ -6,8 +6,8 @@ from pathlib import Path
 
 import orjson
 
-from schemas.errors import ConfigurationError
-from streams.local.addresses import free_ports, is_free
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local.addresses import free_ports, is_free
 
 
 @dataclass(frozen=True, slots=True)

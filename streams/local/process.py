@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from schemas.errors import UnavailableError
-from streams.local import guard
-from streams.local.folder import writing
-from streams.settings import MIB
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.local import guard
+from dehusk.streams.local.folder import writing
+from dehusk.streams.settings import MIB
 
 _START_SECONDS = 90.0
 _STOP_SECONDS = 20.0

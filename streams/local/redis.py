@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from schemas.errors import ConfigurationError
-from streams.installation import how_to_install
-from streams.local.addresses import LOOPBACK
-from streams.settings import MIB
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.installation import how_to_install
+from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.settings import MIB
 
 MEMORY_BYTES = 1024 * MIB
 """What a server may take; the sites that were not asked for the longest go first."""

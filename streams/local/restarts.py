@@ -4,8 +4,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
-from schemas.errors import UnavailableError
-from streams.local.process import Service
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.local.process import Service
 
 _PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Seconds before a service is started again, by how often it failed in a row."""

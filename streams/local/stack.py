@@ -17,17 +17,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from inference.repository import DEFAULT_REPOSITORY
-from schemas.errors import ConfigurationError
-from streams.local.addresses import LOOPBACK, Addresses
-from streams.local.folder import locked, writing
-from streams.local.jars import kafka_jars
-from streams.local.java import find_java
-from streams.local.kafka import KafkaNode, kafka_nodes
-from streams.local.ports import assign_ports
-from streams.local.process import Program, Service
-from streams.local.redis import RedisServer, find_redis
-from streams.local.triton import TritonServer, find_triton
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local.addresses import LOOPBACK, Addresses
+from dehusk.streams.local.folder import locked, writing
+from dehusk.streams.local.jars import kafka_jars
+from dehusk.streams.local.java import find_java
+from dehusk.streams.local.kafka import KafkaNode, kafka_nodes
+from dehusk.streams.local.ports import assign_ports
+from dehusk.streams.local.process import Program, Service
+from dehusk.streams.local.redis import RedisServer, find_redis
+from dehusk.streams.local.triton import TritonServer, find_triton
 
 ServiceName = Literal["kafka", "redis", "triton"]
 SERVICES: tuple[ServiceName, ...] = ("kafka", "redis", "triton")

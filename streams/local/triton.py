@@ -12,12 +12,12 @@ from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 
-from inference.repository import versions
-from schemas.errors import ConfigurationError
-from streams.installation import how_to_install
-from streams.local.addresses import LOOPBACK
-from streams.local.folder import is_unlocked
-from streams.program import program
+from dehusk.inference.repository import versions
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.installation import how_to_install
+from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.local.folder import is_unlocked
+from dehusk.streams.program import program
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where the Python backend passes tensors on

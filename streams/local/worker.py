@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams.local.addresses import LOOPBACK, Addresses
-from streams.local.monitoring import Monitoring
-from streams.settings import TopicSettings
-from streams.worker.settings import LabelerName
+from dehusk.streams.local.addresses import LOOPBACK, Addresses
+from dehusk.streams.local.monitoring import Monitoring
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.worker.settings import LabelerName
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from inference.labeler import Labeler
-from inference.site_signal import corrected
-from schemas.outcomes import Broken
-from schemas.pages import Prediction, RawPage, SiteStatistics
-from streams.offline.decoded import message_of
-from streams.preparation.extraction import LabeledPage, WrittenDocument
-from streams.preparation.pool import PreparationPool
-from streams.preparation.preparation import Outcomes, PackedPage
-from streams.sites.observation import frequencies, observation
-from streams.sites.store import SiteStatisticsStore
+from dehusk.inference.labeler import Labeler
+from dehusk.inference.site_signal import corrected
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Prediction, RawPage, SiteStatistics
+from dehusk.streams.offline.decoded import message_of
+from dehusk.streams.preparation.extraction import LabeledPage, WrittenDocument
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.preparation.preparation import Outcomes, PackedPage
+from dehusk.streams.sites.observation import frequencies, observation
+from dehusk.streams.sites.store import SiteStatisticsStore
 
 Fate = WrittenDocument | Broken
 Answered = tuple[PackedPage, Prediction]

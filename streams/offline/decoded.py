@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from schemas.outcomes import Broken, Skipped
-from schemas.pages import Message, RawPage
-from streams.sources.source import Decoded, Record
+from dehusk.schemas.outcomes import Broken, Skipped
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.source import Decoded, Record
 
 Input = RawPage | Skipped | Broken
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import orjson
 
-from schemas.documents import CleanedDocument, Comments
-from schemas.outcomes import Broken, Skipped
-from streams.offline.decoded import Input
-from streams.preparation.extraction import Writing
+from dehusk.schemas.documents import CleanedDocument, Comments
+from dehusk.schemas.outcomes import Broken, Skipped
+from dehusk.streams.offline.decoded import Input
+from dehusk.streams.preparation.extraction import Writing
 
 _OF_BLOCKS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")
 

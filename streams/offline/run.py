@@ -7,16 +7,16 @@ from functools import partial
 from itertools import cycle
 from typing import Any, TypeVar
 
-from inference.labeler import Labeler
-from schemas.outcomes import Skipped, SkipReason
-from schemas.pages import RawPage
-from streams.offline.batch import BatchCleaner, Turn
-from streams.offline.decoded import Input
-from streams.offline.lines import failure_line
-from streams.preparation.extraction import WrittenDocument
-from streams.preparation.pool import PreparationPool
-from streams.read_ahead import ReadAhead
-from streams.sites.store import SiteStatisticsStore
+from dehusk.inference.labeler import Labeler
+from dehusk.schemas.outcomes import Skipped, SkipReason
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.offline.batch import BatchCleaner, Turn
+from dehusk.streams.offline.decoded import Input
+from dehusk.streams.offline.lines import failure_line
+from dehusk.streams.preparation.extraction import WrittenDocument
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.read_ahead import ReadAhead
+from dehusk.streams.sites.store import SiteStatisticsStore
 
 BATCH_PAGES = 8
 """Pages that are prepared and labeled together, and that are read ahead."""

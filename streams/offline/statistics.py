@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
-from schemas.errors import UnavailableError
-from schemas.pages import SiteObservation, SiteStatistics
-from streams.settings import IN_MEMORY, NO_STATISTICS, RedisSettings
-from streams.sites.memory import MemorySiteStatistics
-from streams.sites.store import SiteStatisticsStore
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, RedisSettings
+from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.sites.store import SiteStatisticsStore
 
 _ADVICE = (
     "start it and run the command again, which counts no page twice, or clean with --site-statistics memory"
@@ -51,7 +51,7 @@ async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[Sit
     if where in (NO_STATISTICS, IN_MEMORY):
         yield MemorySiteStatistics() if where == IN_MEMORY else None
         return
-    from streams.sites.redis_store import RedisSiteStatistics  # noqa: PLC0415 its client is loaded only for it
+    from dehusk.streams.sites.redis_store import RedisSiteStatistics  # noqa: PLC0415 its client is loaded only for it
 
     store = RequiredStatistics(RedisSiteStatistics(replace(redis, url=where)))
     try:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from inference.choice import Choice, choose
-from inference.cleaning import PreparedPage
-from inference.extraction import document_of
-from inference.sampling import sample
-from schemas.documents import CleanedDocument, Comments, Origin
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import BlockFrequencies, Prediction
-from schemas.samples import TextSample
-from streams.settings import PageLimits
+from dehusk.inference.choice import Choice, choose
+from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.extraction import document_of
+from dehusk.inference.sampling import sample
+from dehusk.schemas.documents import CleanedDocument, Comments, Origin
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import BlockFrequencies, Prediction
+from dehusk.schemas.samples import TextSample
+from dehusk.streams.settings import PageLimits
 
 Write = Callable[[CleanedDocument], bytes]
 

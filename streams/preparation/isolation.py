@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from inference.sites import SiteKey
-from streams.preparation.extraction import Writing
-from streams.preparation.leftovers import claim_folder
-from streams.preparation.pool import PreparationPool
-from streams.preparation.process import Work
-from streams.preparation.steps import open_steps
-from streams.settings import PageLimits
-from streams.sources.source import Source
+from dehusk.inference.sites import SiteKey
+from dehusk.streams.preparation.extraction import Writing
+from dehusk.streams.preparation.leftovers import claim_folder
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.preparation.process import Work
+from dehusk.streams.preparation.steps import open_steps
+from dehusk.streams.settings import PageLimits
+from dehusk.streams.sources.source import Source
 
 _WRITING = Writing()
 

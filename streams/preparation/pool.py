@@ -9,13 +9,13 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import TypeVar, cast
 
-from schemas.outcomes import Broken
-from schemas.pages import Message
-from streams.preparation.extraction import LabeledPage, WrittenDocument
-from streams.preparation.preparation import Outcomes
-from streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
-from streams.preparation.steps import Task
-from streams.settings import MIB, PageLimits
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.extraction import LabeledPage, WrittenDocument
+from dehusk.streams.preparation.preparation import Outcomes
+from dehusk.streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
+from dehusk.streams.preparation.steps import Task
+from dehusk.streams.settings import MIB, PageLimits
 
 Answer = TypeVar("Answer")
 _ATTEMPTS = 2

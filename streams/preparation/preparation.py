@@ -1,20 +1,20 @@
 """The steps of a message that are pure computing: decode it, segment and encode its pages.
 
-It runs in the processes of `streams.preparation.pool`; of a page's HTML nothing is sent back.
+It runs in the processes of `dehusk.streams.preparation.pool`; of a page's HTML nothing is sent back.
 """
 
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from inference.cleaning import PreparedPage
-from inference.cleaning import prepare as prepare_page
-from inference.sites import NameSite, site_of
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import EncodedPage, Message, PageIdentity, RawPage
-from streams.preparation.process import NO_MEMORY
-from streams.sources.source import Decoded, Source
+from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.cleaning import prepare as prepare_page
+from dehusk.inference.sites import NameSite, site_of
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
+from dehusk.schemas.pages import EncodedPage, Message, PageIdentity, RawPage
+from dehusk.streams.preparation.process import NO_MEMORY
+from dehusk.streams.sources.source import Decoded, Source
 
 
 @dataclass(frozen=True, slots=True)

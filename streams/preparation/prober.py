@@ -8,15 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
-from schemas.pages import Message, RawPage
-from streams.preparation.preparation import Outcome, PackedPage, Postponed, decode, prepare_decoded
-from streams.sources.auto import possible_formats
-from streams.sources.confluent import is_framed
-from streams.sources.registry import FORMATS, SourceSettings, open_registry, open_source
-from streams.sources.schema_registry import SchemaRegistry
-from streams.sources.source import Decoded, Source
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.preparation.preparation import Outcome, PackedPage, Postponed, decode, prepare_decoded
+from dehusk.streams.sources.auto import possible_formats
+from dehusk.streams.sources.confluent import is_framed
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_registry, open_source
+from dehusk.streams.sources.schema_registry import SchemaRegistry
+from dehusk.streams.sources.source import Decoded, Source
 
 
 class Verdict(StrEnum):

@@ -21,12 +21,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason
-from streams.settings import KIB, MIB, PageLimits
-from streams.signals import blocked
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.streams.settings import KIB, MIB, PageLimits
+from dehusk.streams.signals import blocked
 
-_PRELOADED = [__name__, "streams.sources.registry", "streams.preparation.steps"]
+_PRELOADED = [__name__, "dehusk.streams.sources.registry", "dehusk.streams.preparation.steps"]
 _START_SECONDS = 60.0
 _RETIREMENT_BYTES = 80 * MIB
 """Memory from which a process makes place for a fresh one: what a huge page took is hardly given back."""

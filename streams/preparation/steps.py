@@ -1,13 +1,13 @@
-"""What the processes of `streams.preparation.pool` do with a page, before its labels and after."""
+"""What the processes of `dehusk.streams.preparation.pool` do with a page, before its labels and after."""
 
 from collections.abc import Callable
 
-from inference.sites import SiteKey, open_naming
-from schemas.outcomes import Broken
-from schemas.pages import Message
-from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
-from streams.preparation.preparation import Outcomes, prepare
-from streams.sources.source import Source
+from dehusk.inference.sites import SiteKey, open_naming
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
+from dehusk.streams.preparation.preparation import Outcomes, prepare
+from dehusk.streams.sources.source import Source
 
 Task = Message | LabeledPage
 Steps = Callable[[Task], Outcomes | WrittenDocument | Broken]

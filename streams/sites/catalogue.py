@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from streams.settings import RedisSettings
-from streams.sites import revisits
-from streams.sites.redis_store import (
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites import revisits
+from dehusk.streams.sites.redis_store import (
     KEY_PREFIX,
     PLAIN_SITE,
     Client,
@@ -22,8 +22,8 @@ from streams.sites.redis_store import (
     redis_errors,
     site_key,
 )
-from streams.sites.scripts import Call, Script
-from streams.sites.stored import CorruptError, State, unpack_name, unpack_state
+from dehusk.streams.sites.scripts import Call, Script
+from dehusk.streams.sites.stored import CorruptError, State, unpack_name, unpack_state
 
 _SCANNED = 250
 """Keys that Redis looks at for one answer to SCAN: about a millisecond of its time."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streams.sites.tally import Keys, Numbers
+from dehusk.streams.sites.tally import Keys, Numbers
 
 _LONGER = 4
 """How many times as long as the next one each run is, at least: the more, the fewer runs are searched."""

@@ -10,11 +10,11 @@ from collections.abc import AsyncGenerator
 
 import orjson
 
-from schemas.errors import ConfigurationError
-from streams.sites.catalogue import Catalogue, Fields, Unreadable, WholeSite
-from streams.sites.redis_store import PLAIN_SITE
-from streams.sites.stored import CorruptError, State, unpack_site
-from streams.sources.compression import GZIP
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.sites.catalogue import Catalogue, Fields, Unreadable, WholeSite
+from dehusk.streams.sites.redis_store import PLAIN_SITE
+from dehusk.streams.sites.stored import CorruptError, State, unpack_site
+from dehusk.streams.sources.compression import GZIP
 
 FORMAT = "dehusk-sites"
 VERSION = 1

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from streams.settings import MIB
-from streams.sites.catalogue import Catalogue, Unreadable, WholeSite
-from streams.sites.exporting import check_header, read_line
-from streams.sites.stored import CorruptError, State
+from dehusk.streams.settings import MIB
+from dehusk.streams.sites.catalogue import Catalogue, Unreadable, WholeSite
+from dehusk.streams.sites.exporting import check_header, read_line
+from dehusk.streams.sites.stored import CorruptError, State
 
 _TOGETHER = MIB
 """Bytes of lines whose sites are put together."""

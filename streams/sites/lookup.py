@@ -2,8 +2,8 @@
 
 from difflib import get_close_matches
 
-from inference.sites import site_of
-from streams.sites.catalogue import Catalogue
+from dehusk.inference.sites import site_of
+from dehusk.streams.sites.catalogue import Catalogue
 
 _MOST_COMPARED = 100_000
 """Sites that are looked through for a name that is near."""

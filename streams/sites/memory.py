@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from schemas.pages import SiteObservation, SiteStatistics
-from streams.sites.counters import Counters
-from streams.sites.tally import Counts, Keys, Tally, tally, without
+from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.streams.sites.counters import Counters
+from dehusk.streams.sites.tally import Counts, Keys, Tally, tally, without
 
 
 @dataclass(slots=True)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from schemas.pages import BlockFrequencies, Prediction, SiteObservation, SiteStatistics
-from streams.preparation.preparation import PackedPage
+from dehusk.schemas.pages import BlockFrequencies, Prediction, SiteObservation, SiteStatistics
+from dehusk.streams.preparation.preparation import PackedPage
 
 
 def observation(page: PackedPage, labels: Prediction) -> SiteObservation:

@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import SiteObservation
-from streams.sites.tally import Counts, Keys, Tally, highest_bits, tally
+from dehusk.schemas.pages import SiteObservation
+from dehusk.streams.sites.tally import Counts, Keys, Tally, highest_bits, tally
 
 KEY_BYTES = 5
 _KEY_BITS = 37

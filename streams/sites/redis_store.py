@@ -47,11 +47,11 @@ from redis.exceptions import (
     ResponseError,
 )
 
-from schemas.errors import ConfigurationError, DehuskError, UnavailableError
-from schemas.pages import SiteObservation, SiteStatistics
-from streams.printable import without_password
-from streams.settings import RedisSettings
-from streams.sites.packing import (
+from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.streams.printable import without_password
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.packing import (
     KEY_BYTES,
     pack_structures,
     pack_texts,
@@ -59,10 +59,10 @@ from streams.sites.packing import (
     tally_to_pack,
     unpack_counts,
 )
-from streams.sites.scripts import Call, Script
-from streams.sites.server_memory import HOW_TO_BOUND, memory_advice
-from streams.sites.tally import Tally, without
-from streams.tls import tls_context
+from dehusk.streams.sites.scripts import Call, Script
+from dehusk.streams.sites.server_memory import HOW_TO_BOUND, memory_advice
+from dehusk.streams.sites.tally import Tally, without
+from dehusk.streams.tls import tls_context
 
 _SCRIPT = Script("observe.lua")
 PLAIN_SITE = re.compile(r"[A-Za-z0-9._:/~%@-]{1,253}")

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-from schemas.documents import Origin
-from streams.sites.redis_store import SiteBounds
-from streams.sites.scripts import Call, Script
+from dehusk.schemas.documents import Origin
+from dehusk.streams.sites.redis_store import SiteBounds
+from dehusk.streams.sites.scripts import Call, Script
 
 KEY_PREFIX = "dehusk:revisits:1:"
 """With the version of the layout."""

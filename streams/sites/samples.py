@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import msgpack  # type: ignore[import-untyped]
 
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.samples import TextSample
-from streams.settings import RedisSettings
-from streams.sites.packing import text_key
-from streams.sites.redis_store import PLAIN_SITE, Client, create_client, redis_errors, site_key
-from streams.sites.scripts import Call, Script
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.samples import TextSample
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.packing import text_key
+from dehusk.streams.sites.redis_store import PLAIN_SITE, Client, create_client, redis_errors, site_key
+from dehusk.streams.sites.scripts import Call, Script
 
 MOST_CHANGED = 30
 """Samples of a site that documents lack or have because of what is known of it."""

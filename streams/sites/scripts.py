@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from streams.sites.redis_store import Client
+    from dehusk.streams.sites.redis_store import Client
 
 Call = Sequence[bytes | str | int]
 """The script's key and arguments, in its order."""

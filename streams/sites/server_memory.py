@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from streams.settings import MIB
+from dehusk.streams.settings import MIB
 
 HOW_TO_BOUND = "set maxmemory to what it may take, and maxmemory-policy to volatile-lru"
 """What makes Redis forget the sites that were not asked for the longest, each as a whole."""

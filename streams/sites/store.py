@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from schemas.pages import SiteObservation, SiteStatistics
+from dehusk.schemas.pages import SiteObservation, SiteStatistics
 
 
 class SiteStatisticsStore(Protocol):

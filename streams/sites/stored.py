@@ -8,7 +8,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
-from streams.sites.packing import KEY_BYTES
+from dehusk.streams.sites.packing import KEY_BYTES
 
 TEXT_BYTES = KEY_BYTES - 1 + 2
 """Of an entry: the key without its first byte, and the pages."""

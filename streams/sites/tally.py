@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import SiteObservation, SiteStatistics
+from dehusk.schemas.pages import SiteObservation, SiteStatistics
 
 Keys = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]

@@ -8,14 +8,14 @@ from urllib.parse import quote_plus
 
 import orjson
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message, RawPage
-from streams.sources.cdr import cdr_page
-from streams.sources.fields import Fields, field, has_keys, message_object, text
-from streams.sources.page import html_page, known_url
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.cdr import cdr_page
+from dehusk.streams.sources.fields import Fields, field, has_keys, message_object, text
+from dehusk.streams.sources.page import html_page, known_url
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 _MARKS = ("fetch_time", "retrieved", "raw_content")
 """A field of each of the formats JSON, ELASTIC and CDR31."""

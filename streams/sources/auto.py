@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message, RawPage
-from streams.sources.compression import is_binary
-from streams.sources.fields import parse_json, shown_names
-from streams.sources.html import Html, is_answer
-from streams.sources.page import other_format
-from streams.sources.source import Decoded, Record, Source
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.compression import is_binary
+from dehusk.streams.sources.fields import parse_json, shown_names
+from dehusk.streams.sources.html import Html, is_answer
+from dehusk.streams.sources.page import other_format
+from dehusk.streams.sources.source import Decoded, Record, Source
 
 _JSON_OBJECT = re.compile(rb'\s*\[?\s*\{\s*"')
 _SHOWN = 60

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import orjson
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken
-from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, field, has_keys, message_object, text
-from streams.sources.page import html_page
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import Fields, field, has_keys, message_object, text
+from dehusk.streams.sources.page import html_page
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 
 class Cdr:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import brotli  # type: ignore[import-untyped]
 import zstandard
 
-from schemas.errors import PageError
-from schemas.outcomes import BrokenReason
-from streams.settings import MIB
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.settings import MIB
 
 GZIP = b"\x1f\x8b"
 """What every gzip body begins with."""

@@ -13,13 +13,13 @@ import fastavro
 import orjson
 from fastavro.types import Schema as AvroSchema
 
-from schemas.errors import PageError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message, RawPage
-from streams.sources.encoding import decode_html
-from streams.sources.html import is_answer
-from streams.sources.schema_registry import SchemaRegistry
-from streams.sources.source import Decoded, Record, Source, without_value
+from dehusk.schemas.errors import PageError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.encoding import decode_html
+from dehusk.streams.sources.html import is_answer
+from dehusk.streams.sources.schema_registry import SchemaRegistry
+from dehusk.streams.sources.source import Decoded, Record, Source, without_value
 
 HEADER = "__value_schema_id"
 _FRAME_BYTES = 5

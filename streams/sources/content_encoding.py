@@ -7,11 +7,11 @@ recognised as it is stays as it is, for crawlers also copy the header of an answ
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken
-from schemas.pages import Message, RawPage
-from streams.sources.compression import inflate, is_binary, start_of_gzip
-from streams.sources.source import Decoded, Record, Source
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.compression import inflate, is_binary, start_of_gzip
+from dehusk.streams.sources.source import Decoded, Record, Source
 
 HEADER = "content-encoding"
 

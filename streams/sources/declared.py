@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message, RawPage
-from streams.sources.source import Decoded, Record, Source
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.source import Decoded, Record, Source
 
 
 class Declared:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import chardetng_py  # type: ignore[import-untyped]
 import webencodings
 
-from inference.native.scanning import is_utf8
-from streams.sources import legacy
-from streams.sources.prescan import prescan
+from dehusk.inference.native.scanning import is_utf8
+from dehusk.streams.sources import legacy
+from dehusk.streams.sources.prescan import prescan
 
 _FALLBACK = "windows-1252"
 _BYTE_ORDER_MARKS = (

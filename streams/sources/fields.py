@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import orjson
 
-from schemas.errors import PageError
-from schemas.outcomes import BrokenReason
-from streams.sources.compression import GZIP
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.sources.compression import GZIP
 
 Fields = Mapping[str, object]
 _JSON_BEGINS = (b"{", b"[")

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 import msgpack  # type: ignore[import-untyped]
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.fields import field, parse_json, text
-from streams.sources.page import html_page
-from streams.sources.source import Decoded, Record
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import field, parse_json, text
+from dehusk.streams.sources.page import html_page
+from dehusk.streams.sources.source import Decoded, Record
 
 MSGPACK = re.compile(rb"[\x92-\x95](?:\xc4[\x02\x04]|[\xa2\xa4])(?:pc|le|re|us|njid|of|st|as)")
 """An array of two to five that begins with a tag, as bytes or (up to 0.5) as str."""

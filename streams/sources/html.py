@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from schemas.pages import Message, RawPage
-from streams.sources.compression import GZIP
-from streams.sources.fields import json_in, number_in
-from streams.sources.keys import named_url, named_urls
-from streams.sources.page import html_page, is_html_type, looks_like_html, other_format
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.compression import GZIP
+from dehusk.streams.sources.fields import json_in, number_in
+from dehusk.streams.sources.keys import named_url, named_urls
+from dehusk.streams.sources.page import html_page, is_html_type, looks_like_html, other_format
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 _SNIFFED = 4096
 _WEB_TYPES = ("text/", "image/", "audio/", "video/", "font/", "application/pdf", "application/javascript")

@@ -6,10 +6,10 @@ from typing import Literal, get_args
 
 import orjson
 
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message, RawPage
-from streams.sources.fields import (
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import (
     Fields,
     expect_text,
     json_in,
@@ -17,9 +17,9 @@ from streams.sources.fields import (
     number_in,
     shown_names,
 )
-from streams.sources.page import html_page, known_url
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.streams.sources.page import html_page, known_url
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 FieldName = Literal[
     "url", "html", "html_base64", "id", "status", "content_type", "content_encoding", "fetched_at", "language"

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote_plus
 
-from schemas.pages import Message
-from streams.sources.page import known_url
+from dehusk.schemas.pages import Message
+from dehusk.streams.sources.page import known_url
 
 _PERCENT = "dehusk-percent"
 _QUOTED = re.compile(r"(?:https?|file)%3A%2F%2F", re.IGNORECASE)

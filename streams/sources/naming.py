@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from schemas.outcomes import Broken, Skipped
-from schemas.pages import Message
-from streams.sources.keys import named_url
-from streams.sources.registry import SourceSettings, open_source
-from streams.sources.source import Source
+from dehusk.schemas.outcomes import Broken, Skipped
+from dehusk.schemas.pages import Message
+from dehusk.streams.sources.keys import named_url
+from dehusk.streams.sources.registry import SourceSettings, open_source
+from dehusk.streams.sources.source import Source
 
 
 def url_in(message: Message) -> str | None:

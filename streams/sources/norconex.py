@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import orjson
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, field, json_in, message_object, shown_names, text
-from streams.sources.page import html_page, looks_like_html, page_url
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import Fields, field, json_in, message_object, shown_names, text
+from dehusk.streams.sources.page import html_page, looks_like_html, page_url
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 _OWN_FIELDS = ("document.", "collector.", "crawler.", "importer.")
 """What the names of the fields that the crawler itself adds begin with."""

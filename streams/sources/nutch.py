@@ -7,10 +7,10 @@ from datetime import UTC
 
 import orjson
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.fields import (
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import (
     Fields,
     base64_or_text,
     expect_json,
@@ -20,9 +20,9 @@ from streams.sources.fields import (
     has_keys,
     text,
 )
-from streams.sources.page import html_page, known_url
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.streams.sources.page import html_page, known_url
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 _MARKS = ("binaryContent", "segment", "digest", "boost")
 _HEAD = re.compile(r"Version: -?\d+\n(?P<head>.*?)\nContent:\n", re.DOTALL)

@@ -3,13 +3,13 @@
 import re
 from datetime import datetime
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import RawPage
-from streams.settings import KIB
-from streams.sources.compression import binary_data_bytes, inflate, is_binary, start_of_gzip
-from streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
-from streams.sources.fields import json_in, no_string
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.settings import KIB
+from dehusk.streams.sources.compression import binary_data_bytes, inflate, is_binary, start_of_gzip
+from dehusk.streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
+from dehusk.streams.sources.fields import json_in, no_string
 
 _HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml", "html", "xhtml"}
 _UNDECLARED_TYPES = {"", "application/octet-stream", "unknown/unknown", "*/*", "application/unknown"}

@@ -5,24 +5,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from schemas.errors import ConfigurationError
-from streams.settings import MIB
-from streams.sources.ache import Ache
-from streams.sources.auto import Auto
-from streams.sources.cdr import Cdr
-from streams.sources.confluent import Framed
-from streams.sources.content_encoding import Compressed
-from streams.sources.declared import Declared
-from streams.sources.frontera import Frontera
-from streams.sources.html import Html
-from streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
-from streams.sources.norconex import Norconex
-from streams.sources.nutch import Nutch
-from streams.sources.schema_registry import SchemaRegistry
-from streams.sources.scrapy_cluster import ScrapyCluster
-from streams.sources.source import Source
-from streams.sources.warc import Warc
-from streams.sources.warc_pointer import WarcPointer
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.settings import MIB
+from dehusk.streams.sources.ache import Ache
+from dehusk.streams.sources.auto import Auto
+from dehusk.streams.sources.cdr import Cdr
+from dehusk.streams.sources.confluent import Framed
+from dehusk.streams.sources.content_encoding import Compressed
+from dehusk.streams.sources.declared import Declared
+from dehusk.streams.sources.frontera import Frontera
+from dehusk.streams.sources.html import Html
+from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
+from dehusk.streams.sources.norconex import Norconex
+from dehusk.streams.sources.nutch import Nutch
+from dehusk.streams.sources.schema_registry import SchemaRegistry
+from dehusk.streams.sources.scrapy_cluster import ScrapyCluster
+from dehusk.streams.sources.source import Source
+from dehusk.streams.sources.warc import Warc
+from dehusk.streams.sources.warc_pointer import WarcPointer
 
 
 @dataclass(frozen=True, slots=True)

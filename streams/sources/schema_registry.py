@@ -14,10 +14,10 @@ from urllib.request import Request, urlopen
 from fastavro.schema import parse_schema
 from fastavro.types import Schema as AvroSchema
 
-from schemas.errors import ConfigurationError, PageError, UnavailableError
-from schemas.outcomes import BrokenReason
-from streams.printable import without_password
-from streams.settings import MIB
+from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.printable import without_password
+from dehusk.streams.settings import MIB
 
 MAX_ANSWER = 16 * MIB
 _UNKNOWN_SECONDS = 30.0

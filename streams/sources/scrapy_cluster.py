@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message, RawPage
-from streams.sources.fields import base64_or_text, field, has_keys, message_object, number, text
-from streams.sources.page import html_page
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import base64_or_text, field, has_keys, message_object, number, text
+from dehusk.streams.sources.page import html_page
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 _MARKS = ("response_url", "crawlid")
 _FAILED = b"json failed to parse"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import Message, RawPage
-from streams.sources.keys import named_url
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.keys import named_url
 
 Decoded = RawPage | Skipped | Broken | Tombstone
 _SHOWN = 200

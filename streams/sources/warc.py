@@ -16,14 +16,14 @@ from warcio.statusandheaders import (  # type: ignore[import-untyped]
 )
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.settings import KIB
-from streams.sources.compression import GZIP, inflate
-from streams.sources.page import beyond, html_page, page_url
-from streams.sources.source import Decoded, Record
-from streams.sources.times import parse_time
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.settings import KIB
+from dehusk.streams.sources.compression import GZIP, inflate
+from dehusk.streams.sources.page import beyond, html_page, page_url
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.times import parse_time
 
 MARK = b"WARC/"
 _CHUNK = re.compile(rb"(?:\r\n)?(?P<size>[0-9a-fA-F]{1,8})[\t ]*(?:;[^\r\n]*)?(?:\r\n|\Z)")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import orjson
 
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.fields import Fields, field, has_keys, message_object, number, text
-from streams.sources.page import html_page, page_url
-from streams.sources.source import Decoded, Record
-from streams.sources.warc import Outcome, open_warc, read_warc, write_warc
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.fields import Fields, field, has_keys, message_object, number, text
+from dehusk.streams.sources.page import html_page, page_url
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.sources.warc import Outcome, open_warc, read_warc, write_warc
 
 NO_DIRECTORY = "set the directory of the crawl's WARC files: --warc-directory"
 NO_TYPE = "no-type"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import zstandard
 
-from schemas.pages import Message
-from streams.settings import FlowLimits
-from streams.worker.intake import Arrival
+from dehusk.schemas.pages import Message
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.worker.intake import Arrival
 
 _LEVEL = 1
 """The fastest of Zstandard; pages of crawls take a sixth of their bytes, hostile ones a thousandth."""

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from faust.types import AppT, EventT, StreamT
 
-from schemas.pages import Message
-from streams.worker.exit import fail
-from streams.worker.intake import Arrival
+from dehusk.schemas.pages import Message
+from dehusk.streams.worker.exit import fail
+from dehusk.streams.worker.intake import Arrival
 
 Stream = StreamT[bytes]
 Event = EventT[bytes]

@@ -11,13 +11,13 @@ from faust.exceptions import ConsumerNotStarted
 from faust.types import EventT
 from mode.utils.queues import ThrowableQueue
 
-from streams.counted import counted
-from streams.input_topics import input_topics
-from streams.kafka import ssl_context
-from streams.settings import MIB, KafkaSettings
-from streams.worker.agent import Put, agent
-from streams.worker.consumer import Consumer, Transport
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.counted import counted
+from dehusk.streams.input_topics import input_topics
+from dehusk.streams.kafka import ssl_context
+from dehusk.streams.settings import MIB, KafkaSettings
+from dehusk.streams.worker.agent import Put, agent
+from dehusk.streams.worker.consumer import Consumer, Transport
+from dehusk.streams.worker.settings import WorkerSettings
 
 _BUFFER_BYTES = 12 * MIB
 """Messages that wait for the agent; beyond, partitions are not read."""

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from schemas.documents import SCHEMA_VERSION, Origin
-from schemas.outcomes import Broken, Skipped, Tombstone
-from schemas.pages import Message
-from streams.formats import content_type
-from streams.preparation.extraction import WrittenDocument
-from streams.preparation.preparation import Outcome, PackedPage
-from streams.sites.revisits import Visit
-from streams.sources.source import Record
+from dehusk.schemas.documents import SCHEMA_VERSION, Origin
+from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
+from dehusk.schemas.pages import Message
+from dehusk.streams.formats import content_type
+from dehusk.streams.preparation.extraction import WrittenDocument
+from dehusk.streams.preparation.preparation import Outcome, PackedPage
+from dehusk.streams.sites.revisits import Visit
+from dehusk.streams.sources.source import Record
 
 _TRACE_HEADERS = ("traceparent", "tracestate")
 
@@ -32,7 +32,7 @@ class Document(Record):
     is_empty: bool = False
     """Whether its text is empty: no content was found on its page."""
     blocks_dropped: int = 0
-    """As in `schemas.documents.Template`."""
+    """As in `dehusk.schemas.documents.Template`."""
     blocks_saved: int = 0
 
 
@@ -89,7 +89,7 @@ Fate = WrittenDocument | Failure
 
 @dataclass(frozen=True, slots=True)
 class Assembler:
-    """Puts together what is delivered for messages, their documents in one of `streams.formats`."""
+    """Puts together what is delivered for messages, their documents in one of `dehusk.streams.formats`."""
 
     format: str
 

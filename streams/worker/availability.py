@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 
 UNAVAILABLE = (UnavailableError, ConfigurationError)
 """What an unavailable dependency raises; a refusal ends too, when somebody repairs a password or a model."""

@@ -5,23 +5,23 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from schemas.documents import Origin
-from schemas.outcomes import Broken
-from schemas.pages import Message, Prediction, SiteStatistics
-from schemas.samples import TextSample
-from streams.preparation.extraction import LabeledPage, WrittenDocument
-from streams.preparation.pool import PreparationPool
-from streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
-from streams.preparation.process import Oversized
-from streams.settings import MIB
-from streams.sites.observation import frequencies
-from streams.sites.revisits import Visit
-from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate, origin_of
-from streams.worker.cleaning import Result
-from streams.worker.labeling import Labeled, Labeling
-from streams.worker.memory import give_back_what_is_free
-from streams.worker.metrics import Metrics
-from streams.worker.observation import Observer
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message, Prediction, SiteStatistics
+from dehusk.schemas.samples import TextSample
+from dehusk.streams.preparation.extraction import LabeledPage, WrittenDocument
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.preparation.preparation import Outcome, Outcomes, PackedPage, Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.settings import MIB
+from dehusk.streams.sites.observation import frequencies
+from dehusk.streams.sites.revisits import Visit
+from dehusk.streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate, origin_of
+from dehusk.streams.worker.cleaning import Result
+from dehusk.streams.worker.labeling import Labeled, Labeling
+from dehusk.streams.worker.memory import give_back_what_is_free
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.observation import Observer
 
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""

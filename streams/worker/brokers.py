@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from aiokafka.client import AIOKafkaClient
 
-from schemas.errors import DehuskError, UnavailableError
+from dehusk.schemas.errors import DehuskError, UnavailableError
 
 _TIMEOUT_SECONDS = 5.0
 

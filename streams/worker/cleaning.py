@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Protocol
 
-from schemas.pages import Message
-from streams.preparation.preparation import Postponed
-from streams.preparation.process import Oversized
-from streams.worker.acknowledging import Acknowledgments, Entry
-from streams.worker.assembly import CleanedMessage
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.preparation import Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.worker.acknowledging import Acknowledgments, Entry
+from dehusk.streams.worker.assembly import CleanedMessage
 
 Result = CleanedMessage | Postponed | Oversized
 """What became of a message, or why it is to be cleaned again."""

@@ -10,10 +10,10 @@ from faust.transport import conductor
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
-from streams.input_topics import is_pattern
-from streams.kafka_errors import unreadable_batch
-from streams.worker import positions
-from streams.worker.exit import fail_at
+from dehusk.streams.input_topics import is_pattern
+from dehusk.streams.kafka_errors import unreadable_batch
+from dehusk.streams.worker import positions
+from dehusk.streams.worker.exit import fail_at
 
 _IDLE_SECONDS = 1.0
 """How long a consumer without partitions to read waits until it looks for some again."""

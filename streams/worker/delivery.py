@@ -5,16 +5,16 @@ from collections.abc import Awaitable, Sequence
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
-from schemas.errors import ConfigurationError, DehuskError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message
-from streams.dead_letters import PREFIX, dead_letter
-from streams.producing import TOO_LARGE, Outgoing, enqueue
-from streams.settings import TopicSettings
-from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage, Failure
-from streams.worker.backoff import back_off
-from streams.worker.drops import DropLog
+from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.dead_letters import PREFIX, dead_letter
+from dehusk.streams.producing import TOO_LARGE, Outgoing, enqueue
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.assembly import CleanedMessage, Failure
+from dehusk.streams.worker.backoff import back_off
+from dehusk.streams.worker.drops import DropLog
 
 
 class Delivery:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from inference.labeler import Labeler
-from inference.repository import DEFAULT_REPOSITORY
-from inference.rules import RulesLabeler
-from streams.settings import WhenTritonIsUnavailable
-from streams.worker.availability import Dependency
-from streams.worker.labeling import DegradingLabeling, Labeling, WaitingLabeling
-from streams.worker.settings import WorkerSettings
-from streams.worker.witnesses import WitnessedLabeler
+from dehusk.inference.labeler import Labeler
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.rules import RulesLabeler
+from dehusk.streams.settings import WhenTritonIsUnavailable
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.labeling import DegradingLabeling, Labeling, WaitingLabeling
+from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.witnesses import WitnessedLabeler
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ def open_labeler(settings: WorkerSettings, repository: Path = DEFAULT_REPOSITORY
     """
     triton = settings.triton
     if settings.labeler == "triton":
-        from inference.triton import TritonLabeler  # noqa: PLC0415 its client is loaded only where it is used
+        from dehusk.inference.triton import TritonLabeler  # noqa: PLC0415 its client is loaded only where it is used
 
         return TritonLabeler(triton.address, triton.model, triton.version, triton.timeout)
     if settings.labeler == "onnx":
-        from inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
+        from dehusk.inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
 
         return OnnxLabeler(triton.model, triton.version, repository)
     return RulesLabeler()

@@ -3,11 +3,11 @@
 import logging
 import shlex
 
-from schemas.outcomes import Broken, BrokenReason, Skipped
-from streams.printable import printable
-from streams.program import program
-from streams.settings import KafkaSettings
-from streams.worker.assembly import CleanedMessage
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
+from dehusk.streams.printable import printable
+from dehusk.streams.program import program
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.worker.assembly import CleanedMessage
 
 _BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
 """Reasons of which every message is worth a warning; the others tell of the web, and are counted."""

@@ -4,7 +4,7 @@ import logging
 import os
 from typing import NoReturn
 
-from streams.kafka_errors import UnreadableBatch
+from dehusk.streams.kafka_errors import UnreadableBatch
 
 STOPPED = 0
 """Told to stop."""

@@ -10,14 +10,14 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from streams.settings import FlowLimits
-from streams.worker.acknowledging import Acknowledgments, Entry
-from streams.worker.assembly import CleanedMessage
-from streams.worker.availability import Dependency
-from streams.worker.cleaning import Cleaner, Cleaning, Result
-from streams.worker.intake import Intake
-from streams.worker.metrics import Metrics
-from streams.worker.set_aside import Cleaned, Lane, SetAside
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.worker.acknowledging import Acknowledgments, Entry
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.cleaning import Cleaner, Cleaning, Result
+from dehusk.streams.worker.intake import Intake
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.set_aside import Cleaned, Lane, SetAside
 
 Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
 _log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from schemas.pages import Message
-from streams.settings import FlowLimits
+from dehusk.schemas.pages import Message
+from dehusk.streams.settings import FlowLimits
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from inference.labeler import Labeler
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Prediction
-from streams.worker.availability import UNAVAILABLE, Dependency
-from streams.worker.backoff import back_off
-from streams.worker.witnesses import WitnessedLabeler
+from dehusk.inference.labeler import Labeler
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
+from dehusk.streams.worker.backoff import back_off
+from dehusk.streams.worker.witnesses import WitnessedLabeler
 
 _BATCH_TRIALS = 3
 """Failures of a batch until its pages are tried one by one."""

@@ -9,7 +9,7 @@ from types import TracebackType
 import orjson
 
 _PLAIN = "%(asctime)s %(levelname)-8s %(message)s"
-_OWN = ("streams", "inference")
+_OWN = ("dehusk",)
 _REPEAT_SECONDS = 30.0
 _log = logging.getLogger(__name__)
 

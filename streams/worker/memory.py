@@ -3,7 +3,7 @@
 import ctypes
 import sys
 
-from streams.settings import MIB
+from dehusk.streams.settings import MIB
 
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 _SETTINGS = {-1: 64 * MIB, -3: 4 * MIB, -8: 2}

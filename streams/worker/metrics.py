@@ -7,9 +7,9 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from streams.counted import counted
-from streams.worker.assembly import CleanedMessage
-from streams.worker.availability import Dependency
+from dehusk.streams.counted import counted
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.availability import Dependency
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 

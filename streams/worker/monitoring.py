@@ -15,9 +15,9 @@ from aiohttp.http import HttpProcessingError
 from aiohttp.log import server_logger
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from schemas.errors import ConfigurationError
-from streams.worker.progress import Report
-from streams.worker.settings import MonitoringSettings
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.worker.progress import Report
+from dehusk.streams.worker.settings import MonitoringSettings
 
 
 async def check_port(settings: MonitoringSettings) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from schemas.pages import Prediction, SiteStatistics
-from streams.preparation.preparation import PackedPage
-from streams.sites.observation import observation
-from streams.sites.store import SiteStatisticsStore
-from streams.worker.availability import UNAVAILABLE, Dependency
+from dehusk.schemas.pages import Prediction, SiteStatistics
+from dehusk.streams.preparation.preparation import PackedPage
+from dehusk.streams.sites.observation import observation
+from dehusk.streams.sites.store import SiteStatisticsStore
+from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
 
 
 class Observer:

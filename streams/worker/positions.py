@@ -16,7 +16,7 @@ from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import aiokafka
 from faust.types import TP
 
-from streams.counted import counted
+from dehusk.streams.counted import counted
 
 _ASK_SECONDS = 1.0
 _log = logging.getLogger(__name__)

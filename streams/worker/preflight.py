@@ -1,15 +1,15 @@
 """What must hold before a worker starts; each error says in one line what to do about it."""
 
-from inference.labeler import Labeler
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.outcomes import Broken
-from schemas.pages import ModelVersion
-from streams.dead_letters import MOST_BARE_BYTES
-from streams.kafka import Topic, describe_worker_topics, how_to_create, missing_topics
-from streams.settings import WhenTritonIsUnavailable
-from streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from streams.worker.settings import WorkerSettings
-from streams.worker.witnesses import PROBE
+from dehusk.inference.labeler import Labeler
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.dead_letters import MOST_BARE_BYTES
+from dehusk.streams.kafka import Topic, describe_worker_topics, how_to_create, missing_topics
+from dehusk.streams.settings import WhenTritonIsUnavailable
+from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
+from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.witnesses import PROBE
 
 
 def check_source(settings: WorkerSettings) -> None:

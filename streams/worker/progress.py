@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streams.worker.dependencies import Dependencies
-from streams.worker.metrics import Metrics, Totals
+from dehusk.streams.worker.dependencies import Dependencies
+from dehusk.streams.worker.metrics import Metrics, Totals
 
 _log = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager, suppress
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 
-from schemas.documents import Origin
-from schemas.errors import UnavailableError
-from schemas.pages import Message
-from streams.kafka import client_options, describe_topics
-from streams.kafka_errors import kafka_errors, unreadable_batch
-from streams.settings import KIB, MIB, KafkaSettings
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.pages import Message
+from dehusk.streams.kafka import client_options, describe_topics
+from dehusk.streams.kafka_errors import kafka_errors, unreadable_batch
+from dehusk.streams.settings import KIB, MIB, KafkaSettings
 
 _FETCH_BYTES = 64 * KIB
 """Of a partition; a batch of records that is larger comes whole."""

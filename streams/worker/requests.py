@@ -9,12 +9,12 @@ import orjson
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
-from streams.kafka import client_options
-from streams.kafka_errors import kafka_errors
-from streams.sources.source import Record
-from streams.worker.availability import UNAVAILABLE, Dependency
-from streams.worker.backoff import back_off
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.kafka import client_options
+from dehusk.streams.kafka_errors import kafka_errors
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
+from dehusk.streams.worker.backoff import back_off
+from dehusk.streams.worker.settings import WorkerSettings
 
 _AT_ONCE = 8
 """Requests that are worked on together."""

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
-from schemas.documents import Origin
-from schemas.pages import Message
-from streams.preparation.process import Oversized
-from streams.settings import FlowLimits
-from streams.sites.revisits import FirstPage, FirstPages, url_key
-from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage, origin_of
-from streams.worker.availability import UNAVAILABLE, Dependency
-from streams.worker.backoff import back_off
-from streams.worker.cleaning import Cleaner, Result
-from streams.worker.dependencies import Dependencies
-from streams.worker.metrics import Metrics
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.sites.revisits import FirstPage, FirstPages, url_key
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.assembly import CleanedMessage, origin_of
+from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
+from dehusk.streams.worker.backoff import back_off
+from dehusk.streams.worker.cleaning import Cleaner, Result
+from dehusk.streams.worker.dependencies import Dependencies
+from dehusk.streams.worker.metrics import Metrics
 
 REVISION = 2
 """Of the documents."""

@@ -10,46 +10,46 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
-from inference.site_signal import corrected
-from inference.sites import open_naming
-from schemas.errors import DehuskError
-from schemas.pages import ModelVersion
-from streams.formats import FORMATS
-from streams.input_topics import input_topics
-from streams.preparation.extraction import Writing
-from streams.preparation.isolation import open_pool
-from streams.preparation.pool import PreparationPool
-from streams.producing import create_producer
-from streams.sites.redis_store import RedisSiteStatistics
-from streams.sites.revisits import FirstPages
-from streams.sites.samples import open_samples
-from streams.sources.registry import open_source
-from streams.sources.source import Source
-from streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
-from streams.worker.assembly import Assembler
-from streams.worker.availability import Check, Dependency, watch
-from streams.worker.batch import BatchCleaner, Note
-from streams.worker.brokers import Brokers, check_kafka
-from streams.worker.delivery import Delivery
-from streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
-from streams.worker.drops import DropLog
-from streams.worker.exit import fail
-from streams.worker.flow import Deliver, Flow
-from streams.worker.memory import give_back_what_is_huge
-from streams.worker.metrics import Metrics
-from streams.worker.monitoring import check_port, monitoring
-from streams.worker.observation import Observer
-from streams.worker.preflight import check_labeler, check_source, check_topics
-from streams.worker.progress import Progress
-from streams.worker.raw_messages import open_raw_messages
-from streams.worker.requests import open_requests
-from streams.worker.revisiting import REVISION, Revisiting
-from streams.worker.scheduling import Scheduling
-from streams.worker.settings import WorkerSettings
-from streams.worker.shutdown import Shutdown, stop_with_kafka
-from streams.worker.takeover import TakeoverLog
-from streams.worker.watchdog import Watchdog
-from streams.worker.witnesses import WitnessedLabeler
+from dehusk.inference.site_signal import corrected
+from dehusk.inference.sites import open_naming
+from dehusk.schemas.errors import DehuskError
+from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.formats import FORMATS
+from dehusk.streams.input_topics import input_topics
+from dehusk.streams.preparation.extraction import Writing
+from dehusk.streams.preparation.isolation import open_pool
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.producing import create_producer
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
+from dehusk.streams.sites.revisits import FirstPages
+from dehusk.streams.sites.samples import open_samples
+from dehusk.streams.sources.registry import open_source
+from dehusk.streams.sources.source import Source
+from dehusk.streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
+from dehusk.streams.worker.assembly import Assembler
+from dehusk.streams.worker.availability import Check, Dependency, watch
+from dehusk.streams.worker.batch import BatchCleaner, Note
+from dehusk.streams.worker.brokers import Brokers, check_kafka
+from dehusk.streams.worker.delivery import Delivery
+from dehusk.streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
+from dehusk.streams.worker.drops import DropLog
+from dehusk.streams.worker.exit import fail
+from dehusk.streams.worker.flow import Deliver, Flow
+from dehusk.streams.worker.memory import give_back_what_is_huge
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.monitoring import check_port, monitoring
+from dehusk.streams.worker.observation import Observer
+from dehusk.streams.worker.preflight import check_labeler, check_source, check_topics
+from dehusk.streams.worker.progress import Progress
+from dehusk.streams.worker.raw_messages import open_raw_messages
+from dehusk.streams.worker.requests import open_requests
+from dehusk.streams.worker.revisiting import REVISION, Revisiting
+from dehusk.streams.worker.scheduling import Scheduling
+from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
+from dehusk.streams.worker.takeover import TakeoverLog
+from dehusk.streams.worker.watchdog import Watchdog
+from dehusk.streams.worker.witnesses import WitnessedLabeler
 
 _log = logging.getLogger(__name__)
 _PROGRESS_SECONDS = 10.0

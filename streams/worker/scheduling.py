@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
-from inference.sites import NameSite
-from streams.sites.revisits import FirstPages, Visit
-from streams.worker.assembly import CleanedMessage, origin_of
-from streams.worker.availability import UNAVAILABLE, Dependency
-from streams.worker.delivery import Delivery
-from streams.worker.requests import request
+from dehusk.inference.sites import NameSite
+from dehusk.streams.sites.revisits import FirstPages, Visit
+from dehusk.streams.worker.assembly import CleanedMessage, origin_of
+from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
+from dehusk.streams.worker.delivery import Delivery
+from dehusk.streams.worker.requests import request
 
 Answer = TypeVar("Answer")
 _log = logging.getLogger(__name__)

@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import chain, islice
 
-from schemas.errors import UnavailableError
-from streams.preparation.preparation import Postponed
-from streams.preparation.process import Oversized
-from streams.worker.acknowledging import Entry
-from streams.worker.assembly import CleanedMessage
-from streams.worker.availability import Dependency
-from streams.worker.backoff import back_off
-from streams.worker.cleaning import Result
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.preparation.preparation import Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.worker.acknowledging import Entry
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.backoff import back_off
+from dehusk.streams.worker.cleaning import Result
 
 Cleaned = list[tuple[Entry, CleanedMessage]]
 

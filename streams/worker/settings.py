@@ -4,9 +4,9 @@ import os
 from dataclasses import dataclass, field
 from typing import Literal
 
-from inference.sites import SiteKey
-from schemas.documents import Comments
-from streams.settings import (
+from dehusk.inference.sites import SiteKey
+from dehusk.schemas.documents import Comments
+from dehusk.streams.settings import (
     Compression,
     FlowLimits,
     KafkaSettings,
@@ -16,7 +16,7 @@ from streams.settings import (
     TritonSettings,
     WhenTritonIsUnavailable,
 )
-from streams.sources.registry import SourceSettings
+from dehusk.streams.sources.registry import SourceSettings
 
 LabelerName = Literal["triton", "onnx", "rules"]
 
@@ -53,7 +53,7 @@ class WorkerSettings:
     session_seconds: float = 15.0
     """How long Kafka waits for a worker that died before others take its partitions."""
     source: str = "auto"
-    """The crawler format of the input topic, a name in `streams.sources.registry`."""
+    """The crawler format of the input topic, a name in `dehusk.streams.sources.registry`."""
     source_settings: SourceSettings = field(default_factory=SourceSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
     site_key: SiteKey = SiteKey.HOST
@@ -69,7 +69,7 @@ class WorkerSettings:
     processes: int = field(default_factory=default_processes)
     """Processes that decode, segment and encode pages."""
     format: str = "document"
-    """How documents are written, a name in `streams.formats`."""
+    """How documents are written, a name in `dehusk.streams.formats`."""
     compression: Compression = "none"
     """Kafka's codec for documents and dead letters."""
     with_blocks: bool = False

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 
-from streams.worker.exit import STOPPED, end_process
+from dehusk.streams.worker.exit import STOPPED, end_process
 
 _ASK_SECONDS = 1.0
 _log = logging.getLogger(__name__)

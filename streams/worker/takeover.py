@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Sequence
 
-from inference.labeler import Labeler
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.inference.labeler import Labeler
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 
 _log = logging.getLogger(__name__)
 

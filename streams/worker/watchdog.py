@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from streams.worker.exit import STALLED, end_process
+from dehusk.streams.worker.exit import STALLED, end_process
 
 _log = logging.getLogger(__name__)
 _CHECK_SECONDS = 1.0

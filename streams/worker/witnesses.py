@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 
-from inference.batching import WINDOW_BLOCKS
-from inference.encoding import encode
-from inference.labeler import Labeler
-from inference.segmentation import segment
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Prediction
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.encoding import encode
+from dehusk.inference.labeler import Labeler
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction
 
 _WITNESSES = 4
 """Pages kept of each size, all of which are asked for: where half of the requests fail, one of them does."""

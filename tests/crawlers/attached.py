@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 
-from streams.demo.outcome import read_cleaned, read_crawled, read_dead
-from streams.kafka import ensure_topics
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.local.monitoring import Monitoring
-from streams.local.process import Part
-from streams.local.stack import LocalStack
-from streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.demo.outcome import read_cleaned, read_crawled, read_dead
+from dehusk.streams.kafka import ensure_topics
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.monitoring import Monitoring
+from dehusk.streams.local.process import Part
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import KafkaSettings, TopicSettings
 from tests.crawlers.programs import DEHUSK, Service, run
 
 _CRAWL_SECONDS = 300.0

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from streams.demo.server import serve
-from streams.demo.sites import SHIPPED
-from streams.kafka import Topic, create_topics
-from streams.local.stack import LocalStack
-from streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.demo.server import serve
+from dehusk.streams.demo.sites import SHIPPED
+from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import KafkaSettings, TopicSettings
 from tests.crawlers.attached import Attached
 from tests.crawlers.programs import ROOT
 

@@ -19,7 +19,7 @@ DEHUSK = str(Path(sys.executable).with_name("dehusk"))
 
 @dataclass(frozen=True)
 class Service:
-    """A program that runs until it is stopped, for `streams.local.process.Part`."""
+    """A program that runs until it is stopped, for `dehusk.streams.local.process.Part`."""
 
     name: str
     words: Sequence[str]

@@ -3,9 +3,9 @@
 import asyncio
 import shutil
 
-from streams.kafka import Topic, create_topics
-from streams.local.process import Part
-from streams.settings import KafkaSettings
+from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.local.process import Part
+from dehusk.streams.settings import KafkaSettings
 from tests.crawlers.programs import CACHE, PROJECTS, Service, needs_python, run
 
 

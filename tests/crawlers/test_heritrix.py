@@ -3,7 +3,7 @@
 import shutil
 from zipfile import ZipFile
 
-from streams.local.addresses import free_ports
+from dehusk.streams.local.addresses import free_ports
 from tests.crawlers.attached import Outcome
 from tests.crawlers.programs import PROJECTS, maven, run
 

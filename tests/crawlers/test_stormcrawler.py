@@ -2,7 +2,7 @@
 
 import shutil
 
-from streams.local.process import Part
+from dehusk.streams.local.process import Part
 from tests.crawlers.programs import PROJECTS, Service, classpath
 
 OPENED = [

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from streams.kafka import Topic, create_topics, ensure_topics
-from streams.local.stack import LocalStack
-from streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.kafka import Topic, create_topics, ensure_topics
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import KafkaSettings, TopicSettings
 
 INTEGRATION = Path(__file__).parent
 

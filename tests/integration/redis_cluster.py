@@ -10,9 +10,9 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.local.redis import find_redis
-from streams.settings import RedisSettings
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.redis import find_redis
+from dehusk.streams.settings import RedisSettings
 
 _SLOTS = 16_384
 

@@ -9,13 +9,13 @@ import numpy as np
 import psutil
 import pytest
 
-from schemas.pages import RawPage, SiteObservation
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.settings import RedisSettings
-from streams.sites.redis_store import RedisSiteStatistics
-from streams.sources.warc import write_warc
+from dehusk.schemas.pages import RawPage, SiteObservation
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
+from dehusk.streams.sources.warc import write_warc
 
-COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "clean", "--processes", "2"]
+COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
 
 

@@ -6,15 +6,15 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message
-from streams.cli import cli
-from streams.consuming import read
-from streams.dead_letters import dead_letter
-from streams.kafka import Topic, create_topics
-from streams.producing import Outgoing, send
-from streams.sources.source import Record
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.cli import cli
+from dehusk.streams.consuming import read
+from dehusk.streams.dead_letters import dead_letter
+from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.sources.source import Record
 
 HEADERS = (("content-type", b"text/html"), ("empty", None))
 

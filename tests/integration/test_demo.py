@@ -10,7 +10,7 @@ import orjson
 import psutil
 import pytest
 
-from streams.demo.sites import SHIPPED
+from dehusk.streams.demo.sites import SHIPPED
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 PAGES = len(list(SHIPPED.directory.rglob("*.html")))

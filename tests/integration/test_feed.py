@@ -12,12 +12,12 @@ from io import BufferedReader, BytesIO
 import pytest
 from click.testing import CliRunner
 
-from schemas.pages import RawPage
-from streams.cli import cli
-from streams.consuming import read
-from streams.kafka import Topic, create_topics
-from streams.sources.registry import FORMATS, SourceSettings, open_source
-from streams.sources.warc import write_warc
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.cli import cli
+from dehusk.streams.consuming import read
+from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.sources.warc import write_warc
 
 
 async def run(kafka, *arguments, stdin=None):
@@ -156,6 +156,6 @@ async def test_a_missing_file_is_an_error(kafka, topics, tmp_path):
 
 async def dehusk(*arguments):
     """The ended process of a command."""
-    command = [sys.executable, "-c", "from streams.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", *arguments]
     run = partial(subprocess.run, command, capture_output=True, text=True, check=False)
     return await asyncio.to_thread(run)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from redis.asyncio import Redis
 
-from schemas.documents import Origin
-from streams.local.stack import LocalStack
-from streams.settings import RedisSettings
-from streams.sites.redis_store import RedisSiteStatistics
-from streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
+from dehusk.schemas.documents import Origin
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
+from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
 
 MOST = 3
 

@@ -8,13 +8,13 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.consuming import read
-from streams.kafka import Topic, create_topics, describe_topics, ensure_topics
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.producing import IN_FLIGHT_BYTES, Outgoing, send
-from streams.settings import Compression, KafkaSettings, TopicSettings
-from streams.sources.source import Record
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.consuming import read
+from dehusk.streams.kafka import Topic, create_topics, describe_topics, ensure_topics
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.producing import IN_FLIGHT_BYTES, Outgoing, send
+from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
+from dehusk.streams.sources.source import Record
 
 
 async def values(kafka, topic, newest=None):

@@ -16,11 +16,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import UnknownTopicOrPartitionError
 
-from inference.repository import DEFAULT_REPOSITORY, find_model
-from streams.kafka import Topic, create_topics, describe_topics
-from streams.local.folder import temporary_folder
-from streams.local.stack import LocalStack
-from streams.settings import MIB, KafkaSettings, TopicSettings
+from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.streams.kafka import Topic, create_topics, describe_topics
+from dehusk.streams.local.folder import temporary_folder
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import MIB, KafkaSettings, TopicSettings
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 SECONDS = 60

@@ -9,13 +9,13 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from click.testing import CliRunner
 
-from schemas.errors import ConfigurationError
-from schemas.pages import RawPage
-from streams.cli import cli
-from streams.kafka import Topic, create_topics, describe_topics
-from streams.producing import Outgoing, send
-from streams.sources.registry import SourceSettings, open_source
-from streams.sources.source import Record
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.cli import cli
+from dehusk.streams.kafka import Topic, create_topics, describe_topics
+from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.sources.registry import SourceSettings, open_source
+from dehusk.streams.sources.source import Record
 
 HTML = "<html><title>T</title><body><h1>Head</h1><p>Some text in Größe</p></body></html>"
 

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.pages import SiteObservation
-from streams.local.stack import LocalStack
-from streams.settings import RedisSettings
-from streams.sites.memory import MemorySiteStatistics
-from streams.sites.packing import MOST_STRUCTURES, MOST_TEXTS
-from streams.sites.redis_store import RedisSiteStatistics, SiteBounds
-from streams.sites.store import SiteStatisticsStore
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.pages import SiteObservation
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.sites.packing import MOST_STRUCTURES, MOST_TEXTS
+from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds
+from dehusk.streams.sites.store import SiteStatisticsStore
 from tests.integration.redis_cluster import redis_cluster
 
 

@@ -16,16 +16,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis, RedisCluster
 
-from schemas.documents import Origin
-from schemas.pages import SiteObservation
-from schemas.samples import TextSample
-from streams.local.stack import LocalStack
-from streams.settings import RedisSettings
-from streams.sites.catalogue import open_catalogue
-from streams.sites.redis_store import RedisSiteStatistics, SiteBounds, site_key
-from streams.sites.revisits import FirstPages, Visit
-from streams.sites.samples import CHANGED_AT_ONCE, MOST_CHANGED, MOST_REPEATED, SampleLog, open_samples
-from streams.sites.stored import StoredSample, StoredSite, unpack_site
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.pages import SiteObservation
+from dehusk.schemas.samples import TextSample
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.catalogue import open_catalogue
+from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds, site_key
+from dehusk.streams.sites.revisits import FirstPages, Visit
+from dehusk.streams.sites.samples import CHANGED_AT_ONCE, MOST_CHANGED, MOST_REPEATED, SampleLog, open_samples
+from dehusk.streams.sites.stored import StoredSample, StoredSite, unpack_site
 from tests.integration.redis_cluster import redis_cluster
 
 DEHUSK = Path(sys.executable).with_name("dehusk")

@@ -5,9 +5,9 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from streams.consuming import read
-from streams.kafka import Topic, client_options, create_topics
-from streams.reading import read_documents
+from dehusk.streams.consuming import read
+from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.reading import read_documents
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from tritonclient.grpc.aio import InferenceServerClient
 
-from inference.batching import WINDOW_BLOCKS
-from inference.onnx import OnnxLabeler
-from inference.repository import DEFAULT_REPOSITORY, find_model
-from inference.signature import STRUCTURE_WITH_COMMENTS
-from inference.triton import TritonLabeler
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, ModelVersion, Prediction
-from streams.local.stack import LocalStack
-from training.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.signature import STRUCTURE_WITH_COMMENTS
+from dehusk.inference.triton import TritonLabeler
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.streams.local.stack import LocalStack
+from dehusk.training.golden import GOLDEN_FILE, read_golden
 
 NEWEST = {model: find_model(DEFAULT_REPOSITORY, model)[1].parent for model in ("boilernet", "dehusk")}
 GOLDEN = {model: read_golden(version / GOLDEN_FILE) for model, version in NEWEST.items()}

@@ -7,11 +7,11 @@ from statistics import fmean, stdev
 import numpy as np
 import numpy.typing as npt
 
-from inference.encoding import encode
-from schemas.errors import ConfigurationError
-from training.blocks import CONTENT_PROBABILITY
-from training.boilernet.pages import LabeledPage
-from training.predictor import Predict
+from dehusk.inference.encoding import encode
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.blocks import CONTENT_PROBABILITY
+from dehusk.training.boilernet.pages import LabeledPage
+from dehusk.training.predictor import Predict
 
 Marks = npt.NDArray[np.bool_]
 

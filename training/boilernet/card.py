@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from schemas.pages import ModelVersion
-from training.boilernet.checkpoint import Run
-from training.boilernet.pages import LabeledPage, held_out_pages, reliable, training_pages
+from dehusk.schemas.pages import ModelVersion
+from dehusk.training.boilernet.checkpoint import Run
+from dehusk.training.boilernet.pages import LabeledPage, held_out_pages, reliable, training_pages
 
 _TEMPLATE = Path(__file__).with_name("card.template.md")
 _BLOCKS_TEMPLATE = Path(__file__).with_name("card.blocks.md")

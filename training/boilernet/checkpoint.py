@@ -6,11 +6,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from training.boilernet.config import BoilerNetConfig
-from training.boilernet.network import BoilerNet
-from training.boilernet.vocabulary import Vocabulary
-from training.checkpoint import load_state, save_state
-from training.directory import left_by
+from dehusk.training.boilernet.config import BoilerNetConfig
+from dehusk.training.boilernet.network import BoilerNet
+from dehusk.training.boilernet.vocabulary import Vocabulary
+from dehusk.training.checkpoint import load_state, save_state
+from dehusk.training.directory import left_by
 
 _EPSILON = 1e-7
 """Adam's, as in the framework of the released code."""

@@ -6,25 +6,31 @@ from statistics import fmean
 
 import click
 
-from inference.encoding import encode
-from inference.onnx import OnnxLabeler
-from schemas.errors import ConfigurationError
-from schemas.pages import ModelVersion
-from training.boilernet.block_scores import BlockScores, block_table, median_seed, score_blocks, seed_table
-from training.boilernet.card import card
-from training.boilernet.checkpoint import Run, load_trained
-from training.boilernet.config import BoilerNetConfig, DataConfig, read_config
-from training.boilernet.evaluation import markdown, scores_by_group
-from training.boilernet.export import build_model
-from training.boilernet.model import network_predict
-from training.boilernet.network import weights_of
-from training.boilernet.pages import LabeledPage, held_out_pages, training_pages
-from training.boilernet.prepare import prepare_pages, prepared_pages
-from training.boilernet.trainer import train_boilernet
-from training.directory import left_by
-from training.predictor import Predict, labeler_predict
-from training.publish import announcement, publish, refuse_existing
-from training.sources import sources
+from dehusk.inference.encoding import encode
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import ModelVersion
+from dehusk.training.boilernet.block_scores import (
+    BlockScores,
+    block_table,
+    median_seed,
+    score_blocks,
+    seed_table,
+)
+from dehusk.training.boilernet.card import card
+from dehusk.training.boilernet.checkpoint import Run, load_trained
+from dehusk.training.boilernet.config import BoilerNetConfig, DataConfig, read_config
+from dehusk.training.boilernet.evaluation import markdown, scores_by_group
+from dehusk.training.boilernet.export import build_model
+from dehusk.training.boilernet.model import network_predict
+from dehusk.training.boilernet.network import weights_of
+from dehusk.training.boilernet.pages import LabeledPage, held_out_pages, training_pages
+from dehusk.training.boilernet.prepare import prepare_pages, prepared_pages
+from dehusk.training.boilernet.trainer import train_boilernet
+from dehusk.training.directory import left_by
+from dehusk.training.predictor import Predict, labeler_predict
+from dehusk.training.publish import announcement, publish, refuse_existing
+from dehusk.training.sources import sources
 
 _SCORES = "scores.md"
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from training.configuration import Tables, read_tables
+from dehusk.training.configuration import Tables, read_tables
 
 DEFAULT_CONFIG = Path(__file__).with_name("boilernet.toml")
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from inference.encoding import encode
-from inference.selection import select
-from training.boilernet.config import DataConfig
-from training.boilernet.pages import LabeledPage, reliable
-from training.predictor import Predict
-from training.score import kept_words, score_words, word_f1
+from dehusk.inference.encoding import encode
+from dehusk.inference.selection import select
+from dehusk.training.boilernet.config import DataConfig
+from dehusk.training.boilernet.pages import LabeledPage, reliable
+from dehusk.training.predictor import Predict
+from dehusk.training.score import kept_words, score_words, word_f1
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inference.encoding import encode
-from training.boilernet.network import Blocks
-from training.boilernet.pages import LabeledPage
-from training.boilernet.vocabulary import Vocabulary
+from dehusk.inference.encoding import encode
+from dehusk.training.boilernet.network import Blocks
+from dehusk.training.boilernet.pages import LabeledPage
+from dehusk.training.boilernet.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from inference.signature import BLOCK_COUNTS, BLOCK_LENGTHS, ID_COUNTS, IDS, PROBABILITIES, TOKENS
-from inference.tokens import OF_TAG
-from training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, HashTable, Vocabulary
-from training.graph import Graph
-from training.ragged import (
+from dehusk.inference.signature import BLOCK_COUNTS, BLOCK_LENGTHS, ID_COUNTS, IDS, PROBABILITIES, TOKENS
+from dehusk.inference.tokens import OF_TAG
+from dehusk.training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, HashTable, Vocabulary
+from dehusk.training.graph import Graph
+from dehusk.training.ragged import (
     LstmLayer,
     Parts,
     at_places,

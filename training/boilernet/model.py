@@ -4,12 +4,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from inference.batching import Window, windows
-from inference.signature import BLOCK_LENGTHS, IDS, TOKENS
-from schemas.pages import EncodedPage
-from training.boilernet.checkpoint import Run
-from training.boilernet.network import Blocks
-from training.predictor import Predict
+from dehusk.inference.batching import Window, windows
+from dehusk.inference.signature import BLOCK_LENGTHS, IDS, TOKENS
+from dehusk.schemas.pages import EncodedPage
+from dehusk.training.boilernet.checkpoint import Run
+from dehusk.training.boilernet.network import Blocks
+from dehusk.training.predictor import Predict
 
 
 def network_predict(run: Run) -> Predict:

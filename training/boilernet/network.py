@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from training.boilernet.config import NetworkConfig
-from training.boilernet.export import Weights
-from training.lstm import BidirectionalLayer, layer_weights, mirror_and_places
+from dehusk.training.boilernet.config import NetworkConfig
+from dehusk.training.boilernet.export import Weights
+from dehusk.training.lstm import BidirectionalLayer, layer_weights, mirror_and_places
 
 _FORGET_GATE = 1
 """Its place among the gates i, f, c, o of an LSTM."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import orjson
 
-from inference.segmentation import segment
-from schemas.pages import SegmentedPage
-from training.alignment import content_blocks
-from training.blocks import Block, has_text, segmented
-from training.boilernet.config import DataConfig
-from training.directory import written_whole
-from training.pages import GoldPage, read_objects
-from training.score import kept_words, score_words, word_f1
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import SegmentedPage
+from dehusk.training.alignment import content_blocks
+from dehusk.training.blocks import Block, has_text, segmented
+from dehusk.training.boilernet.config import DataConfig
+from dehusk.training.directory import written_whole
+from dehusk.training.pages import GoldPage, read_objects
+from dehusk.training.score import kept_words, score_words, word_f1
 
 
 @dataclass(frozen=True, slots=True)

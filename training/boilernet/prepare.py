@@ -6,12 +6,12 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from schemas.outcomes import Broken
-from training.boilernet.config import DataConfig
-from training.boilernet.pages import LabeledPage, label, read_labeled_blocks, read_pages, write_pages
-from training.directory import left_by
-from training.pages import each_labeled
-from training.sources import write_sources
+from dehusk.schemas.outcomes import Broken
+from dehusk.training.boilernet.config import DataConfig
+from dehusk.training.boilernet.pages import LabeledPage, label, read_labeled_blocks, read_pages, write_pages
+from dehusk.training.directory import left_by
+from dehusk.training.pages import each_labeled
+from dehusk.training.sources import write_sources
 
 _PAGES = "pages.jsonl"
 

@@ -10,15 +10,15 @@ import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from training.batches import epoch_batches
-from training.boilernet.block_scores import mean_f1, score_blocks
-from training.boilernet.checkpoint import Best, Run, load, new_run, save
-from training.boilernet.config import BoilerNetConfig
-from training.boilernet.examples import Example, class_weights, example, parts
-from training.boilernet.model import network_predict
-from training.boilernet.pages import LabeledPage, held_out_pages, training_pages
-from training.boilernet.vocabulary import most_frequent
-from training.learning import learn, seeded
+from dehusk.training.batches import epoch_batches
+from dehusk.training.boilernet.block_scores import mean_f1, score_blocks
+from dehusk.training.boilernet.checkpoint import Best, Run, load, new_run, save
+from dehusk.training.boilernet.config import BoilerNetConfig
+from dehusk.training.boilernet.examples import Example, class_weights, example, parts
+from dehusk.training.boilernet.model import network_predict
+from dehusk.training.boilernet.pages import LabeledPage, held_out_pages, training_pages
+from dehusk.training.boilernet.vocabulary import most_frequent
+from dehusk.training.learning import learn, seeded
 
 
 def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed: int, file: Path) -> Run:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from inference.tokens import OF_TAG, tag_token, tokens, word_token
-from schemas.pages import SegmentedPage
+from dehusk.inference.tokens import OF_TAG, tag_token, tokens, word_token
+from dehusk.schemas.pages import SegmentedPage
 
 UNKNOWN_WORD_ROW = 0
 """The embedding row of every word and punctuation character that is not in the vocabulary."""

@@ -7,24 +7,24 @@ from statistics import fmean
 
 import click
 
-from inference.batching import WINDOW_BLOCKS
-from inference.onnx import OnnxLabeler
-from schemas.errors import ConfigurationError
-from schemas.pages import EncodedPage, ModelVersion
-from training.dehusk.config import DehuskConfig, read_config
-from training.dehusk.crossvalidation import cross_validated
-from training.dehusk.evaluation import Floats, PageScores, groups, page_score, table
-from training.dehusk.examples import Example
-from training.dehusk.export import build_dehusk
-from training.dehusk.model import train_dehusk, train_first_passes
-from training.dehusk.pages import DehuskPage, learned_from, prepare_pages, prepared_pages
-from training.dehusk.parts import LeftOut, by_collection, by_site
-from training.dehusk.trainer import INPUT_GROUPS
-from training.directory import left_by
-from training.predictor import labeler_answer
-from training.publish import announcement, publish, refuse_existing
-from training.score import word_f1
-from training.sources import sources, write_sources
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import EncodedPage, ModelVersion
+from dehusk.training.dehusk.config import DehuskConfig, read_config
+from dehusk.training.dehusk.crossvalidation import cross_validated
+from dehusk.training.dehusk.evaluation import Floats, PageScores, groups, page_score, table
+from dehusk.training.dehusk.examples import Example
+from dehusk.training.dehusk.export import build_dehusk
+from dehusk.training.dehusk.model import train_dehusk, train_first_passes
+from dehusk.training.dehusk.pages import DehuskPage, learned_from, prepare_pages, prepared_pages
+from dehusk.training.dehusk.parts import LeftOut, by_collection, by_site
+from dehusk.training.dehusk.trainer import INPUT_GROUPS
+from dehusk.training.directory import left_by
+from dehusk.training.predictor import labeler_answer
+from dehusk.training.publish import announcement, publish, refuse_existing
+from dehusk.training.score import word_f1
+from dehusk.training.sources import sources, write_sources
 
 _SCORES = "dehusk-scores.md"
 _CARD = Path(__file__).with_name("card.template.md")

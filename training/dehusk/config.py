@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from training.configuration import Tables, read_tables
+from dehusk.training.configuration import Tables, read_tables
 
 
 @dataclass(frozen=True, slots=True)

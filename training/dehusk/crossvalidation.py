@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from training.dehusk.config import DehuskConfig
-from training.dehusk.evaluation import page_score
-from training.dehusk.model import DehuskModel, held_out_answers, train_held_out
-from training.dehusk.pages import DehuskPage, learned_from
-from training.dehusk.parts import PartOf
-from training.dehusk.second_pass import fit_second_pass
+from dehusk.training.dehusk.config import DehuskConfig
+from dehusk.training.dehusk.evaluation import page_score
+from dehusk.training.dehusk.model import DehuskModel, held_out_answers, train_held_out
+from dehusk.training.dehusk.pages import DehuskPage, learned_from
+from dehusk.training.dehusk.parts import PartOf
+from dehusk.training.dehusk.second_pass import fit_second_pass
 
 
 @dataclass(slots=True)

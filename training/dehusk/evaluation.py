@@ -6,10 +6,10 @@ from statistics import fmean, stdev
 import numpy as np
 import numpy.typing as npt
 
-from inference.selection import select
-from schemas.pages import EncodedPage
-from training.dehusk.pages import DehuskPage
-from training.score import kept_words, word_f1
+from dehusk.inference.selection import select
+from dehusk.schemas.pages import EncodedPage
+from dehusk.training.dehusk.pages import DehuskPage
+from dehusk.training.score import kept_words, word_f1
 
 Floats = npt.NDArray[np.float32]
 PageScores = Mapping[str, float]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import StructureTensors
+from dehusk.schemas.pages import StructureTensors
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]

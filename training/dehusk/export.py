@@ -4,9 +4,9 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from inference import signature
-from inference.features import BLOCK_FEATURES, PAGE_FEATURES
-from inference.signature import (
+from dehusk.inference import signature
+from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.signature import (
     BLOCK_COUNTS,
     COMMENTS,
     ELEMENT,
@@ -24,10 +24,10 @@ from inference.signature import (
     WORDS,
     Tensor,
 )
-from training.dehusk.model import DehuskModel
-from training.dehusk.network import BEYOND_STATES, LARGEST_INPUT, OUTPUTS, SCORE_SCALE, PageLabeler
-from training.dehusk.second_pass_graph import second_logits
-from training.dehusk.token_scores import (
+from dehusk.training.dehusk.model import DehuskModel
+from dehusk.training.dehusk.network import BEYOND_STATES, LARGEST_INPUT, OUTPUTS, SCORE_SCALE, PageLabeler
+from dehusk.training.dehusk.second_pass_graph import second_logits
+from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
     LARGEST_SCORE,
@@ -37,10 +37,10 @@ from training.dehusk.token_scores import (
     Regression,
     TokenScores,
 )
-from training.dehusk.trainer import INPUTS, FirstPass
-from training.graph import Graph
-from training.lstm import layer_weights
-from training.ragged import (
+from dehusk.training.dehusk.trainer import INPUTS, FirstPass
+from dehusk.training.graph import Graph
+from dehusk.training.lstm import layer_weights
+from dehusk.training.ragged import (
     Parts,
     at_places,
     between,

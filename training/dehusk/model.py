@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import StructureTensors
-from training.dehusk.config import DehuskConfig
-from training.dehusk.examples import Example
-from training.dehusk.parts import PartOf, by_site, parts_of
-from training.dehusk.second_pass import SecondPass, fit_second_pass
-from training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
+from dehusk.schemas.pages import StructureTensors
+from dehusk.training.dehusk.config import DehuskConfig
+from dehusk.training.dehusk.examples import Example
+from dehusk.training.dehusk.parts import PartOf, by_site, parts_of
+from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
+from dehusk.training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
 
 Floats = npt.NDArray[np.float32]
 

@@ -8,10 +8,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from schemas.pages import StructureTensors
-from training.dehusk.config import NetworkConfig
-from training.dehusk.token_scores import SCORES
-from training.lstm import BidirectionalLayer, mirror_and_places
+from dehusk.schemas.pages import StructureTensors
+from dehusk.training.dehusk.config import NetworkConfig
+from dehusk.training.dehusk.token_scores import SCORES
+from dehusk.training.lstm import BidirectionalLayer, mirror_and_places
 
 Floats = npt.NDArray[np.float32]
 

@@ -11,21 +11,21 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, SegmentedPage, StructureTensors
-from training.alignment import content_blocks
-from training.comments import listed_comments
-from training.dehusk.config import DehuskConfig
-from training.dehusk.examples import Example, with_repeats
-from training.dehusk.scripts import SCRIPTS, transliterated
-from training.directory import left_by, written_whole
-from training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels
-from training.pages import GoldPage, each_labeled
-from training.renaming import renamed
-from training.score import kept_words, score_words, word_f1
-from training.shortening import labels_by_text, shortened, with_few_comments
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, SegmentedPage, StructureTensors
+from dehusk.training.alignment import content_blocks
+from dehusk.training.comments import listed_comments
+from dehusk.training.dehusk.config import DehuskConfig
+from dehusk.training.dehusk.examples import Example, with_repeats
+from dehusk.training.dehusk.scripts import SCRIPTS, transliterated
+from dehusk.training.directory import left_by, written_whole
+from dehusk.training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels
+from dehusk.training.pages import GoldPage, each_labeled
+from dehusk.training.renaming import renamed
+from dehusk.training.score import kept_words, score_words, word_f1
+from dehusk.training.shortening import labels_by_text, shortened, with_few_comments
 
 Bools = npt.NDArray[np.bool_]
 

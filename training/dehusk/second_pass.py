@@ -15,12 +15,12 @@ import lightgbm
 import numpy as np
 import numpy.typing as npt
 
-from inference.features import BLOCK_FEATURES, LOGARITHM
-from schemas.pages import StructureTensors
-from training.dehusk.config import TreesConfig
-from training.dehusk.examples import Example
-from training.dehusk.token_scores import SCORES
-from training.dehusk.trainer import INPUT_GROUPS, FirstAnswer
+from dehusk.inference.features import BLOCK_FEATURES, LOGARITHM
+from dehusk.schemas.pages import StructureTensors
+from dehusk.training.dehusk.config import TreesConfig
+from dehusk.training.dehusk.examples import Example
+from dehusk.training.dehusk.token_scores import SCORES
+from dehusk.training.dehusk.trainer import INPUT_GROUPS, FirstAnswer
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]

@@ -7,8 +7,8 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from inference.signature import ALIKE
-from training.dehusk.second_pass import (
+from dehusk.inference.signature import ALIKE
+from dehusk.training.dehusk.second_pass import (
     AROUND,
     LIKELY,
     NEIGHBOUR_COLUMNS,
@@ -17,10 +17,10 @@ from training.dehusk.second_pass import (
     WORDS,
     SecondPass,
 )
-from training.dehusk.token_scores import SCORES
-from training.dehusk.trainer import INPUTS
-from training.graph import TREES, Graph
-from training.ragged import Parts, numbered, summed
+from dehusk.training.dehusk.token_scores import SCORES
+from dehusk.training.dehusk.trainer import INPUTS
+from dehusk.training.graph import TREES, Graph
+from dehusk.training.ragged import Parts, numbered, summed
 
 _SEEN = len(NEIGHBOUR_COLUMNS) + len(SCORES)
 """How many inputs of a neighbour are seen."""

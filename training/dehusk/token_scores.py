@@ -15,9 +15,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array
 from sklearn.linear_model import SGDClassifier
 
-from inference.batching import ANCESTORS
-from schemas.pages import StructureTensors
-from training.dehusk.examples import Example
+from dehusk.inference.batching import ANCESTORS
+from dehusk.schemas.pages import StructureTensors
+from dehusk.training.dehusk.examples import Example
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]

@@ -10,17 +10,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from inference.features import BLOCK_FEATURES, PAGE_FEATURES
-from schemas.errors import ConfigurationError
-from schemas.pages import StructureTensors
-from training.batches import epoch_batches
-from training.checkpoint import load_state, save_state
-from training.dehusk.config import DehuskConfig, TrainerConfig
-from training.dehusk.examples import Example
-from training.dehusk.network import PageLabeler, Standard, block_inputs
-from training.dehusk.parts import fold_of
-from training.dehusk.token_scores import SCORES, TokenScores, fit_token_scores
-from training.learning import learn, seeded
+from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import StructureTensors
+from dehusk.training.batches import epoch_batches
+from dehusk.training.checkpoint import load_state, save_state
+from dehusk.training.dehusk.config import DehuskConfig, TrainerConfig
+from dehusk.training.dehusk.examples import Example
+from dehusk.training.dehusk.network import PageLabeler, Standard, block_inputs
+from dehusk.training.dehusk.parts import fold_of
+from dehusk.training.dehusk.token_scores import SCORES, TokenScores, fit_token_scores
+from dehusk.training.learning import learn, seeded
 
 Floats = npt.NDArray[np.float32]
 

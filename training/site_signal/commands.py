@@ -5,19 +5,19 @@ from pathlib import Path
 
 import click
 
-from inference.onnx import OnnxLabeler
-from schemas.errors import ConfigurationError
-from schemas.pages import EncodedPage, ModelVersion
-from training.dehusk.config import DehuskConfig, read_config
-from training.dehusk.crossvalidation import held_out_models
-from training.dehusk.pages import prepared_pages
-from training.dehusk.parts import by_site
-from training.directory import written_whole
-from training.predictor import labeler_answer
-from training.site_signal import evaluation
-from training.site_signal.crawls import crawls
-from training.site_signal.fitting import SignalSettings, fit
-from training.site_signal.pages import Answer, Floats, Origin, SitePage, prepare_site_pages, site_pages
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import EncodedPage, ModelVersion
+from dehusk.training.dehusk.config import DehuskConfig, read_config
+from dehusk.training.dehusk.crossvalidation import held_out_models
+from dehusk.training.dehusk.pages import prepared_pages
+from dehusk.training.dehusk.parts import by_site
+from dehusk.training.directory import written_whole
+from dehusk.training.predictor import labeler_answer
+from dehusk.training.site_signal import evaluation
+from dehusk.training.site_signal.crawls import crawls
+from dehusk.training.site_signal.fitting import SignalSettings, fit
+from dehusk.training.site_signal.pages import Answer, Floats, Origin, SitePage, prepare_site_pages, site_pages
 
 FOLDS = 8
 """Parts of the sites; those of one are scored by a network that learned from the others."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from schemas.pages import SiteStatistics
-from training.site_signal.pages import Floats, SitePage
+from dehusk.schemas.pages import SiteStatistics
+from dehusk.training.site_signal.pages import Floats, SitePage
 
 Numbers = npt.NDArray[np.int64]
 

@@ -6,12 +6,12 @@ from statistics import fmean
 
 import numpy as np
 
-from inference.selection import select
-from inference.site_signal import SignalNetwork, corrected_by
-from training.dehusk.parts import fold_of
-from training.score import WordScores, kept_words, word_scores
-from training.site_signal.crawls import COUNTED, Visit
-from training.site_signal.pages import Bools, Floats, SitePage
+from dehusk.inference.selection import select
+from dehusk.inference.site_signal import SignalNetwork, corrected_by
+from dehusk.training.dehusk.parts import fold_of
+from dehusk.training.score import WordScores, kept_words, word_scores
+from dehusk.training.site_signal.crawls import COUNTED, Visit
+from dehusk.training.site_signal.pages import Bools, Floats, SitePage
 
 SETTLED = 5
 """From so many pages on, the scores of a site are summed up."""

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from inference.site_signal import INPUTS, SignalNetwork, inputs
-from training.site_signal.crawls import Visit
-from training.site_signal.pages import Floats, SitePage
+from dehusk.inference.site_signal import INPUTS, SignalNetwork, inputs
+from dehusk.training.site_signal.crawls import Visit
+from dehusk.training.site_signal.pages import Floats, SitePage
 
 _SIGNS = {"text_share": -1.0, "structure_logit": 1.0}
 """Which way an input may move a block: text that repeats is never more likely to be content for it."""

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage
-from training.alignment import content_blocks
-from training.directory import left_by, written_whole
-from training.pages import GoldPage, each_labeled
-from training.score import score_words
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage
+from dehusk.training.alignment import content_blocks
+from dehusk.training.directory import left_by, written_whole
+from dehusk.training.pages import GoldPage, each_labeled
+from dehusk.training.score import score_words
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]

@@ -13,11 +13,11 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from schemas.pages import SiteObservation
-from streams.local.addresses import LOOPBACK, free_ports, is_free
-from streams.local.redis import find_redis
-from streams.settings import RedisSettings
-from streams.sites.redis_store import RedisSiteStatistics
+from dehusk.schemas.pages import SiteObservation
+from dehusk.streams.local.addresses import LOOPBACK, free_ports, is_free
+from dehusk.streams.local.redis import find_redis
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
 
 PATIENCE = 30.0
 

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from redis.crc import key_slot
 
-from schemas.errors import UnavailableError
-from streams.local.addresses import LOOPBACK
-from streams.settings import RedisSettings
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.settings import RedisSettings
 
 SLOTS = 16384
 OPTIONS = ("--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0")
@@ -157,7 +157,9 @@ async def test_each_node_is_told_of_whose_memory_has_no_bound(cluster, opened, c
     async with opened(settings(nodes)) as store:
         for _ in range(2):
             await store.check()
-    said = [record.getMessage() for record in caplog.records if record.name == "streams.sites.redis_store"]
+    said = [
+        record.getMessage() for record in caplog.records if record.name == "dehusk.streams.sites.redis_store"
+    ]
     assert sorted("no maxmemory" in line for line in said) == [False, True, True]
     assert sum("954 MiB" in line for line in said) == 1
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from schemas.errors import UnavailableError
-from streams.local.addresses import LOOPBACK
-from streams.settings import RedisSettings
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.settings import RedisSettings
 
 
 @pytest.fixture

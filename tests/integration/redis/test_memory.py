@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from schemas.errors import UnavailableError
-from streams.settings import MIB
-from streams.sites.redis_store import SiteBounds
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.settings import MIB
+from dehusk.streams.sites.redis_store import SiteBounds
 
 SITES = [f"site-{number}.test" for number in range(400)]
 
@@ -101,5 +101,7 @@ async def test_a_server_that_is_not_set_up_for_many_sites_is_told_of_once(
     async with opened(start(*options)) as store:
         for _ in range(3):
             await store.check()
-    lines = [record.getMessage() for record in caplog.records if record.name == "streams.sites.redis_store"]
+    lines = [
+        record.getMessage() for record in caplog.records if record.name == "dehusk.streams.sites.redis_store"
+    ]
     assert [said in line for line in lines] == [True] * bool(said)

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.local.addresses import LOOPBACK
-from streams.settings import RedisSettings
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.settings import RedisSettings
 
 RIGHTS = "+evalsha +eval +time +hmget +hget +hset +hdel +expire ~dehusk:*"
 CLUSTER_RIGHTS = "+cluster +command +info"

@@ -5,9 +5,9 @@ import sys
 
 import numpy as np
 
-from schemas.pages import SiteObservation
-from streams.settings import RedisSettings
-from streams.sites.redis_store import RedisSiteStatistics
+from dehusk.schemas.pages import SiteObservation
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
 
 PAGES, BATCH = 600, 7
 

@@ -21,15 +21,15 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 from prometheus_client.parser import text_string_to_metric_families
 
-from schemas.errors import UnavailableError
-from schemas.pages import Message
-from streams.consuming import read
-from streams.dead_letters import DeadLetter, read_dead_letter
-from streams.kafka import client_options, describe_topics
-from streams.local.stack import LocalStack
-from streams.producing import create_producer
-from streams.settings import KafkaSettings, TopicSettings
-from streams.sources.source import Record
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.pages import Message
+from dehusk.streams.consuming import read
+from dehusk.streams.dead_letters import DeadLetter, read_dead_letter
+from dehusk.streams.kafka import client_options, describe_topics
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.producing import create_producer
+from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.sources.source import Record
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 PATIENCE = 90.0

@@ -5,8 +5,8 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from streams.cli import worker
-from streams.sites.revisits import FirstPages
+from dehusk.streams.cli import worker
+from dehusk.streams.sites.revisits import FirstPages
 
 
 def dying(name: str, when: str) -> Callable[..., Any]:

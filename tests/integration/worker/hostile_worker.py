@@ -4,13 +4,13 @@ import ctypes
 import time
 from collections.abc import Sequence
 
-from schemas.pages import Message
-from streams.cli import worker
-from streams.settings import MIB
-from streams.sources.html import Html
-from streams.sources.source import Decoded
-from streams.worker import run
-from streams.worker.run import run_worker
+from dehusk.schemas.pages import Message
+from dehusk.streams.cli import worker
+from dehusk.streams.settings import MIB
+from dehusk.streams.sources.html import Html
+from dehusk.streams.sources.source import Decoded
+from dehusk.streams.worker import run
+from dehusk.streams.worker.run import run_worker
 
 
 class HostileSource(Html):

@@ -8,9 +8,9 @@ import orjson
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from schemas.outcomes import BrokenReason
-from streams.kafka import Topic, client_options, create_topics
-from streams.sources.source import Record
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.sources.source import Record
 
 PICTURE, BROKEN = 30, 7
 """Every thirtieth page is a picture, every seventh is broken."""

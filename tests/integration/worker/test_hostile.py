@@ -5,8 +5,8 @@ import random
 import sys
 from pathlib import Path
 
-from streams.settings import MIB
-from streams.sources.source import Record
+from dehusk.streams.settings import MIB
+from dehusk.streams.sources.source import Record
 
 HTML = (("content-type", b"text/html"),)
 GZIP = (*HTML, ("content-encoding", b"gzip"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from schemas.outcomes import BrokenReason
+from dehusk.schemas.outcomes import BrokenReason
 
 Spoil = Callable[[service_pb2.ModelInferRequest], str | None]
 """What goes wrong with a request: `late`, `refused`, `nan` or nothing."""

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from streams.settings import MIB
-from streams.sources.source import Record
+from dehusk.streams.settings import MIB
+from dehusk.streams.sources.source import Record
 
 LIMIT = 600 * MIB
 """What a worker may hold whatever the backlog."""

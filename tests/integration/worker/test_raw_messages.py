@@ -7,12 +7,12 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from schemas.documents import Origin
-from schemas.errors import UnavailableError
-from schemas.pages import Message
-from streams.kafka import Topic, client_options, create_topics
-from streams.settings import MIB, KafkaSettings
-from streams.worker.raw_messages import RawMessages, open_raw_messages
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.pages import Message
+from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.settings import MIB, KafkaSettings
+from dehusk.streams.worker.raw_messages import RawMessages, open_raw_messages
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_an_offset_without_a_message_is_gone(
 async def test_a_topic_that_is_deleted_is_gone(
     raw: RawMessages, topic: str, admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.worker.raw_messages._SECONDS", 3.0)
+    monkeypatch.setattr("dehusk.streams.worker.raw_messages._SECONDS", 3.0)
     assert await raw.read(Origin(topic, 0, 3)) is not None
     await admin.delete_topics([topic])
     for _ in range(10):

@@ -14,9 +14,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from redis.asyncio import Redis
 
-from streams.kafka import Topic, client_options, create_topics
-from streams.sites.revisits import url_key
-from streams.sources.source import Record
+from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.sites.revisits import url_key
+from dehusk.streams.sources.source import Record
 
 FIRST = 12
 """Pages of a site that are cleaned again, once so many are known."""

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import fastavro
 import pytest
 
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.sources.source import Record
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.sources.source import Record
 
 PAGE = {
     "type": "record",

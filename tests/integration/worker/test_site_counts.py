@@ -8,13 +8,13 @@ import orjson
 import pytest
 from redis import Redis
 
-from inference.rules import RulesLabeler
-from schemas.pages import SiteObservation
-from streams.preparation.preparation import prepare
-from streams.settings import RedisSettings
-from streams.sites.memory import MemorySiteStatistics
-from streams.sites.redis_store import RedisSiteStatistics
-from streams.sources.registry import SourceSettings, open_source
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.pages import SiteObservation
+from dehusk.streams.preparation.preparation import prepare
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
+from dehusk.streams.sources.registry import SourceSettings, open_source
 
 
 @asynccontextmanager

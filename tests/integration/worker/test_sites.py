@@ -7,7 +7,7 @@ from functools import partial
 
 import orjson
 
-from streams.sources.source import Record
+from dehusk.streams.sources.source import Record
 from tests.integration.worker.conftest import DEHUSK
 
 run = partial(subprocess.run, capture_output=True, check=True, timeout=60)

@@ -9,9 +9,9 @@ import orjson
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
-from streams.kafka import Topic, client_options, create_topics
-from streams.producing import Outgoing, send
-from streams.sources.source import Record
+from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.sources.source import Record
 
 
 async def produce(bench, topic: str, records: Sequence[Record], compression="none") -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from streams.cli.worker import command as worker
+from dehusk.streams.cli.worker import command as worker
 
 DOCKER = Path(__file__).parents[3] / "docker"
 SERVICE_KEYS = {

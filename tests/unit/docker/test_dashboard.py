@@ -9,7 +9,7 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from streams.worker.metrics import Metrics
+from dehusk.streams.worker.metrics import Metrics
 
 DOCKER = Path(__file__).parents[3] / "docker"
 DASHBOARD = json.loads((DOCKER / "grafana/dashboards/worker.json").read_text())

@@ -5,7 +5,7 @@ import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
-from streams.cli import cli
+from dehusk.streams.cli import cli
 
 ROOT = Path(__file__).parents[3]
 INSTRUCTIONS = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}

@@ -9,12 +9,12 @@ import click
 import pytest
 from prometheus_client import CollectorRegistry
 
-from schemas.outcomes import BrokenReason, SkipReason
-from streams.cli import cli
-from streams.formats import FORMATS
-from streams.sources.registry import SOURCES
-from streams.worker.metrics import Metrics
-from training.__main__ import cli as training
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
+from dehusk.streams.cli import cli
+from dehusk.streams.formats import FORMATS
+from dehusk.streams.sources.registry import SOURCES
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.training.__main__ import cli as training
 
 ROOT = Path(__file__).parents[3]
 FILES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from inference.segmentation import segment
+from dehusk.inference.segmentation import segment
 
 Hidden = Callable[[str], list[tuple[str, bool]]]
 

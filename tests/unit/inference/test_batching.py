@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.batching import (
+from dehusk.inference.batching import (
     ANCESTORS,
     GROUP_PADDING,
     GROUP_SIZE,
@@ -13,12 +13,12 @@ from inference.batching import (
     join,
     windows,
 )
-from inference.encoding import encode
-from inference.segmentation import segment
-from inference.signature import STRUCTURE, TOKENS
-from schemas.errors import ConfigurationError
-from schemas.outcomes import BrokenReason
-from schemas.pages import EncodedPage, ModelVersion
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.inference.signature import STRUCTURE, TOKENS
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion
 
 MODEL = ModelVersion("boilernet", "1")
 

@@ -1,13 +1,13 @@
 import pytest
 
-from inference import cleaning
-from inference.cleaning import PreparedPage, prepare
-from inference.encoding import encode
-from inference.segmentation import segment
-from inference.sites import identify
-from schemas.errors import PageError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import RawPage, SegmentedPage
+from dehusk.inference import cleaning
+from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.inference.sites import identify
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import RawPage, SegmentedPage
 
 PAGE = RawPage("http://x.test/", b"<p>one<p>two")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from inference.elements import (
+from dehusk.inference.elements import (
     BLOCK,
     BREAK,
     CELL,
@@ -15,7 +15,7 @@ from inference.elements import (
     UNLESS_OPEN,
     traits,
 )
-from schemas.pages import Boundary, ElementFlag, TagCount
+from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 
 
 @pytest.mark.parametrize(

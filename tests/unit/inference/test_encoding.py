@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.encoding import MAX_BLOCK_TOKENS, encode
-from inference.features import BLOCK_FEATURES, PAGE_FEATURES
-from inference.segmentation import segment
-from inference.tokens import tag_token, tokens, word_id, word_token, words
-from schemas.pages import SegmentedPage, StructureTensors
+from dehusk.inference.encoding import MAX_BLOCK_TOKENS, encode
+from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
+from dehusk.inference.segmentation import segment
+from dehusk.inference.tokens import tag_token, tokens, word_id, word_token, words
+from dehusk.schemas.pages import SegmentedPage, StructureTensors
 
 DATA = "<script type=application/ld+json>%s</script>"
 DTYPES = {

@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from inference.cleaning import PreparedPage
-from inference.encoding import encode
-from inference.extraction import extract
-from inference.segmentation import segment
-from schemas.documents import CleanedDocument, Comments, Origin, Template
-from schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction
+from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.encoding import encode
+from dehusk.inference.extraction import extract
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template
+from dehusk.schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction
 
 IDENTITY = PageIdentity("1", "http://x.test/a", "x.test", datetime(2024, 5, 1, tzinfo=UTC), "fr", 1234)
 MODEL = ModelVersion("boilernet", "3")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inference.flattening import MAX_ATTRIBUTES, MAX_DEPTH, flatten
-from inference.segmentation import segment
+from dehusk.inference.flattening import MAX_ATTRIBUTES, MAX_DEPTH, flatten
+from dehusk.inference.segmentation import segment
 
 MANY = b"<p>x</p>" * 30_000
 """Tags enough for a page to be looked at closely."""

@@ -5,13 +5,13 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from inference.batching import WINDOW_BLOCKS
-from inference.onnx import OnnxLabeler
-from inference.repository import DEFAULT_REPOSITORY, find_model
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, ModelVersion
-from training.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion
+from dehusk.training.golden import GOLDEN_FILE, read_golden
 
 _, NEWEST = find_model(DEFAULT_REPOSITORY, "boilernet")
 GOLDEN = read_golden(NEWEST.with_name(GOLDEN_FILE))
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_model_is_a_configuration_error(tmp_path):
 
 
 def test_a_model_of_another_signature_is_a_configuration_error(tmp_path, monkeypatch):
-    monkeypatch.setattr("inference.onnx.signature_of", lambda _: None)
+    monkeypatch.setattr("dehusk.inference.onnx.signature_of", lambda _: None)
     with pytest.raises(ConfigurationError, match="declares the signature 'tokens 2 crc32"):
         OnnxLabeler("boilernet")
 

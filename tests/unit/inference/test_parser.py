@@ -1,11 +1,11 @@
 import pytest
 
-from inference import parser
-from inference.elements import TAGS
-from inference.native import markup
-from inference.native.layout import outline
-from schemas.errors import ConfigurationError, PageError
-from schemas.outcomes import BrokenReason
+from dehusk.inference import parser
+from dehusk.inference.elements import TAGS
+from dehusk.inference.native import markup
+from dehusk.inference.native.layout import outline
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import BrokenReason
 
 
 def test_a_tree_is_read_as_it_lies_in_memory() -> None:

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from inference.plain_text import plain_text
-from inference.segmentation import segment
-from schemas.pages import SegmentedPage
+from dehusk.inference.plain_text import plain_text
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import SegmentedPage
 
 
 def text_of(html: str, left_out: str = "") -> str:

@@ -1,8 +1,8 @@
 import pytest
 
-from inference.repository import DEFAULT_REPOSITORY, find_model, versions
-from schemas.errors import ConfigurationError
-from schemas.pages import ModelVersion
+from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model, versions
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import ModelVersion
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.rewriting import end_like_xml, uncover
+from dehusk.inference.rewriting import end_like_xml, uncover
 
 XHTML = b"<html xmlns='http://www.w3.org/1999/xhtml'>"
 HEADS = [

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inference.rules import BOILERPIPE, RulesLabeler, classify
-from schemas.pages import EncodedPage, Prediction
+from dehusk.inference.rules import BOILERPIPE, RulesLabeler, classify
+from dehusk.schemas.pages import EncodedPage, Prediction
 
 
 def page(*blocks: tuple[int, int]) -> EncodedPage:

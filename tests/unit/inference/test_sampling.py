@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inference.choice import choose
-from inference.cleaning import PreparedPage, prepare
-from inference.sampling import MOST_CHANGED, MOST_CHARACTERS, MOST_REPEATED, sample
-from schemas.pages import BlockFrequencies, ModelVersion, Prediction, RawPage
-from schemas.samples import TextSample
+from dehusk.inference.choice import choose
+from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.inference.sampling import MOST_CHANGED, MOST_CHARACTERS, MOST_REPEATED, sample
+from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction, RawPage
+from dehusk.schemas.samples import TextSample
 
 
 def page_of(*texts: str) -> PreparedPage:

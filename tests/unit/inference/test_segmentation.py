@@ -1,7 +1,7 @@
 import pytest
 
-from inference.segmentation import segment
-from schemas.pages import Boundary
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import Boundary
 
 WORDS = " ".join(f"word{number}" for number in range(120))
 

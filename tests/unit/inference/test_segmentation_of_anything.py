@@ -5,11 +5,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from inference.elements import MAX_PATH
-from inference.segmentation import segment
-from schemas.errors import PageError
-from schemas.outcomes import BrokenReason
-from schemas.pages import SegmentedPage
+from dehusk.inference.elements import MAX_PATH
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.pages import SegmentedPage
 
 TAGS = """
 a b body br button dialog div form frameset html li math noscript option p pre script select span svg table td

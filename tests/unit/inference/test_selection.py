@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.selection import (
+from dehusk.inference.selection import (
     FEW_BLOCKS,
     LEAST_OF_FEW,
     LEAST_PROBABILITY,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.site_signal import INPUTS, WEIGHTS, SignalNetwork, corrected, inputs
-from schemas.pages import ModelVersion, Prediction, SiteStatistics
+from dehusk.inference.site_signal import INPUTS, WEIGHTS, SignalNetwork, corrected, inputs
+from dehusk.schemas.pages import ModelVersion, Prediction, SiteStatistics
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from inference.sites import SiteKey, identify, open_naming, primary_language, site_of
-from schemas.pages import PageIdentity, RawPage
+from dehusk.inference.sites import SiteKey, identify, open_naming, primary_language, site_of
+from dehusk.schemas.pages import PageIdentity, RawPage
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.tokens import (
+from dehusk.inference.tokens import (
     count_words,
     count_words_of_markup,
     tag_id,

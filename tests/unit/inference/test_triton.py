@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from inference.batching import WINDOW_BLOCKS
-from inference.signature import SIGNATURE_KEY, TOKENS
-from inference.triton import CONCURRENT_REQUESTS, TritonLabeler
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, ModelVersion
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.signature import SIGNATURE_KEY, TOKENS
+from dehusk.inference.triton import CONCURRENT_REQUESTS, TritonLabeler
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion
 
 
 class Server(service_pb2_grpc.GRPCInferenceServiceServicer):

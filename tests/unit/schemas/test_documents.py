@@ -2,8 +2,8 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
-from schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
-from schemas.pages import ModelVersion
+from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
+from dehusk.schemas.pages import ModelVersion
 
 DOCUMENT = CleanedDocument(
     id="1",

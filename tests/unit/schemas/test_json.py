@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-import schemas
-from inference.cleaning import prepare
-from inference.extraction import extract
-from inference.rules import RulesLabeler
-from schemas.documents import CleanedDocument, Origin
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import BlockFrequencies, Message, RawPage
-from streams.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
+import dehusk.schemas
+from dehusk.inference.cleaning import prepare
+from dehusk.inference.extraction import extract
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.documents import CleanedDocument, Origin
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import BlockFrequencies, Message, RawPage
+from dehusk.streams.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
 
-FOLDER = Path(schemas.__file__).parent / "json"
+FOLDER = Path(dehusk.schemas.__file__).parent / "json"
 HTML = (
     b"""<!DOCTYPE html><html lang="en"><title>Gr\xc3\xbc\xc3\x9fe</title><nav><a href="/">Home</a></nav>
 <p>"""

@@ -1,4 +1,4 @@
-from schemas.pages import Message
+from dehusk.schemas.pages import Message
 
 
 def test_a_header_is_found_without_regard_to_case_and_the_last_one_counts() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from inference.cleaning import PreparedPage, prepare
-from schemas.pages import Message, RawPage
-from streams.preparation.preparation import PackedPage, pack
+from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.preparation.preparation import PackedPage, pack
 
 URL = "https://example.org/a"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.counted import counted
+from dehusk.streams.counted import counted
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.documents import Origin
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message
-from streams.dead_letters import (
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.dead_letters import (
     MOST_BARE_BYTES,
     PREFIX,
     dead_letter,
@@ -16,7 +16,7 @@ from streams.dead_letters import (
     replay,
     replay_mark,
 )
-from streams.sources.source import Record
+from dehusk.streams.sources.source import Record
 
 MESSAGE = Message(b"key", b"value", (("a", b"1"), ("none", None)), "raw", 3, 17)
 BROKEN = Broken(BrokenReason.MEMORY_BUDGET_EXCEEDED, "it nests", "https://example.org/")

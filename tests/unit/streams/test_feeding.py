@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from streams.feeding import _Pace
+from dehusk.streams.feeding import _Pace
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def clock(monkeypatch):
     async def sleep(seconds):
         now[0] += max(seconds, 0)
 
-    monkeypatch.setattr("streams.feeding.asyncio.sleep", sleep)
+    monkeypatch.setattr("dehusk.streams.feeding.asyncio.sleep", sleep)
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
     return now
 

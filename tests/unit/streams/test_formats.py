@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from inference.segmentation import segment
-from schemas.documents import CleanedBlock, CleanedDocument, Origin
-from schemas.pages import ModelVersion
-from streams.formats import FORMATS, content_type, write
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin
+from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.formats import FORMATS, content_type, write
 
 
 def block(text: str, path: str, *, content: bool = True) -> CleanedBlock:

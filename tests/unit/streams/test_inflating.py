@@ -10,8 +10,8 @@ import tracemalloc
 import pytest
 import zstandard
 
-from streams.inflating import inflated, peek
-from streams.settings import MIB
+from dehusk.streams.inflating import inflated, peek
+from dehusk.streams.settings import MIB
 
 LINES = b"".join(b"%d %s\n" % (number, os.urandom(20).hex().encode()) for number in range(20_000))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.input_topics import input_topics
-from streams.settings import TopicSettings
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.input_topics import input_topics
+from dehusk.streams.settings import TopicSettings
 
 EXISTING = ["crawl-b", "crawl-a", "crawl", "my-crawl-a", "crawl-a.old"]
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.input_topics import InputTopics
-from streams.kafka import (
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.input_topics import InputTopics
+from dehusk.streams.kafka import (
     Topic,
     WorkerTopics,
     client_options,
@@ -14,7 +14,7 @@ from streams.kafka import (
     missing_topics,
     require_inputs,
 )
-from streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
+from dehusk.streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
 
 TOPICS = TopicSettings("in", "out", "dead")
 CERTIFICATE = """\

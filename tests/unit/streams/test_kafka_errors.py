@@ -13,11 +13,11 @@ from aiokafka.errors import (
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.kafka import describe_topics
-from streams.kafka_errors import kafka_errors
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.settings import KafkaSettings
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.kafka import describe_topics
+from dehusk.streams.kafka_errors import kafka_errors
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.settings import KafkaSettings
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ class Starting(AIOKafkaAdminClient):
 
 @pytest.fixture
 def starting(monkeypatch):
-    monkeypatch.setattr("streams.kafka.AIOKafkaAdminClient", Starting)
+    monkeypatch.setattr("dehusk.streams.kafka.AIOKafkaAdminClient", Starting)
     return monkeypatch
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from streams.printable import printable, without_password
+from dehusk.streams.printable import printable, without_password
 
 
 @pytest.mark.parametrize(

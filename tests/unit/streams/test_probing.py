@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from schemas.pages import Message
-from streams.preparation.isolation import open_pool_of
-from streams.preparation.prober import (
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.isolation import open_pool_of
+from dehusk.streams.preparation.prober import (
     Finding,
     Preparation,
     Prepared,
@@ -17,9 +17,9 @@ from streams.preparation.prober import (
     Verdict,
     open_prober,
 )
-from streams.probing import ProbedMessage, probe_message
-from streams.settings import PageLimits
-from streams.sources.registry import SourceSettings
+from dehusk.streams.probing import ProbedMessage, probe_message
+from dehusk.streams.settings import PageLimits
+from dehusk.streams.sources.registry import SourceSettings
 
 URL = "https://example.org/a"
 PAGE = Message(URL.encode(), b"<p>text", (("content-type", b"text/html"),), "raw", 2, 7)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.program import program
+from dehusk.streams.program import program
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from threading import Event
 
 import pytest
 
-from streams.read_ahead import ReadAhead
+from dehusk.streams.read_ahead import ReadAhead
 
 
 async def all_of(ahead):

@@ -13,13 +13,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.input_position import InputPosition
-from streams.readers import ESCAPED, STANDARD_INPUT, input_size, read_lines, read_pages
-from streams.sources.json_fields import JsonFields
-from streams.sources.warc import write_warc
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.input_position import InputPosition
+from dehusk.streams.readers import ESCAPED, STANDARD_INPUT, input_size, read_lines, read_pages
+from dehusk.streams.sources.json_fields import JsonFields
+from dehusk.streams.sources.warc import write_warc
 
 MAX_BYTES = 10_000
 HTML = "<!doctype html><title>Ж</title><p>"
@@ -255,7 +255,7 @@ def test_a_field_that_nests_deeper_than_python_reads_is_named(tmp_path, monkeypa
         raise RecursionError
 
     monkeypatch.setattr(
-        "streams.page_lines.json.loads", loads
+        "dehusk.streams.page_lines.json.loads", loads
     )  # versions of Python differ in how deep they read
     file = tmp_path / "pages.jsonl"
     file.write_text(f'{{"{field}": [[]], "html": "<p>"}}\n')

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.tls import tls_context
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.tls import tls_context
 
 
 def test_without_files_the_systems_authorities_are_asked() -> None:

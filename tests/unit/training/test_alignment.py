@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.alignment import content_blocks
+from dehusk.training.alignment import content_blocks
 
 SHARE = 2 / 3
 

@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from training.batches import epoch_batches
+from dehusk.training.batches import epoch_batches
 
 
 @dataclass(frozen=True)

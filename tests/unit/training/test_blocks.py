@@ -1,7 +1,7 @@
-from inference.elements import MAX_PATH
-from inference.encoding import encode
-from inference.tokens import tag_token, word_token
-from training.blocks import has_text, segmented
+from dehusk.inference.elements import MAX_PATH
+from dehusk.inference.encoding import encode
+from dehusk.inference.tokens import tag_token, word_token
+from dehusk.training.blocks import has_text, segmented
 
 
 def block(text, label=0, path=("html", "body", "p")):

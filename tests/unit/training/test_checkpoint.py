@@ -3,8 +3,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from schemas.errors import ConfigurationError
-from training.checkpoint import load_state, save_state
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.checkpoint import load_state, save_state
 
 pytestmark = pytest.mark.training
 

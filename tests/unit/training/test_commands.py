@@ -2,12 +2,12 @@ import sys
 
 import pytest
 
-from inference.repository import DEFAULT_REPOSITORY
-from training.__main__ import main
-from training.boilernet.checkpoint import new_run, save
-from training.boilernet.config import DEFAULT_CONFIG as BOILERNET_CONFIG
-from training.boilernet.config import read_config
-from training.boilernet.vocabulary import Vocabulary
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.training.__main__ import main
+from dehusk.training.boilernet.checkpoint import new_run, save
+from dehusk.training.boilernet.config import DEFAULT_CONFIG as BOILERNET_CONFIG
+from dehusk.training.boilernet.config import read_config
+from dehusk.training.boilernet.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
 

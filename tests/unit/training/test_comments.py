@@ -1,8 +1,8 @@
 import pytest
 
-from inference.segmentation import segment
-from training.comments import comment_blocks, listed_comments
-from training.pages import GoldPage
+from dehusk.inference.segmentation import segment
+from dehusk.training.comments import comment_blocks, listed_comments
+from dehusk.training.pages import GoldPage
 
 
 def comments(html: str) -> list[str]:

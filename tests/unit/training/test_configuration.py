@@ -1,7 +1,7 @@
 import pytest
 
-from schemas.errors import ConfigurationError
-from training.configuration import read_tables
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.configuration import read_tables
 
 
 def test_the_tables_are_given_on(tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
-from schemas.errors import ConfigurationError
-from training.kinds import kind_of
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.kinds import kind_of
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from schemas.errors import ConfigurationError
-from training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels, write_labels
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels, write_labels
 
 TEXTS = ("The mill ", "Home", "It grinds\nslowly.", "Imprint")
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from training.learning import learn, learning_rate, seeded
+from dehusk.training.learning import learn, learning_rate, seeded
 
 pytestmark = pytest.mark.training
 

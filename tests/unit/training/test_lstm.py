@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from training.lstm import BidirectionalLayer, mirror_and_places
+from dehusk.training.lstm import BidirectionalLayer, mirror_and_places
 
 pytestmark = pytest.mark.training
 

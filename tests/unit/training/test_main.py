@@ -3,12 +3,12 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from training.__main__ import cli, main
+from dehusk.training.__main__ import cli, main
 
 
 def test_without_the_training_framework_one_line_says_where_it_is(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
-    for module in [name for name in sys.modules if name.startswith("training.dehusk")]:
+    for module in [name for name in sys.modules if name.startswith("dehusk.training.dehusk")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(sys, "argv", ["training", "cross-validate", "--directory", str(tmp_path)])
     with pytest.raises(SystemExit, match="not installed here"):
@@ -18,7 +18,7 @@ def test_without_the_training_framework_one_line_says_where_it_is(monkeypatch, t
 def test_without_the_extractors_one_line_says_where_they_are(monkeypatch, tmp_path):
     (tmp_path / "pages.jsonl.xz").touch()
     monkeypatch.setitem(sys.modules, "trafilatura", None)
-    monkeypatch.delitem(sys.modules, "training.teachers", raising=False)
+    monkeypatch.delitem(sys.modules, "dehusk.training.teachers", raising=False)
     monkeypatch.setattr(
         sys, "argv", ["training", "teach", "--teacher", "dehusk/7", str(tmp_path / "pages.jsonl.xz")]
     )

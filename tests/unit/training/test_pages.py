@@ -3,8 +3,8 @@ import lzma
 import orjson
 import pytest
 
-from inference.segmentation import segment
-from training.pages import GoldPage, read_gold
+from dehusk.inference.segmentation import segment
+from dehusk.training.pages import GoldPage, read_gold
 
 
 def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):

@@ -5,10 +5,10 @@ import numpy as np
 import orjson
 import pytest
 
-from inference.onnx import OnnxLabeler
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import ModelVersion, Prediction
-from training.predict import write_predictions
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import ModelVersion, Prediction
+from dehusk.training.predict import write_predictions
 
 
 class WordCounter:

@@ -2,20 +2,20 @@ from dataclasses import replace
 
 import pytest
 
-from inference.batching import WINDOW_BLOCKS
-from inference.encoding import encode
-from inference.onnx import OnnxLabeler
-from inference.segmentation import segment
-from schemas.errors import ConfigurationError
-from training.boilernet.checkpoint import new_run
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.export import build_model
-from training.boilernet.model import network_predict
-from training.boilernet.network import weights_of
-from training.boilernet.vocabulary import Vocabulary
-from training.golden import read_golden
-from training.predictor import labeler_predict
-from training.publish import publish
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.encoding import encode
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.boilernet.checkpoint import new_run
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.export import build_model
+from dehusk.training.boilernet.model import network_predict
+from dehusk.training.boilernet.network import weights_of
+from dehusk.training.boilernet.vocabulary import Vocabulary
+from dehusk.training.golden import read_golden
+from dehusk.training.predictor import labeler_predict
+from dehusk.training.publish import publish
 
 pytestmark = pytest.mark.training
 

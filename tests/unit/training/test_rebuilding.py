@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from inference.segmentation import segment
-from training.rebuilding import rebuilt
+from dehusk.inference.segmentation import segment
+from dehusk.training.rebuilding import rebuilt
 
 
 def html(blocks):

@@ -2,9 +2,9 @@ import zlib
 
 import numpy as np
 
-from inference.segmentation import segment
-from training.comments import comment_blocks
-from training.renaming import _NAMES, _VAGUE, renamed
+from dehusk.inference.segmentation import segment
+from dehusk.training.comments import comment_blocks
+from dehusk.training.renaming import _NAMES, _VAGUE, renamed
 
 HTML = """
 <h1>Comments on the state of the mills, which are many this year</h1><p class=text>The mills grind.

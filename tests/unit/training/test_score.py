@@ -1,6 +1,6 @@
 import pytest
 
-from training.score import score_words, word_f1, word_scores
+from dehusk.training.score import score_words, word_f1, word_scores
 
 
 def test_words_are_lower_cased_runs_of_word_characters():

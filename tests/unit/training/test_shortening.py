@@ -3,9 +3,9 @@ import zlib
 import numpy as np
 import pytest
 
-from inference.segmentation import segment
-from training.comments import comment_blocks
-from training.shortening import labels_by_text, shortened, with_few_comments
+from dehusk.inference.segmentation import segment
+from dehusk.training.comments import comment_blocks
+from dehusk.training.shortening import labels_by_text, shortened, with_few_comments
 
 PARAGRAPHS = [f"Mill number {number} grinds slowly, but fine." for number in range(6)]
 REMARKS = [f"Remark {number}: so it does." for number in range(12)]

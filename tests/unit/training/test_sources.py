@@ -1,7 +1,7 @@
 import pytest
 
-from schemas.errors import ConfigurationError
-from training.sources import sources, write_sources
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.sources import sources, write_sources
 
 
 def test_each_file_is_named_with_the_digest_of_what_it_holds(tmp_path):

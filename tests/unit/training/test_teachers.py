@@ -3,11 +3,11 @@ import lzma
 import numpy as np
 import orjson
 
-from inference.repository import DEFAULT_REPOSITORY
-from inference.segmentation import segment
-from schemas.pages import ModelVersion
-from training.labels import DROPPED
-from training.teachers import agreed, taught
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import ModelVersion
+from dehusk.training.labels import DROPPED
+from dehusk.training.teachers import agreed, taught
 
 TEXTS = ("Home", "The mill " * 60, "It grinds " * 30, "Imprint")
 WORDS = [text.lower().split() for text in TEXTS]

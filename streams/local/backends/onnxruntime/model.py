@@ -16,7 +16,7 @@ import numpy.typing as npt
 import onnxruntime
 import triton_python_backend_utils as triton
 
-from inference.batching import groups
+from dehusk.inference.batching import groups
 
 Arrays = dict[str, npt.NDArray[Any]]
 

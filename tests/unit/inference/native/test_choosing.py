@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.native.choosing import are_probabilities, best_expected_f1, rounded
+from dehusk.inference.native.choosing import are_probabilities, best_expected_f1, rounded
 
 PROBABILITIES = st.floats(0, 1, width=32)
 

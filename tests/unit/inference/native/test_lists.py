@@ -1,7 +1,7 @@
 import pytest
 
-from inference.segmentation import segment
-from schemas.pages import BULLET, Boundary
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import BULLET, Boundary
 
 
 def test_a_list_in_an_item_stands_on_lines_of_its_own() -> None:

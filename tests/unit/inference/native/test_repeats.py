@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.native.hashing import hash_words
-from inference.native.repeats import find_repeats
+from dehusk.inference.native.hashing import hash_words
+from dehusk.inference.native.repeats import find_repeats
 
 
 def repeats(*texts: str) -> list[list[int]]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from inference.native.scale import columns_of
+from dehusk.inference.native.scale import columns_of
 
 LOWEST, STEPS = np.array([0.0, -2.0]), np.array([255.0, 255 / 4])
 

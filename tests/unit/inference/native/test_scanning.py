@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference.native.scanning import count_tags, is_utf8
+from dehusk.inference.native.scanning import count_tags, is_utf8
 
 PIECES = st.sampled_from(
     [

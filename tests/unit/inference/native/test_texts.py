@@ -3,7 +3,7 @@ from math import log1p
 import numpy as np
 import pytest
 
-from inference.native.texts import link_densities
+from dehusk.inference.native.texts import link_densities
 
 
 @pytest.mark.parametrize(

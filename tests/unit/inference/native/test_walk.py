@@ -3,8 +3,8 @@ import zlib
 import numpy as np
 import pytest
 
-from inference.segmentation import segment
-from schemas.pages import Declarations, ElementFlag, Structure, TagCount
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.pages import Declarations, ElementFlag, Structure, TagCount
 
 
 def structure(html: str) -> Structure:

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from inference.repository import DEFAULT_REPOSITORY, find_model
-from schemas.pages import RawPage
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.sources.warc import write_warc
+from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.sources.warc import write_warc
 
 PAGE = "<p>A paragraph of prose, which is the whole of its page."
 
 
-COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "clean"]
+COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean"]
 
 
 URLS = [f"https://{host}.example.org/{at}" for at in range(3) for host in ("a", "b")]

@@ -7,8 +7,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from streams.cli import cli
-from streams.cli.configuration import Configuration
+from dehusk.streams.cli import cli
+from dehusk.streams.cli.configuration import Configuration
 
 FILE = """
 brokers = "all:1"

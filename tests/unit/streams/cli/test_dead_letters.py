@@ -3,9 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
-from schemas.outcomes import BrokenReason
-from streams.cli import cli
-from streams.replaying import Wanted
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.cli import cli
+from dehusk.streams.replaying import Wanted
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def wanted(monkeypatch: pytest.MonkeyPatch) -> list[Wanted]:
         for letter in ():
             yield letter
 
-    monkeypatch.setattr("streams.replaying.find_letters", find_letters)
+    monkeypatch.setattr("dehusk.streams.replaying.find_letters", find_letters)
     return asked
 
 

@@ -7,11 +7,11 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.cli import demo
-from streams.demo.outcome import Block
-from streams.demo.run import DemoSettings
-from streams.demo.summary import Summary
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.cli import demo
+from dehusk.streams.demo.outcome import Block
+from dehusk.streams.demo.run import DemoSettings
+from dehusk.streams.demo.summary import Summary
 
 SENTENCE = "A sentence of a page that is longer than the half of eighty columns."
 
@@ -38,7 +38,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[DemoSettings]:
             "shipped", "rules", *sums, example_url="", example=example, directory=settings.directory
         )
 
-    monkeypatch.setattr("streams.demo.run.run_demo", run)
+    monkeypatch.setattr("dehusk.streams.demo.run.run_demo", run)
     return told
 
 
@@ -107,7 +107,7 @@ def end_with(monkeypatch: pytest.MonkeyPatch, end: BaseException, *files: str) -
             (settings.directory / name).touch()
         raise end
 
-    monkeypatch.setattr("streams.demo.run.run_demo", run)
+    monkeypatch.setattr("dehusk.streams.demo.run.run_demo", run)
 
 
 def test_the_temporary_folder_that_the_summary_names_stays(runs: list[DemoSettings], temporary: Path) -> None:

@@ -11,9 +11,9 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import cli
-from streams.cli.environment import warn_of_unknown_variables
-from streams.cli.tree import DIFFERENT, leaves, options
+from dehusk.streams.cli import cli
+from dehusk.streams.cli.environment import warn_of_unknown_variables
+from dehusk.streams.cli.tree import DIFFERENT, leaves, options
 
 LEAVES = dict(leaves(cli))
 
@@ -69,7 +69,7 @@ def test_an_error_names_the_variables_in_words() -> None:
 def warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
     """What is said of an environment with these variables."""
 
-    monkeypatch.setattr("streams.cli.environment.are_json", lambda: False)
+    monkeypatch.setattr("dehusk.streams.cli.environment.are_json", lambda: False)
 
     def said(**variables: str) -> list[str]:
         for name, value in variables.items():
@@ -94,7 +94,7 @@ def test_the_variables_of_any_command_are_no_mistake(warnings: Callable[..., lis
 
 
 def test_a_mistyped_variable_is_json_in_a_log_of_json() -> None:
-    code = "from streams.cli import main; main()"
+    code = "from dehusk.streams.cli import main; main()"
     command = [sys.executable, "-c", code, "worker", "--log-json", "--brokers", "127.0.0.1:1"]
     environment = os.environ | {"DEHUSK_GRUOP": "g"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

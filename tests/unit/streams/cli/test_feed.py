@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import cli
+from dehusk.streams.cli import cli
 
 
 def test_messages_that_point_to_archives_need_a_directory_for_them() -> None:
@@ -18,9 +18,9 @@ def test_messages_that_point_to_archives_need_a_directory_for_them() -> None:
 
 CUT_SHORT = """\
 import asyncio, os, signal, sys
-import streams.feeding, streams.kafka
-from streams.cli import main
-from streams.producing import Sent
+import dehusk.streams.feeding, dehusk.streams.kafka
+from dehusk.streams.cli import main
+from dehusk.streams.producing import Sent
 
 async def describe_topic(kafka, topic):
     pass
@@ -34,7 +34,7 @@ async def send(kafka, records, compression):
     os.kill(os.getpid(), int(os.environ["SIGNAL"]))
     await asyncio.Event().wait()
 
-streams.kafka.describe_topic, streams.feeding.send = describe_topic, send
+dehusk.streams.kafka.describe_topic, dehusk.streams.feeding.send = describe_topic, send
 main()"""
 """Runs a command whose Kafka acknowledges two pages before a signal comes."""
 

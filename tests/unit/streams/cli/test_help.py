@@ -11,7 +11,7 @@ HEAVY = {
 }
 LOADED = """
 import sys
-from streams.cli import cli
+from dehusk.streams.cli import cli
 cli(sys.argv[1:], standalone_mode=False)
 print(*sys.modules, file=sys.stderr)
 """

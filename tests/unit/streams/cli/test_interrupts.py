@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streams.cli.interrupts import interrupts_postponed
+from dehusk.streams.cli.interrupts import interrupts_postponed
 
 HEAR_HANG_UP = """\
 import os, signal, sys
@@ -17,28 +17,28 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])"""
 IN_A_TERMINAL = [sys.executable, "-c", HEAR_HANG_UP]
 """Runs a command that the end of its terminal ends, also where these tests run under nohup."""
-RUN = "from streams.cli import main; main()"
+RUN = "from dehusk.streams.cli import main; main()"
 HANG_UP = """\
 import os, signal
-from streams.cli.interrupts import interrupt_on_signals
+from dehusk.streams.cli.interrupts import interrupt_on_signals
 interrupt_on_signals()
 os.kill(os.getpid(), signal.SIGHUP)
 print("alive")"""
 CUT_SHORT = """\
-import click, streams.cli
+import click, dehusk.streams.cli
 @click.command()
 def command():
     raise EOFError("cut short")
-streams.cli.cli = command
-streams.cli.main()"""
+dehusk.streams.cli.cli = command
+dehusk.streams.cli.main()"""
 
 INTERRUPTED_WHILE_LOADING = """\
 import signal, sys
-from streams.__main__ import main
+from dehusk.streams.__main__ import main
 
 class Interrupter:
     def find_spec(self, name, path, target=None):
-        if name == "streams.cli":
+        if name == "dehusk.streams.cli":
             signal.raise_signal(signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupter())
@@ -110,5 +110,5 @@ def test_an_interrupt_while_the_command_line_loads_ends_it_without_a_word() -> N
 
 
 def test_the_module_runs_the_command_line() -> None:
-    command = [sys.executable, "-m", "streams", "--version"]
+    command = [sys.executable, "-m", "dehusk", "--version"]
     assert b", version " in subprocess.run(command, capture_output=True, check=True).stdout

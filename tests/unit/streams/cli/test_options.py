@@ -6,9 +6,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from streams.cli.options import kafka_options, source_options
-from streams.settings import MIB, KafkaSecurity, KafkaSettings
-from streams.sources.registry import SourceSettings
+from dehusk.streams.cli.options import kafka_options, source_options
+from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings
+from dehusk.streams.sources.registry import SourceSettings
 
 
 def kafka(*options: str, env: dict[str, str] | None = None) -> KafkaSettings:

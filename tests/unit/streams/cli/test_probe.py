@@ -7,10 +7,10 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import cli, probe
-from streams.kafka import Topic
-from streams.preparation.prober import Finding, Verdict
-from streams.probing import Probe, ProbedMessage
+from dehusk.streams.cli import cli, probe
+from dehusk.streams.kafka import Topic
+from dehusk.streams.preparation.prober import Finding, Verdict
+from dehusk.streams.probing import Probe, ProbedMessage
 
 PAGE = Finding(Verdict.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
 SKIPPED = Finding(Verdict.SKIPPED, "no-body: nothing")
@@ -31,7 +31,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         async def found(*_: object, **__: object) -> Probe:
             return Probe((Topic("raw", 2, 1),), messages, missing)
 
-        monkeypatch.setattr("streams.probing.probe", found)
+        monkeypatch.setattr("dehusk.streams.probing.probe", found)
         monkeypatch.setattr(probe, "program", lambda: ".venv/bin/dehusk")
         command = ["probe", "raw", "--brokers", "k:9", *options]
         return CliRunner().invoke(cli, command, catch_exceptions=False).stdout.splitlines()

@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from streams.cli.progress import page_progress
-from streams.input_position import InputPosition
-from streams.readers import read_pages
+from dehusk.streams.cli.progress import page_progress
+from dehusk.streams.input_position import InputPosition
+from dehusk.streams.readers import read_pages
 
 PAGES = b"".join(b'{"html": "<p>%d"}\n' % number for number in range(1500))
 
@@ -38,7 +38,7 @@ def test_pages_bytes_speed_percent_and_time_left_are_shown(terminal, tmp_path):
 
 def test_a_pipe_has_neither_percent_nor_time_left(terminal, tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_bytes(PAGES)
-    monkeypatch.setattr("streams.cli.progress.input_size", lambda paths: None)
+    monkeypatch.setattr("dehusk.streams.cli.progress.input_size", lambda paths: None)
     text = shown(terminal, [tmp_path], shown=True)
     assert "1,500 pages" in text
     assert "ETA" not in text

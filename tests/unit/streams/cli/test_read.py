@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
 
-COMMAND = [sys.executable, "-c", "from streams.cli import main; main()", "read"]
+COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 
 
 @pytest.mark.parametrize("follow", [[], ["--follow"]])

@@ -3,9 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import UnavailableError
-from streams.cli import cli
-from streams.local.addresses import LOOPBACK, free_ports
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.cli import cli
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
 
 COMMANDS = [
     ["list"],

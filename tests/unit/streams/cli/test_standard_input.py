@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-RUN = "from streams.cli import main; main()"
+RUN = "from dehusk.streams.cli import main; main()"
 PAGE = '{"html": "<p>text"}\n'
 
 
@@ -32,18 +32,18 @@ def test_a_full_disk_is_said_in_one_line(arguments: list[str], unbuffered: str) 
 
 
 STUBBED = """\
-import streams.probing, streams.reading
-from schemas.pages import Message
-from streams.cli import main
-from streams.kafka import Topic
+import dehusk.streams.probing, dehusk.streams.reading
+from dehusk.schemas.pages import Message
+from dehusk.streams.cli import main
+from dehusk.streams.kafka import Topic
 
 async def read_documents(*_, **__):
     yield Message(b"key", b"value")
 
 async def probe(*_, **__):
-    return streams.probing.Probe((Topic("raw", 1, 1),), (), ())
+    return dehusk.streams.probing.Probe((Topic("raw", 1, 1),), (), ())
 
-streams.reading.read_documents, streams.probing.probe = read_documents, probe
+dehusk.streams.reading.read_documents, dehusk.streams.probing.probe = read_documents, probe
 main()"""
 """Runs a command whose Kafka holds a document."""
 

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from streams.cli.terminal import echo, plain_console, print_table
+from dehusk.streams.cli.terminal import echo, plain_console, print_table
 
 URL = "https://example.org/" + "a" * 200
 SHOWN = "a\xa0b\tc\x1b[2J\x9b\nd"

@@ -1,13 +1,13 @@
 import pytest
 from click.testing import CliRunner
 
-from schemas.errors import ConfigurationError
-from streams.cli.up import command, command_lines
-from streams.local.addresses import Addresses
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.up import command, command_lines
+from dehusk.streams.local.addresses import Addresses
 
 
 def test_the_commands_can_be_typed_as_this_program_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.cli.up.program", lambda: ".venv/bin/dehusk")
+    monkeypatch.setattr("dehusk.streams.cli.up.program", lambda: ".venv/bin/dehusk")
     lines = command_lines(Addresses("h:1", "redis://h:3/0", "h:4", "h:5", "/d")).values()
     assert {line.split(" --")[0] for line in lines} == {
         ".venv/bin/dehusk worker",

@@ -12,12 +12,12 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from inference.sites import SiteKey
-from schemas.errors import UnavailableError
-from streams.cli import cli, main
-from streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
-from streams.worker.logs import configure_logs
-from streams.worker.settings import MonitoringSettings, WorkerSettings
+from dehusk.inference.sites import SiteKey
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.cli import cli, main
+from dehusk.streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
+from dehusk.streams.worker.logs import configure_logs
+from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[WorkerSettings]:
         await asyncio.sleep(0)
         found.append(settings)
 
-    monkeypatch.setattr("streams.worker.run.run_worker", run_worker)
-    monkeypatch.setattr("streams.cli.worker.configure_logs", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dehusk.streams.worker.run.run_worker", run_worker)
+    monkeypatch.setattr("dehusk.streams.cli.worker.configure_logs", lambda *args, **kwargs: None)
     return found
 
 
@@ -191,7 +191,7 @@ def test_several_brokers_may_leave_their_port_out(started: list[WorkerSettings])
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """What a worker sets in its process, as it was before."""
-    monkeypatch.setattr("streams.cli.interrupt_on_signals", lambda: None)
+    monkeypatch.setattr("dehusk.streams.cli.interrupt_on_signals", lambda: None)
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
@@ -233,7 +233,7 @@ def test_what_ends_a_worker_is_json_in_a_log_of_json(
         await asyncio.sleep(0)
         raise UnavailableError("Kafka does not answer")
 
-    process.setattr("streams.worker.run.run_worker", run_worker)
+    process.setattr("dehusk.streams.worker.run.run_worker", run_worker)
     status, (line,) = ended_by(process, capsys)
     assert (status, line["level"], line["message"]) == (1, "critical", "Kafka does not answer")
 

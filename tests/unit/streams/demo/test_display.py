@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from streams.demo.display import Display
+from dehusk.streams.demo.display import Display
 
 
 def said(*told: tuple[str, ...]) -> list[str]:

@@ -1,6 +1,6 @@
 """What is counted of a cleaned document."""
 
-from streams.demo.outcome import Block, Cleaned
+from dehusk.streams.demo.outcome import Block, Cleaned
 
 
 def document(url: str, *blocks: tuple[str, bool]) -> dict:

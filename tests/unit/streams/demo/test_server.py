@@ -6,7 +6,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from streams.demo.server import serve
+from dehusk.streams.demo.server import serve
 
 
 def test_a_page_is_served_with_its_content_type(tmp_path: Path) -> None:

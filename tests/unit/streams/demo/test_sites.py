@@ -6,8 +6,8 @@ from urllib.parse import urldefrag
 
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.demo.sites import DOCUMENTATION, NAMES, SHIPPED, find_site
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.demo.sites import DOCUMENTATION, NAMES, SHIPPED, find_site
 
 APT = """#!/bin/sh
 echo "$*" >> "{asked}"

@@ -3,7 +3,7 @@
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 
-from streams.demo.spider import CrawledPage, SiteSpider
+from dehusk.streams.demo.spider import CrawledPage, SiteSpider
 
 START = "http://127.0.0.1:8000/en/index.html"
 

@@ -8,8 +8,8 @@ import orjson
 import pytest
 from rich.console import Console
 
-from streams.demo.outcome import Block
-from streams.demo.summary import Summary, show
+from dehusk.streams.demo.outcome import Block
+from dehusk.streams.demo.summary import Summary, show
 
 SUMMARY = Summary(
     site="python",

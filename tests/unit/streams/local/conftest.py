@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streams.local.process import Service
+from dehusk.streams.local.process import Service
 
 
 @dataclass(frozen=True)

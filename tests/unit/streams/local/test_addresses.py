@@ -3,7 +3,7 @@ from contextlib import ExitStack
 
 import orjson
 
-from streams.local.addresses import LOOPBACK, Addresses, free_ports
+from dehusk.streams.local.addresses import LOOPBACK, Addresses, free_ports
 
 
 def test_free_ports_differ_and_can_be_listened_on() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.local.folder import is_unlocked, locked, temporary_folder, writing
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local.folder import is_unlocked, locked, temporary_folder, writing
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from streams.local import guard
+from dehusk.streams.local import guard
 
 SECONDS = 20
 PARENT_OF_A_CHILD = """
@@ -27,7 +27,7 @@ time.sleep(600)
 
 SIGNALED_EARLY = """
 import os, signal, subprocess, sys
-from streams.local import guard
+from dehusk.streams.local import guard
 start = subprocess.Popen
 
 def start_and_signal(*arguments, **options):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.local import jars
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.local import jars
 
 COMPLETE = [f"{name}-{jars.KAFKA_VERSION}.jar" for name in jars._OF_ONE_VERSION]
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.local import java
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local import java
 
 
 @pytest.mark.parametrize(

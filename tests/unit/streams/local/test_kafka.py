@@ -3,9 +3,9 @@ from uuid import UUID
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.local import kafka
-from streams.local.kafka import KafkaNode, kafka_nodes
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local import kafka
+from dehusk.streams.local.kafka import KafkaNode, kafka_nodes
 
 
 def nodes(directory: Path, count: int) -> list[KafkaNode]:

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
-from schemas.errors import UnavailableError
-from streams.local.monitoring import Monitoring
-from streams.worker.metrics import Totals
-from streams.worker.monitoring import monitoring
-from streams.worker.progress import Report
-from streams.worker.settings import MonitoringSettings
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.local.monitoring import Monitoring
+from dehusk.streams.worker.metrics import Totals
+from dehusk.streams.worker.monitoring import monitoring
+from dehusk.streams.worker.progress import Report
+from dehusk.streams.worker.settings import MonitoringSettings
 
 TOTALS = Totals(
     messages=9, bytes=900, pages=9, documents=6, empty_documents=1, tombstones=0, skipped=3, dead_letters=0

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.local.addresses import LOOPBACK
-from streams.local.ports import assign_ports
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.local.ports import assign_ports
 
 
 @pytest.fixture

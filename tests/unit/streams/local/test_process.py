@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.local import process
-from streams.local.process import Service
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.local import process
+from dehusk.streams.local.process import Service
 
 READY = "from pathlib import Path; import sys, time; Path(sys.argv[1]).touch(); time.sleep(600)"
 DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.local import redis
-from streams.local.redis import RedisServer
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local import redis
+from dehusk.streams.local.redis import RedisServer
 
 
 @pytest.mark.parametrize(

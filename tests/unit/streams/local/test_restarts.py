@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from schemas.errors import UnavailableError
-from streams.local import restarts
-from streams.local.process import Service
-from streams.local.restarts import Restarts
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.local import restarts
+from dehusk.streams.local.process import Service
+from dehusk.streams.local.restarts import Restarts
 
 RUNS = "from pathlib import Path; import sys, time; Path(sys.argv[1]).touch(); time.sleep(600)"
 
@@ -101,7 +101,7 @@ def test_one_that_was_steady_meanwhile_is_not_given_up(
 def test_one_that_does_not_get_ready_is_tried_again(
     service_of: Callable[..., Service], said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.local.process._START_SECONDS", 0.3)
+    monkeypatch.setattr("dehusk.streams.local.process._START_SECONDS", 0.3)
     service = service_of("import time; time.sleep(600)")
     restarts_of(service, said).look()
     assert not service.running

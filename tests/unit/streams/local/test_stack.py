@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.local import stack
-from streams.local.stack import LocalStack
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.local import stack
+from dehusk.streams.local.stack import LocalStack
 
 
 def redis_alone(directory: Path, **more: object) -> LocalStack:

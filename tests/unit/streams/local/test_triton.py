@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from streams.local import triton
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.local import triton
 
 
 def test_elsewhere_than_on_linux_the_error_names_the_way_without(monkeypatch: pytest.MonkeyPatch) -> None:

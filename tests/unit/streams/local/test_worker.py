@@ -2,10 +2,10 @@
 
 import pytest
 
-from streams.cli.worker import command as worker
-from streams.local.addresses import Addresses
-from streams.local.worker import Worker
-from streams.settings import TopicSettings
+from dehusk.streams.cli.worker import command as worker
+from dehusk.streams.local.addresses import Addresses
+from dehusk.streams.local.worker import Worker
+from dehusk.streams.settings import TopicSettings
 
 ADDRESSES = Addresses("127.0.0.1:9", "redis://127.0.0.1:6/0", "127.0.0.1:8", "127.0.0.1:7", "/tmp/stack")
 TOPICS = TopicSettings("in", "out", "dead", "group")

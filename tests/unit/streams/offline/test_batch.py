@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from inference.rules import RulesLabeler
-from schemas.outcomes import Broken
-from schemas.pages import Message, RawPage, SiteObservation, SiteStatistics
-from streams.offline.batch import BatchCleaner, Turn
-from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
-from streams.preparation.preparation import Outcomes, PackedPage
-from streams.sites.memory import MemorySiteStatistics
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Message, RawPage, SiteObservation, SiteStatistics
+from dehusk.streams.offline.batch import BatchCleaner, Turn
+from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
+from dehusk.streams.preparation.preparation import Outcomes, PackedPage
+from dehusk.streams.sites.memory import MemorySiteStatistics
 
 PAGES = [RawPage(f"https://example.org/{number}", b"<p>x") for number in range(4)]
 

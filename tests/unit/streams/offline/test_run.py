@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from inference.rules import RulesLabeler
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.offline.decoded import DecodedPages
-from streams.offline.lines import writing
-from streams.offline.run import BATCH_PAGES, clean_lines
-from streams.preparation.isolation import open_pool
-from streams.settings import PageLimits
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.offline.decoded import DecodedPages
+from dehusk.streams.offline.lines import writing
+from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
+from dehusk.streams.preparation.isolation import open_pool
+from dehusk.streams.settings import PageLimits
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
 

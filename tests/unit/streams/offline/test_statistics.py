@@ -9,18 +9,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inference.rules import RulesLabeler
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Prediction, RawPage, SiteObservation, SiteStatistics
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.offline.decoded import DecodedPages
-from streams.offline.lines import writing
-from streams.offline.run import BATCH_PAGES, clean_lines, observe_pages
-from streams.offline.statistics import RequiredStatistics, open_statistics
-from streams.preparation.isolation import open_pool
-from streams.settings import MIB, PageLimits, RedisSettings
-from streams.sites.memory import MemorySiteStatistics
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction, RawPage, SiteObservation, SiteStatistics
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.offline.decoded import DecodedPages
+from dehusk.streams.offline.lines import writing
+from dehusk.streams.offline.run import BATCH_PAGES, clean_lines, observe_pages
+from dehusk.streams.offline.statistics import RequiredStatistics, open_statistics
+from dehusk.streams.preparation.isolation import open_pool
+from dehusk.streams.settings import MIB, PageLimits, RedisSettings
+from dehusk.streams.sites.memory import MemorySiteStatistics
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. "
 LIMITS = PageLimits()

@@ -6,12 +6,12 @@ import numpy as np
 import orjson
 import pytest
 
-from inference.cleaning import PreparedPage, prepare
-from schemas.documents import Origin
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import BlockFrequencies, ModelVersion, Prediction, RawPage
-from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
-from streams.preparation.preparation import PackedPage, pack
+from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction, RawPage
+from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
+from dehusk.streams.preparation.preparation import PackedPage, pack
 
 
 def labeled(page: PackedPage, probability: float = 1.0) -> LabeledPage:

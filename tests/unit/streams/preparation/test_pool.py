@@ -13,16 +13,16 @@ import numpy as np
 import psutil
 import pytest
 
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, ModelVersion, Prediction
-from streams.preparation.extraction import LabeledPage, Writing
-from streams.preparation.pool import PreparationPool
-from streams.preparation.preparation import Outcomes, PackedPage
-from streams.preparation.process import Work
-from streams.preparation.steps import open_steps
-from streams.settings import MIB, PageLimits
-from streams.sources.html import Html
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, ModelVersion, Prediction
+from dehusk.streams.preparation.extraction import LabeledPage, Writing
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.preparation.preparation import Outcomes, PackedPage
+from dehusk.streams.preparation.process import Work
+from dehusk.streams.preparation.steps import open_steps
+from dehusk.streams.settings import MIB, PageLimits
+from dehusk.streams.sources.html import Html
 
 
 def hostile() -> Work:
@@ -90,7 +90,7 @@ async def pool() -> AsyncIterator[PreparationPool]:
 @pytest.fixture
 async def hasty_pool(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PreparationPool]:
     """Of little patience with messages that hang."""
-    monkeypatch.setattr("streams.settings._PATIENCE", 1)
+    monkeypatch.setattr("dehusk.streams.settings._PATIENCE", 1)
     with closing(PreparationPool(hostile, 2, PageLimits(seconds=0.5))) as running:
         await running.start()
         guard = asyncio.create_task(running.kill_the_stuck())
@@ -131,7 +131,7 @@ async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool)
 async def test_a_message_that_takes_too_much_cpu_time_is_broken_alone(
     hasty_pool: PreparationPool, monkeypatch: pytest.MonkeyPatch, guilty: str
 ) -> None:
-    monkeypatch.setattr("streams.settings._PATIENCE", 100)
+    monkeypatch.setattr("dehusk.streams.settings._PATIENCE", 100)
     outcomes = await hasty_pool.prepare(messages("a", guilty, "b", guilty, "c"))
     reason = BrokenReason.TIME_BUDGET_EXCEEDED.value
     assert told(outcomes) == ["a", reason, "b", reason, "c"]
@@ -187,7 +187,7 @@ async def test_a_stopped_process_is_replaced(hasty_pool: PreparationPool) -> Non
 
 
 async def test_a_process_that_waits_for_messages_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.preparation.process._START_SECONDS", 0.0)
+    monkeypatch.setattr("dehusk.streams.preparation.process._START_SECONDS", 0.0)
     with closing(PreparationPool(hostile, 1, PageLimits())) as pool:
         await pool.start()
         started = children()

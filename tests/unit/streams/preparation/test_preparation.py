@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from inference.sites import SiteKey
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import Message, RawPage
-from streams.preparation.extraction import Writing
-from streams.preparation.preparation import PackedPage, Postponed, prepare
-from streams.preparation.steps import open_steps
-from streams.sources.html import Html
-from streams.sources.source import Decoded
+from dehusk.inference.sites import SiteKey
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.preparation.extraction import Writing
+from dehusk.streams.preparation.preparation import PackedPage, Postponed, prepare
+from dehusk.streams.preparation.steps import open_steps
+from dehusk.streams.sources.html import Html
+from dehusk.streams.sources.source import Decoded
 
 BLOCKS = 100
 
@@ -92,7 +92,7 @@ def test_a_step_that_raises_breaks_its_page(message: Message, monkeypatch: pytes
     def raises(*_: object) -> None:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("streams.preparation.preparation.prepare_page", raises)
+    monkeypatch.setattr("dehusk.streams.preparation.preparation.prepare_page", raises)
     page = RawPage("https://example.org/1", b"")
     detail = "ValueError: a bug"
     assert prepare(Canned([page]), message, BLOCKS) == (

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.sites.counters import Counters
-from streams.sites.tally import Keys
+from dehusk.streams.sites.counters import Counters
+from dehusk.streams.sites.tally import Keys
 
 KEYS = st.integers(0, 40) | st.integers(2**64 - 5, 2**64 - 1)
 

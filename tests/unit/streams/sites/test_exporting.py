@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.errors import ConfigurationError
-from streams.sites.catalogue import WholeSite
-from streams.sites.exporting import HEADER, check_header, read_line
-from streams.sites.stored import CorruptError, State
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.sites.catalogue import WholeSite
+from dehusk.streams.sites.exporting import HEADER, check_header, read_line
+from dehusk.streams.sites.stored import CorruptError, State
 
 STATE = b64encode(bytes(24)).decode()
 SITE = {"site": "a.test", "milliseconds": 1000, "fields": {"state": STATE}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.sites.lookup import named
+from dehusk.streams.sites.lookup import named
 
 
 @pytest.mark.parametrize(

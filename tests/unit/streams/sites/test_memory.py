@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.pages import SiteObservation, SiteStatistics
-from streams.sites.memory import MemorySiteStatistics
+from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.streams.sites.memory import MemorySiteStatistics
 
 Block = tuple[int, int, float]
 """Text, structure, probability."""

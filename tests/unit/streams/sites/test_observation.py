@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from schemas.pages import SiteStatistics
-from streams.sites.observation import frequencies
+from dehusk.schemas.pages import SiteStatistics
+from dehusk.streams.sites.observation import frequencies
 
 
 def test_published_frequencies_include_the_page() -> None:

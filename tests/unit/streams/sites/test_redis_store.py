@@ -4,11 +4,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.pages import SiteObservation
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.settings import RedisSettings
-from streams.sites.redis_store import RedisSiteStatistics
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.pages import SiteObservation
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.redis_store import RedisSiteStatistics
 
 _TEXT = np.array([5], np.uint64)
 PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32))

@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from schemas.errors import ConfigurationError
-from schemas.samples import TextSample
-from streams.local.addresses import LOOPBACK, free_ports
-from streams.settings import RedisSettings
-from streams.sites.samples import SampleLog, open_samples
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.samples import TextSample
+from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.settings import RedisSettings
+from dehusk.streams.sites.samples import SampleLog, open_samples
 
 SAMPLE = TextSample(1, "Sign up", 3, dropped=True)
 

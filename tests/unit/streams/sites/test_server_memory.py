@@ -2,8 +2,8 @@
 
 import pytest
 
-from streams.settings import MIB
-from streams.sites.server_memory import memory_advice
+from dehusk.streams.settings import MIB
+from dehusk.streams.sites.server_memory import memory_advice
 
 
 @pytest.mark.parametrize("policy", ["volatile-lru", "allkeys-lru", "volatile-ttl", "allkeys-lfu"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.sites.stored import (
+from dehusk.streams.sites.stored import (
     STRUCTURE_BYTES,
     TEXT_BYTES,
     CorruptError,

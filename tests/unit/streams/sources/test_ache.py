@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.outcomes import BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.ache import Ache
-from streams.sources.cdr import Cdr
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.ache import Ache
+from dehusk.streams.sources.cdr import Cdr
 
 URL = "http://example.org/a"
 HTML = "<!doctype html><title>Ж</title><p>Привет"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import Message, RawPage
-from streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 
 GZIPPED = gzip.compress(b"\x00\xff\x00", mtime=0)
 PAGE = RawPage(

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scrapy.http import HtmlResponse
 from scrapy_cdr.utils import format_id, text_cdr_item
 
-from schemas.outcomes import BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.cdr import Cdr
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.cdr import Cdr
 
 URL = "http://example.org/a"
 HTML = '<!doctype html><meta charset="koi8-r"><title>Ж</title><p>Привет'

@@ -7,9 +7,9 @@ import brotli
 import pytest
 import zstandard
 
-from schemas.errors import PageError
-from schemas.outcomes import BrokenReason
-from streams.sources.compression import inflate
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.sources.compression import inflate
 
 PAGE = b"<p>text of a page</p>" * 500
 LIMIT = 1 << 20

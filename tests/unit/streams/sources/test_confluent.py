@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.errors import PageError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources import registry as sources
-from streams.sources.confluent import HEADER, Framed, is_framed, unframe
-from streams.sources.json_fields import JsonFields
-from streams.sources.registry import SourceSettings, open_source
-from streams.sources.schema_registry import RegisteredSchema
-from streams.sources.source import Decoded, Record
+from dehusk.schemas.errors import PageError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources import registry as sources
+from dehusk.streams.sources.confluent import HEADER, Framed, is_framed, unframe
+from dehusk.streams.sources.json_fields import JsonFields
+from dehusk.streams.sources.registry import SourceSettings, open_source
+from dehusk.streams.sources.schema_registry import RegisteredSchema
+from dehusk.streams.sources.source import Decoded, Record
 
 PAGE = fastavro.parse_schema(
     {

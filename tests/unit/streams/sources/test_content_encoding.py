@@ -8,9 +8,9 @@ import brotli
 import pytest
 import zstandard
 
-from schemas.outcomes import BrokenReason, SkipReason, Tombstone
-from schemas.pages import Message, RawPage
-from streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.schemas.outcomes import BrokenReason, SkipReason, Tombstone
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 
 PAGE = RawPage("https://example.org/", "<!doctype html><title>T</title><p>Grüße".encode())
 MAX_BYTES = 100_000

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 
 URL = "https://example.org/a?b=c"
 HTML = "<!doctype html><title>T</title><p>Grüße</p>"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.sources.encoding import DecodedText, decode_html, encode_text
+from dehusk.streams.sources.encoding import DecodedText, decode_html, encode_text
 
 SHORT_PAGES = [
     ("windows-1251", "Хлеб дорожает", "Сегодня на рынке свежий хлеб стоит дорого."),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.frontera import Frontera
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.frontera import Frontera
 
 URL = "http://example.org/a"
 HTML = "<!doctype html><title>Ж</title><p>Привет"

@@ -3,9 +3,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from schemas.outcomes import BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.html import Html
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.html import Html
 
 URL = b"https://example.org/page"
 HTML = "<!doctype html><p>Grüße".encode()

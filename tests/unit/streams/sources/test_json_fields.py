@@ -3,10 +3,10 @@ from base64 import b64encode
 import orjson
 import pytest
 
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Broken, BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.json_fields import JsonFields, field_paths
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.json_fields import JsonFields, field_paths
 
 URL = "https://example.org/page"
 HTML = "<p>é</p>"

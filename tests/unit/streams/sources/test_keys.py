@@ -2,10 +2,10 @@
 
 import pytest
 
-from schemas.outcomes import BrokenReason, Tombstone
-from schemas.pages import Message
-from streams.sources.keys import named_url
-from streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.schemas.outcomes import BrokenReason, Tombstone
+from dehusk.schemas.pages import Message
+from dehusk.streams.sources.keys import named_url
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 
 URL = "https://example.org/a?b=c+d&e=%C3%A9"
 LEGACY = ["кот".encode("koi8-r"), "кит".encode("koi8-r"), b"%CB"]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.sources.encoding import decode_html
-from streams.sources.legacy import decode
+from dehusk.streams.sources.encoding import decode_html
+from dehusk.streams.sources.legacy import decode
 
 ESCAPED = [(b"\x1b$B", b"\x1b(B"), (b"\x1b$@", b"\x1b(J")]
 

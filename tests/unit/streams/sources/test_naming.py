@@ -6,9 +6,9 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from schemas.pages import Message, RawPage
-from streams.sources.naming import url_in
-from streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.naming import url_in
+from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 
 URL = "https://example.org/a?b=c"
 PAGE = RawPage(URL, b"<!doctype html><title>t</title><p>" + b"text " * 1000)

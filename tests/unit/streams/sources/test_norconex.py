@@ -1,8 +1,8 @@
 import orjson
 
-from schemas.outcomes import SkipReason
-from schemas.pages import Message
-from streams.sources.norconex import Norconex
+from dehusk.schemas.outcomes import SkipReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.sources.norconex import Norconex
 
 URL = "https://example.org/page"
 FIELDS = {

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, timezone
 import orjson
 import pytest
 
-from schemas.outcomes import BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.nutch import Nutch
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.nutch import Nutch
 
 URL = "https://example.org/page"
 HEAD = (

@@ -4,9 +4,9 @@ import zlib
 
 import pytest
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import RawPage
-from streams.sources.page import html_page, page_url
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.sources.page import html_page, page_url
 
 RANDOM = random.Random(1).randbytes(5000)
 HTML = b"<!doctype html><title>t</title><p>text</p>"

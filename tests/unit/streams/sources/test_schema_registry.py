@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import fastavro
 import pytest
 
-from schemas.errors import ConfigurationError, PageError, UnavailableError
-from schemas.outcomes import BrokenReason
-from streams.sources import schema_registry
-from streams.sources.schema_registry import SchemaRegistry
+from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.streams.sources import schema_registry
+from dehusk.streams.sources.schema_registry import SchemaRegistry
 
 PAGE = {"type": "record", "name": "Page", "fields": [{"name": "url", "type": "string"}]}
 CRAWL = {"type": "record", "name": "Crawl", "fields": [{"name": "page", "type": "Page"}]}

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, timezone
 import orjson
 import pytest
 
-from schemas.outcomes import BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.scrapy_cluster import ScrapyCluster
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.scrapy_cluster import ScrapyCluster
 
 URL = "https://example.org/page"
 HTML = "<p>Größe</p>"

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streams.sources.times import parse_time
+from dehusk.streams.sources.times import parse_time
 
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.warc import MAX_HEAD, Warc, open_warc, read_warc
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.warc import MAX_HEAD, Warc, open_warc, read_warc
 
 URL = "http://example.org/a?b=c"
 HTML = "<!doctype html><title>Ж</title><p>" + "Привет. " * 40

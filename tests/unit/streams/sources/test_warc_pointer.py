@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from schemas.errors import ConfigurationError
-from schemas.outcomes import BrokenReason, SkipReason
-from schemas.pages import Message, RawPage
-from streams.sources.warc_pointer import WarcPointer
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.warc_pointer import WarcPointer
 
 URL = "http://example.org/a"
 HTML = "<!doctype html><title>Ж</title><p>Привет"

@@ -6,4 +6,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials follow each other at once."""
-    monkeypatch.setattr("streams.worker.backoff._LONGEST", 0.0)
+    monkeypatch.setattr("dehusk.streams.worker.backoff._LONGEST", 0.0)

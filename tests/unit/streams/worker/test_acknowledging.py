@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.pages import Message
-from streams.settings import FlowLimits
-from streams.worker.acknowledging import Acknowledgments, Entry
-from streams.worker.intake import Arrival
+from dehusk.schemas.pages import Message
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.worker.acknowledging import Acknowledgments, Entry
+from dehusk.streams.worker.intake import Arrival
 
 LIMITS = FlowLimits(batches=1, batch_pages=1, batch_bytes=10, waiting_pages=1, waiting_bytes=10)
 

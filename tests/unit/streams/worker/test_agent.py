@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from schemas.pages import Message
-from streams.worker.agent import agent
-from streams.worker.intake import Arrival
+from dehusk.schemas.pages import Message
+from dehusk.streams.worker.agent import agent
+from dehusk.streams.worker.intake import Arrival
 
 
 class Stream:

@@ -10,10 +10,10 @@ import pytest
 from mode import Service
 from mode.utils.queues import FlowControlEvent
 
-from streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
-from streams.worker.app import FaustApp, create_app, lag
-from streams.worker.intake import Arrival
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
+from dehusk.streams.worker.app import FaustApp, create_app, lag
+from dehusk.streams.worker.intake import Arrival
+from dehusk.streams.worker.settings import WorkerSettings
 
 PLAIN = KafkaSecurity()
 
@@ -126,7 +126,7 @@ async def test_a_worker_knows_how_long_it_has_been_without_partitions(
     made: FaustApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr("streams.worker.app.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dehusk.streams.worker.app.time.monotonic", lambda: now[0])
     await made.on_first_start()
     now[0] += 5
     assert made.seconds_without_partitions == 5
@@ -154,7 +154,7 @@ async def test_partitions_that_come_while_it_stops_leave_the_consumer_open(
 async def test_the_lag_is_unknown_until_kafka_has_dealt_the_partitions(
     made: FaustApp, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "streams.worker.app")
+    caplog.set_level("INFO", "dehusk.streams.worker.app")
     assert lag(made) is None
     await made.on_first_start()
     made.on_rebalance_start()

@@ -2,12 +2,12 @@
 
 import pytest
 
-from schemas.documents import SCHEMA_VERSION
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from schemas.pages import Message
-from streams.preparation.extraction import WrittenDocument
-from streams.preparation.preparation import Outcome, PackedPage
-from streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
+from dehusk.schemas.documents import SCHEMA_VERSION
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.extraction import WrittenDocument
+from dehusk.streams.preparation.preparation import Outcome, PackedPage
+from dehusk.streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
 
 REFUSED = Failure("label", Broken(BrokenReason.REJECTED_BY_MODEL, "no answer"))
 DOCUMENT = WrittenDocument(b"a document", is_empty=False)

@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.worker.availability import Dependency, watch
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.worker.availability import Dependency, watch
 
 
 def test_a_dependency_is_there_until_it_is_missed() -> None:
@@ -49,7 +49,7 @@ def test_what_somebody_has_to_do_is_logged_when_it_changes(caplog: pytest.LogCap
 async def test_a_dependency_is_asked_again_and_again_whether_pages_come_or_not(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.worker.availability._ASK_SECONDS", 0.0)
+    monkeypatch.setattr("dehusk.streams.worker.availability._ASK_SECONDS", 0.0)
     dependency, errors = Dependency("redis", "pages wait"), [error]
 
     async def check() -> None:

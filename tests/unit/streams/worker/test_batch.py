@@ -9,22 +9,22 @@ import numpy as np
 import orjson
 from prometheus_client import CollectorRegistry
 
-from inference.rules import RulesLabeler
-from inference.site_signal import corrected
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import EncodedPage, Message, Prediction, SiteObservation, SiteStatistics
-from schemas.samples import TextSample
-from streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
-from streams.preparation.preparation import Outcomes, PackedPage, Postponed
-from streams.preparation.process import Oversized
-from streams.sites.memory import MemorySiteStatistics
-from streams.sites.store import SiteStatisticsStore
-from streams.worker.assembly import Assembler, Failure
-from streams.worker.availability import Dependency
-from streams.worker.batch import BatchCleaner, Correct, Note
-from streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
-from streams.worker.metrics import Metrics
-from streams.worker.observation import Observer
+from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.site_signal import corrected
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import EncodedPage, Message, Prediction, SiteObservation, SiteStatistics
+from dehusk.schemas.samples import TextSample
+from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
+from dehusk.streams.preparation.preparation import Outcomes, PackedPage, Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.sites.store import SiteStatisticsStore
+from dehusk.streams.worker.assembly import Assembler, Failure
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.batch import BatchCleaner, Correct, Note
+from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.observation import Observer
 
 
 class Pool:

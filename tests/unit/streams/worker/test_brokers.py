@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from streams.worker.brokers import Brokers, check_kafka
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.worker.brokers import Brokers, check_kafka
 
 
 class Client:
@@ -35,7 +35,7 @@ class Client:
 async def test_brokers_that_do_not_answer_are_missed_until_they_do(
     absence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.worker.brokers._TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr("dehusk.streams.worker.brokers._TIMEOUT_SECONDS", 0.01)
     client = Client()
     brokers = Brokers(client, "cleaned")
     await brokers.check()

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 from faust.types import TP
 
-from streams.settings import TopicSettings
-from streams.worker.app import FaustApp, create_app
-from streams.worker.consumer import _behind
-from streams.worker.intake import Arrival
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.worker.app import FaustApp, create_app
+from dehusk.streams.worker.consumer import _behind
+from dehusk.streams.worker.intake import Arrival
+from dehusk.streams.worker.settings import WorkerSettings
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def test_of_partitions_that_were_given_up_nothing_is_committed(made: Faust
 async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
     made: FaustApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.worker.consumer._IDLE_SECONDS", 3600.0)
+    monkeypatch.setattr("dehusk.streams.worker.consumer._IDLE_SECONDS", 3600.0)
     consumer, full = made.consumer, TP("crawl-a", 3)
     consumer._set_active_tps({full})
     consumer.on_buffer_full(full)

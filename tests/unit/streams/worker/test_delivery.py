@@ -8,15 +8,15 @@ from typing import cast
 import pytest
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLeaderForPartitionError
 
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message
-from streams.producing import serialized
-from streams.settings import TopicSettings
-from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage, Document
-from streams.worker.delivery import Delivery
-from streams.worker.drops import DropLog
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.producing import serialized
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.assembly import CleanedMessage, Document
+from dehusk.streams.worker.delivery import Delivery
+from dehusk.streams.worker.drops import DropLog
 
 TOPICS = TopicSettings()
 BROKEN = Broken(BrokenReason.MALFORMED_MESSAGE, "bad")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from streams.worker.dependencies import name_dependencies
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.dependencies import name_dependencies
+from dehusk.streams.worker.settings import WorkerSettings
 
 
 @pytest.mark.parametrize(

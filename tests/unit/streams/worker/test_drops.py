@@ -4,18 +4,18 @@ import logging
 
 import pytest
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message
-from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage
-from streams.worker.drops import DropLog
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.drops import DropLog
 
 URL = "https://example.org/a"
 
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level(logging.DEBUG, "streams")
+    caplog.set_level(logging.DEBUG, "dehusk")
     return caplog
 
 

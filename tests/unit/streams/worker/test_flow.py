@@ -11,16 +11,16 @@ from types import SimpleNamespace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from schemas.pages import Message
-from streams.preparation.preparation import Postponed
-from streams.preparation.process import Oversized
-from streams.settings import FlowLimits
-from streams.worker.assembly import CleanedMessage
-from streams.worker.availability import Dependency
-from streams.worker.cleaning import Result
-from streams.worker.flow import Flow
-from streams.worker.intake import Arrival
-from streams.worker.metrics import Metrics
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.preparation import Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.cleaning import Result
+from dehusk.streams.worker.flow import Flow
+from dehusk.streams.worker.intake import Arrival
+from dehusk.streams.worker.metrics import Metrics
 
 LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2, waiting_pages=3)
 
@@ -365,7 +365,7 @@ async def test_the_age_is_that_of_the_oldest_batch_since_the_one_before_it(
     steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr("streams.worker.flow.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("dehusk.streams.worker.flow.time", SimpleNamespace(monotonic=lambda: now[0]))
     assert steps.flow.age == 0
     for number in range(2):
         await steps.put(number)
@@ -385,7 +385,7 @@ async def test_the_age_is_that_of_a_message_that_is_cleaned_alone_while_others_g
     steps: Steps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr("streams.worker.flow.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("dehusk.streams.worker.flow.time", SimpleNamespace(monotonic=lambda: now[0]))
     steps.finish(0, 1)
     await steps.put(0, b"huge")
     await settle()

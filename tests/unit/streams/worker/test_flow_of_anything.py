@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
-from schemas.pages import Message
-from streams.preparation.preparation import Postponed
-from streams.preparation.process import Oversized
-from streams.settings import FlowLimits
-from streams.worker import set_aside
-from streams.worker.assembly import CleanedMessage
-from streams.worker.availability import Dependency
-from streams.worker.cleaning import Result
-from streams.worker.flow import Flow
-from streams.worker.intake import Arrival
-from streams.worker.metrics import Metrics
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.preparation import Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.worker import set_aside
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.cleaning import Result
+from dehusk.streams.worker.flow import Flow
+from dehusk.streams.worker.intake import Arrival
+from dehusk.streams.worker.metrics import Metrics
 
 LIMITS = FlowLimits(batch_pages=3, batch_seconds=0, batches=2, waiting_pages=2)
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from schemas.pages import Message
-from streams.settings import FlowLimits
-from streams.worker.intake import Arrival, Intake
+from dehusk.schemas.pages import Message
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.worker.intake import Arrival, Intake
 
 
 async def _acknowledge() -> None:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from inference.encoding import encode
-from inference.rules import RulesLabeler
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Prediction, SegmentedPage
-from streams.worker.availability import Dependency
-from streams.worker.labeling import DegradingLabeling, WaitingLabeling
-from streams.worker.witnesses import WitnessedLabeler
+from dehusk.inference.encoding import encode
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, Prediction, SegmentedPage
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.labeling import DegradingLabeling, WaitingLabeling
+from dehusk.streams.worker.witnesses import WitnessedLabeler
 
 Fails = Callable[[Sequence[EncodedPage]], Exception | None]
 ModelAnswer = list[Prediction | Broken]
@@ -73,7 +73,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     async def back_off(trial: int) -> None:
         await asyncio.sleep(0)
 
-    monkeypatch.setattr("streams.worker.labeling.back_off", back_off)
+    monkeypatch.setattr("dehusk.streams.worker.labeling.back_off", back_off)
 
 
 def times(count: int, error: Exception) -> Fails:

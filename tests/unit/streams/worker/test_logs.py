@@ -6,7 +6,7 @@ import orjson
 import pytest
 from aiokafka.errors import GroupCoordinatorNotAvailableError, GroupLoadInProgressError, KafkaError
 
-from streams.worker.logs import (
+from dehusk.streams.worker.logs import (
     JsonFormatter,
     Repetitions,
     calm_coordination,
@@ -19,20 +19,24 @@ def record(logger: str, text: str, *values: object) -> logging.LogRecord:
 
 
 def test_json_lines_say_when_how_bad_where_and_what() -> None:
-    line = orjson.loads(JsonFormatter().format(record("streams.worker.run", "page %d", 3)))
+    line = orjson.loads(JsonFormatter().format(record("dehusk.streams.worker.run", "page %d", 3)))
     assert line["time"].endswith("Z")
-    assert (line["level"], line["logger"], line["message"]) == ("error", "streams.worker.run", "page 3")
+    assert (line["level"], line["logger"], line["message"]) == (
+        "error",
+        "dehusk.streams.worker.run",
+        "page 3",
+    )
 
 
 def test_json_lines_carry_exceptions() -> None:
-    failed = record("streams", "failed")
+    failed = record("dehusk.streams", "failed")
     failed.exc_info = (ValueError, ValueError("why"), None)
     assert "ValueError: why" in orjson.loads(JsonFormatter().format(failed))["exception"]
 
 
 def test_libraries_are_heard_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("streams.worker.logs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dehusk.streams.worker.logs.time.monotonic", lambda: now[0])
     repetitions = Repetitions()
     assert repetitions.filter(record("aiokafka.client", "no connection to %d", 1))
     assert not repetitions.filter(record("aiokafka.client", "no connection to %d", 2))
@@ -43,7 +47,7 @@ def test_libraries_are_heard_once_in_a_while(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_was_said_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("streams.worker.logs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dehusk.streams.worker.logs.time.monotonic", lambda: now[0])
     repetitions = Repetitions()
     for number in range(100):
         now[0] += 10
@@ -53,7 +57,7 @@ def test_what_was_said_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_dehusk_is_heard_always() -> None:
     repetitions = Repetitions()
-    assert all(repetitions.filter(record("streams.worker.progress", "%s", n)) for n in range(3))
+    assert all(repetitions.filter(record("dehusk.streams.worker.progress", "%s", n)) for n in range(3))
 
 
 @pytest.mark.parametrize(

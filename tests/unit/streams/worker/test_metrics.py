@@ -2,12 +2,12 @@
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from schemas.pages import Message
-from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage, Document
-from streams.worker.availability import Dependency
-from streams.worker.metrics import Metrics, Totals
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.assembly import CleanedMessage, Document
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.metrics import Metrics, Totals
 
 
 def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(message: Message) -> None:

@@ -7,17 +7,17 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry
 
-from schemas.errors import ConfigurationError
-from schemas.outcomes import Skipped, SkipReason
-from schemas.pages import Message
-from streams.local.addresses import free_ports
-from streams.worker.assembly import CleanedMessage
-from streams.worker.dependencies import Dependencies, name_dependencies
-from streams.worker.metrics import Metrics
-from streams.worker.monitoring import check_port, monitoring
-from streams.worker.progress import Progress, Report
-from streams.worker.run import run_worker
-from streams.worker.settings import MonitoringSettings, WorkerSettings
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Skipped, SkipReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.local.addresses import free_ports
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.dependencies import Dependencies, name_dependencies
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.monitoring import check_port, monitoring
+from dehusk.streams.worker.progress import Progress, Report
+from dehusk.streams.worker.run import run_worker
+from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
 
 ANY_PORT = MonitoringSettings(port=0)
 

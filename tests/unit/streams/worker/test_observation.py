@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from inference.rules import RulesLabeler
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.pages import Prediction, SiteObservation, SiteStatistics
-from streams.preparation.preparation import PackedPage
-from streams.sites.memory import MemorySiteStatistics
-from streams.worker.availability import Dependency
-from streams.worker.observation import Observer
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.pages import Prediction, SiteObservation, SiteStatistics
+from dehusk.streams.preparation.preparation import PackedPage
+from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.observation import Observer
 
 
 class FailingStore(MemorySiteStatistics):

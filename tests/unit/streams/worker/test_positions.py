@@ -10,11 +10,11 @@ from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from aiokafka.util import commit_structure_validate
 from faust.types import TP, Message
 
-from streams.settings import TopicSettings
-from streams.worker.app import FaustApp, create_app
-from streams.worker.intake import Arrival
-from streams.worker.positions import Consumer
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.worker.app import FaustApp, create_app
+from dehusk.streams.worker.intake import Arrival
+from dehusk.streams.worker.positions import Consumer
+from dehusk.streams.worker.settings import WorkerSettings
 
 FIRST, SECOND = TP("raw", 0), TP("raw", 1)
 
@@ -113,7 +113,7 @@ async def test_a_commit_does_not_wait_for_a_topic_that_has_gone(
         kafka.topics.clear()
         await asyncio.sleep(600)
 
-    monkeypatch.setattr("streams.worker.positions._ASK_SECONDS", 0.01)
+    monkeypatch.setattr("dehusk.streams.worker.positions._ASK_SECONDS", 0.01)
     monkeypatch.setattr(kafka, "commit", try_for_ever)
     assert not await consumer._commit({FIRST: 5})
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from inference.rules import BOILERPIPE, RulesLabeler
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, Prediction
-from streams.kafka import Topic
-from streams.settings import KafkaSettings, TopicSettings, WhenTritonIsUnavailable
-from streams.sources.registry import SourceSettings
-from streams.worker.preflight import check_labeler, check_source, check_topics
-from streams.worker.settings import WorkerSettings
+from dehusk.inference.rules import BOILERPIPE, RulesLabeler
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.kafka import Topic
+from dehusk.streams.settings import KafkaSettings, TopicSettings, WhenTritonIsUnavailable
+from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.worker.preflight import check_labeler, check_source, check_topics
+from dehusk.streams.worker.settings import WorkerSettings
 
 SETTINGS = WorkerSettings()
 INPUT, OUTPUT, DEAD = (Topic(name, 12, 3) for name in ("raw-pages", "cleaned-documents", "dead-letters"))
@@ -37,7 +37,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Topic]:
     async def describe(kafka: KafkaSettings, is_wanted: Callable[[str], bool]) -> dict[str, Topic]:
         return {name: topic for name, topic in topics.items() if is_wanted(name)}
 
-    monkeypatch.setattr("streams.kafka._describe", describe)
+    monkeypatch.setattr("dehusk.streams.kafka._describe", describe)
     return topics
 
 

@@ -7,9 +7,9 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectionError
 
-from streams.settings import TopicSettings
-from streams.worker.requests import Requests, request
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.worker.requests import Requests, request
+from dehusk.streams.worker.settings import WorkerSettings
 
 SETTINGS = WorkerSettings(topics=TopicSettings(group="g"))
 PARTITION = TopicPartition("revisits", 0)

@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from schemas.documents import Origin
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import Message
-from streams.preparation.preparation import Postponed
-from streams.preparation.process import Oversized
-from streams.settings import FlowLimits
-from streams.sites.revisits import FirstPage, url_key
-from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage
-from streams.worker.dependencies import name_dependencies
-from streams.worker.metrics import Metrics
-from streams.worker.revisiting import Revisiting
-from streams.worker.settings import WorkerSettings
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.preparation import Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.sites.revisits import FirstPage, url_key
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.dependencies import name_dependencies
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.revisiting import Revisiting
+from dehusk.streams.worker.settings import WorkerSettings
 
 LIMITS = FlowLimits()
 
@@ -176,7 +176,7 @@ async def test_nothing_is_cleaned_while_a_dependency_is_missed(monkeypatch: pyte
         assert not world.cleaned
         world.dependencies.labeler.answered()
 
-    monkeypatch.setattr("streams.worker.revisiting.back_off", later)
+    monkeypatch.setattr("dehusk.streams.worker.revisiting.back_off", later)
     assert await world.revisit() == {"published": 1}
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from schemas.errors import ConfigurationError, UnavailableError
-from schemas.pages import Message
-from streams.sites.revisits import Visit
-from streams.sources.source import Record
-from streams.worker.assembly import CleanedMessage, origin_of
-from streams.worker.availability import Dependency
-from streams.worker.requests import request
-from streams.worker.scheduling import Scheduling
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.pages import Message
+from dehusk.streams.sites.revisits import Visit
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.assembly import CleanedMessage, origin_of
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.requests import request
+from dehusk.streams.worker.scheduling import Scheduling
 
 
 class World:

@@ -2,16 +2,16 @@
 
 import pytest
 
-from schemas.pages import Message
-from streams.preparation.preparation import Postponed
-from streams.preparation.process import Oversized
-from streams.worker import set_aside as module
-from streams.worker.acknowledging import Entry
-from streams.worker.assembly import CleanedMessage
-from streams.worker.availability import Dependency
-from streams.worker.cleaning import Result
-from streams.worker.intake import Arrival
-from streams.worker.set_aside import Cleaned, SetAside
+from dehusk.schemas.pages import Message
+from dehusk.streams.preparation.preparation import Postponed
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.worker import set_aside as module
+from dehusk.streams.worker.acknowledging import Entry
+from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.cleaning import Result
+from dehusk.streams.worker.intake import Arrival
+from dehusk.streams.worker.set_aside import Cleaned, SetAside
 
 POSTPONED = Postponed("unavailable")
 OVERSIZED = Oversized()

@@ -8,7 +8,7 @@ import pytest
 
 STUCK = """
 import asyncio, time
-from streams.worker.shutdown import Shutdown, stop_with_kafka
+from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
 
 async def answers():
     return True
@@ -42,8 +42,8 @@ print("stopped", flush=True)
 
 STARTING = """
 import asyncio
-from streams.worker import run
-from streams.worker.settings import WorkerSettings
+from dehusk.streams.worker import run
+from dehusk.streams.worker.settings import WorkerSettings
 
 async def check_topics(settings):
     print("starting", flush=True)

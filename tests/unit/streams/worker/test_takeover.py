@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from schemas.errors import UnavailableError
-from schemas.outcomes import Broken, BrokenReason
-from schemas.pages import EncodedPage, ModelVersion, Prediction
-from streams.worker.takeover import TakeoverLog
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.streams.worker.takeover import TakeoverLog
 
 PAGE = encode(segment(b"<p>text</p>"))
 EMPTY = encode(segment(b""))
@@ -47,7 +47,7 @@ class SwappedLabeler:
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level("INFO", "streams")
+    caplog.set_level("INFO", "dehusk")
     return caplog
 
 

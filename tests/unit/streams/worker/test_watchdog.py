@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.worker.watchdog import Watchdog
+from dehusk.streams.worker.watchdog import Watchdog
 
 
 class Clock:
@@ -15,7 +15,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("streams.worker.watchdog.time", made)
+    monkeypatch.setattr("dehusk.streams.worker.watchdog.time", made)
     return made
 
 

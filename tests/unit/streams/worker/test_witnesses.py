@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from inference.batching import WINDOW_BLOCKS
-from inference.encoding import encode
-from inference.rules import RulesLabeler
-from inference.segmentation import segment
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage, Prediction
-from streams.worker.witnesses import PROBE, WitnessedLabeler
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.encoding import encode
+from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.worker.witnesses import PROBE, WitnessedLabeler
 
 
 class Recording(RulesLabeler):

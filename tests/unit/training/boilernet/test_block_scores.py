@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.boilernet.block_scores import (
+from dehusk.training.boilernet.block_scores import (
     BlockScore,
     block_table,
     mean_f1,
@@ -9,7 +9,7 @@ from training.boilernet.block_scores import (
     score_blocks,
     seed_table,
 )
-from training.boilernet.pages import labeled_page
+from dehusk.training.boilernet.pages import labeled_page
 
 
 def page(*labels):

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.pages import ModelVersion
-from training.boilernet.card import card
-from training.boilernet.checkpoint import Best, new_run
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.pages import label, labeled_page
-from training.boilernet.vocabulary import Vocabulary
-from training.pages import GoldPage
+from dehusk.schemas.pages import ModelVersion
+from dehusk.training.boilernet.card import card
+from dehusk.training.boilernet.checkpoint import Best, new_run
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.pages import label, labeled_page
+from dehusk.training.boilernet.vocabulary import Vocabulary
+from dehusk.training.pages import GoldPage
 
 pytestmark = pytest.mark.training
 

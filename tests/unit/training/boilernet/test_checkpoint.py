@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from schemas.errors import ConfigurationError
-from training.boilernet.checkpoint import Best, load, load_trained, new_run, save
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.vocabulary import Vocabulary
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.boilernet.checkpoint import Best, load, load_trained, new_run, save
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
 

@@ -4,16 +4,16 @@ import re
 import orjson
 import pytest
 
-from inference.onnx import OnnxLabeler
-from schemas.pages import ModelVersion
-from training.boilernet.block_scores import mean_f1, score_blocks
-from training.boilernet.checkpoint import load_trained
-from training.boilernet.commands import evaluate, export, prepare, train
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.model import network_predict
-from training.boilernet.pages import held_out_pages
-from training.boilernet.prepare import prepared_pages
-from training.predictor import labeler_predict
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.pages import ModelVersion
+from dehusk.training.boilernet.block_scores import mean_f1, score_blocks
+from dehusk.training.boilernet.checkpoint import load_trained
+from dehusk.training.boilernet.commands import evaluate, export, prepare, train
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.model import network_predict
+from dehusk.training.boilernet.pages import held_out_pages
+from dehusk.training.boilernet.prepare import prepared_pages
+from dehusk.training.predictor import labeler_predict
 
 pytestmark = pytest.mark.training
 

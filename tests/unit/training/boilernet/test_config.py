@@ -1,7 +1,7 @@
 import pytest
 
-from schemas.errors import ConfigurationError
-from training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
 
 
 def test_the_default_is_the_published_network():

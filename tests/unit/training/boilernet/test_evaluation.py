@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.evaluation import markdown, scores_by_group
-from training.boilernet.pages import label
-from training.pages import GoldPage
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.evaluation import markdown, scores_by_group
+from dehusk.training.boilernet.pages import label
+from dehusk.training.pages import GoldPage
 
 DATA = read_config(DEFAULT_CONFIG).data
 HTML = "<p>the mill turns again</p><p>all rights reserved</p>"

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from training.boilernet.examples import Example, class_weights, example, parts
-from training.boilernet.network import Blocks
-from training.boilernet.pages import label
-from training.boilernet.vocabulary import most_frequent
-from training.pages import GoldPage
+from dehusk.training.boilernet.examples import Example, class_weights, example, parts
+from dehusk.training.boilernet.network import Blocks
+from dehusk.training.boilernet.pages import label
+from dehusk.training.boilernet.vocabulary import most_frequent
+from dehusk.training.pages import GoldPage
 
 pytestmark = pytest.mark.training
 

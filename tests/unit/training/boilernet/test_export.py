@@ -5,15 +5,15 @@ import onnx
 import pytest
 import torch
 
-from inference.onnx import OnnxLabeler
-from inference.repository import DEFAULT_REPOSITORY, find_model
-from schemas.outcomes import Broken
-from schemas.pages import EncodedPage
-from training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read_config
-from training.boilernet.export import build_model
-from training.boilernet.network import Blocks, BoilerNet, weights_of
-from training.boilernet.vocabulary import Vocabulary
-from training.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read_config
+from dehusk.training.boilernet.export import build_model
+from dehusk.training.boilernet.network import Blocks, BoilerNet, weights_of
+from dehusk.training.boilernet.vocabulary import Vocabulary
+from dehusk.training.golden import GOLDEN_FILE, read_golden
 
 pytestmark = pytest.mark.training
 

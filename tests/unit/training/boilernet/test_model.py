@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 import torch
 
-from inference.batching import WINDOW_BLOCKS
-from inference.encoding import encode
-from inference.segmentation import segment
-from training.boilernet.checkpoint import new_run
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.examples import example
-from training.boilernet.model import network_predict
-from training.boilernet.pages import label
-from training.boilernet.vocabulary import Vocabulary
-from training.pages import GoldPage
+from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.training.boilernet.checkpoint import new_run
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.examples import example
+from dehusk.training.boilernet.model import network_predict
+from dehusk.training.boilernet.pages import label
+from dehusk.training.boilernet.vocabulary import Vocabulary
+from dehusk.training.pages import GoldPage
 
 pytestmark = pytest.mark.training
 

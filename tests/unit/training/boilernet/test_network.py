@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from training.boilernet.config import NetworkConfig
-from training.boilernet.network import Blocks, BoilerNet
+from dehusk.training.boilernet.config import NetworkConfig
+from dehusk.training.boilernet.network import Blocks, BoilerNet
 
 pytestmark = pytest.mark.training
 

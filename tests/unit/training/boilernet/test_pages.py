@@ -3,8 +3,8 @@ import lzma
 import orjson
 import pytest
 
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.pages import (
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.pages import (
     held_out_pages,
     label,
     read_labeled_blocks,
@@ -12,7 +12,7 @@ from training.boilernet.pages import (
     training_pages,
     write_pages,
 )
-from training.pages import GoldPage
+from dehusk.training.pages import GoldPage
 
 HTML = """<html><body><nav><a href="/">Home</a></nav><p>The mill turns again.</p><p>It ground flour today.</p>
 <footer>All rights reserved by the harbour post</footer></body></html>"""

@@ -3,11 +3,11 @@ import lzma
 import orjson
 import pytest
 
-from schemas.errors import ConfigurationError
-from training.boilernet.config import DEFAULT_CONFIG, read_config
-from training.boilernet.pages import held_out_pages, training_pages
-from training.boilernet.prepare import prepare_pages, prepared_pages
-from training.sources import sources
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.pages import held_out_pages, training_pages
+from dehusk.training.boilernet.prepare import prepare_pages, prepared_pages
+from dehusk.training.sources import sources
 
 
 @pytest.mark.timeout(60)

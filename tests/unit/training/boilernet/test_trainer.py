@@ -3,15 +3,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from schemas.errors import ConfigurationError
-from training.boilernet import trainer
-from training.boilernet.block_scores import mean_f1, score_blocks
-from training.boilernet.checkpoint import load, load_trained
-from training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read_config
-from training.boilernet.model import network_predict
-from training.boilernet.pages import held_out_pages, label, training_pages
-from training.boilernet.trainer import train_boilernet
-from training.pages import GoldPage
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.boilernet import trainer
+from dehusk.training.boilernet.block_scores import mean_f1, score_blocks
+from dehusk.training.boilernet.checkpoint import load, load_trained
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read_config
+from dehusk.training.boilernet.model import network_predict
+from dehusk.training.boilernet.pages import held_out_pages, label, training_pages
+from dehusk.training.boilernet.trainer import train_boilernet
+from dehusk.training.pages import GoldPage
 
 pytestmark = pytest.mark.training
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from inference.tokens import tag_token, word_token
-from schemas.pages import SegmentedPage
-from training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, Vocabulary, most_frequent
+from dehusk.inference.tokens import tag_token, word_token
+from dehusk.schemas.pages import SegmentedPage
+from dehusk.training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, Vocabulary, most_frequent
 
 
 def page(*blocks):

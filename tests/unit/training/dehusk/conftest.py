@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from training.dehusk.pages import DehuskPage
-from training.score import score_words
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.training.dehusk.pages import DehuskPage
+from dehusk.training.score import score_words
 
 SENTENCES = (
     "the mill grinds slowly but it grinds fine",

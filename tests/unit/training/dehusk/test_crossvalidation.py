@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from training.dehusk.config import DEFAULT_CONFIG, read_config
-from training.dehusk.crossvalidation import cross_validated
-from training.dehusk.parts import by_site
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.crossvalidation import cross_validated
+from dehusk.training.dehusk.parts import by_site
 
 pytestmark = pytest.mark.training
 

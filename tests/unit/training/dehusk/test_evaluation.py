@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from training.dehusk.evaluation import groups, page_score, table
+from dehusk.training.dehusk.evaluation import groups, page_score, table
 
 
 def test_a_page_is_scored_by_the_words_of_what_is_selected(pages):

@@ -5,15 +5,15 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from inference.batching import WINDOW_BLOCKS, windows
-from inference.encoding import encode
-from inference.onnx import OnnxLabeler
-from inference.segmentation import segment
-from inference.signature import STRUCTURE_WITH_COMMENTS as SIGNATURE
-from schemas.outcomes import Broken
-from training.dehusk.config import DEFAULT_CONFIG, read_config
-from training.dehusk.export import build_dehusk
-from training.dehusk.model import train_dehusk
+from dehusk.inference.batching import WINDOW_BLOCKS, windows
+from dehusk.inference.encoding import encode
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.segmentation import segment
+from dehusk.inference.signature import STRUCTURE_WITH_COMMENTS as SIGNATURE
+from dehusk.schemas.outcomes import Broken
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.export import build_dehusk
+from dehusk.training.dehusk.model import train_dehusk
 
 pytestmark = pytest.mark.training
 

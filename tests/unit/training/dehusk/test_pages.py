@@ -6,13 +6,13 @@ import numpy as np
 import orjson
 import pytest
 
-from inference.cleaning import prepare
-from inference.onnx import OnnxLabeler
-from schemas.pages import RawPage
-from training.dehusk import pages as module
-from training.dehusk.config import DEFAULT_CONFIG, read_config
-from training.dehusk.pages import learned_from, prepare_pages, prepared_pages
-from training.labels import DROPPED, REPAIRED, TAUGHT, Labels
+from dehusk.inference.cleaning import prepare
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.pages import RawPage
+from dehusk.training.dehusk import pages as module
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.pages import learned_from, prepare_pages, prepared_pages
+from dehusk.training.labels import DROPPED, REPAIRED, TAUGHT, Labels
 
 HTML = (
     "<title>Mill</title><nav><a href=/>Home</a></nav><article><h1>The mill</h1><p>It grinds slowly but it "

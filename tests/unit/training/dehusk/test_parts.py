@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from training.dehusk.parts import by_collection, by_site, fold_of, parts_of
+from dehusk.training.dehusk.parts import by_collection, by_site, fold_of, parts_of
 
 
 def test_the_pages_of_a_site_are_in_one_part(pages):

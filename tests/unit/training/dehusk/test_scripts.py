@@ -1,7 +1,7 @@
 import pytest
 
-from inference.segmentation import segment
-from training.dehusk.scripts import SCRIPTS, transliterated
+from dehusk.inference.segmentation import segment
+from dehusk.training.dehusk.scripts import SCRIPTS, transliterated
 
 HTML = (
     "<title>The mill</title><script>let mill = 'a mill'</script><nav><a href='/mill'>Mills</a></nav>"

@@ -3,12 +3,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from training.dehusk.config import DEFAULT_CONFIG, read_config
-from training.dehusk.second_pass import AROUND, COLUMN_GROUPS, OUTSIDE, context_columns, fit_second_pass
-from training.dehusk.token_scores import SCORES
-from training.dehusk.trainer import FirstAnswer
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.second_pass import (
+    AROUND,
+    COLUMN_GROUPS,
+    OUTSIDE,
+    context_columns,
+    fit_second_pass,
+)
+from dehusk.training.dehusk.token_scores import SCORES
+from dehusk.training.dehusk.trainer import FirstAnswer
 
 pytestmark = pytest.mark.training
 

@@ -2,16 +2,16 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from inference.signature import ALIKE, PROBABILITIES, Signature
-from training.dehusk.network import block_inputs
-from training.dehusk.second_pass import COLUMN_GROUPS, SecondPass, context_columns
-from training.dehusk.second_pass_graph import second_logits
-from training.dehusk.token_scores import SCORES
-from training.dehusk.trainer import FirstAnswer
-from training.graph import Graph
-from training.ragged import parts
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.inference.signature import ALIKE, PROBABILITIES, Signature
+from dehusk.training.dehusk.network import block_inputs
+from dehusk.training.dehusk.second_pass import COLUMN_GROUPS, SecondPass, context_columns
+from dehusk.training.dehusk.second_pass_graph import second_logits
+from dehusk.training.dehusk.token_scores import SCORES
+from dehusk.training.dehusk.trainer import FirstAnswer
+from dehusk.training.graph import Graph
+from dehusk.training.ragged import parts
 
 pytestmark = pytest.mark.training
 

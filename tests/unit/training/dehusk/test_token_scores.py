@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from training.dehusk.config import DEFAULT_CONFIG, read_config
-from training.dehusk.token_scores import (
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
     LARGEST_SCORE,

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schemas.errors import ConfigurationError
-from training.dehusk.config import DEFAULT_CONFIG, read_config
-from training.dehusk.trainer import INPUT_GROUPS, train_first_pass
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.trainer import INPUT_GROUPS, train_first_pass
 
 pytestmark = pytest.mark.training
 

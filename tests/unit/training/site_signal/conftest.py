@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from inference.encoding import encode
-from inference.segmentation import segment
-from training.score import score_words
-from training.site_signal.pages import SitePage
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.training.score import score_words
+from dehusk.training.site_signal.pages import SitePage
 
 MENU = 0.6
 ARTICLE = 0.55

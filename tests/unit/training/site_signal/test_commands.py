@@ -5,10 +5,10 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from inference.site_signal import INPUTS, SignalNetwork
-from training.__main__ import cli
-from training.dehusk.config import DEFAULT_CONFIG
-from training.site_signal.pages import site_pages
+from dehusk.inference.site_signal import INPUTS, SignalNetwork
+from dehusk.training.__main__ import cli
+from dehusk.training.dehusk.config import DEFAULT_CONFIG
+from dehusk.training.site_signal.pages import site_pages
 
 pytestmark = pytest.mark.training
 

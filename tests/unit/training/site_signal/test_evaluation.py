@@ -1,8 +1,16 @@
 import numpy as np
 
-from inference.site_signal import INPUTS, SignalNetwork
-from training.site_signal.crawls import crawls
-from training.site_signal.evaluation import Crawled, by_kind, by_pages, by_site, folds_of, labeled, ways
+from dehusk.inference.site_signal import INPUTS, SignalNetwork
+from dehusk.training.site_signal.crawls import crawls
+from dehusk.training.site_signal.evaluation import (
+    Crawled,
+    by_kind,
+    by_pages,
+    by_site,
+    folds_of,
+    labeled,
+    ways,
+)
 
 
 def network(**weights):

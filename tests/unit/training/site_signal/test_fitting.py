@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inference.site_signal import INPUTS, inputs
-from training.site_signal.crawls import crawls
-from training.site_signal.evaluation import Crawled, labeled, ways
-from training.site_signal.fitting import SignalSettings, fit
+from dehusk.inference.site_signal import INPUTS, inputs
+from dehusk.training.site_signal.crawls import crawls
+from dehusk.training.site_signal.evaluation import Crawled, labeled, ways
+from dehusk.training.site_signal.fitting import SignalSettings, fit
 
 pytestmark = pytest.mark.training
 SETTINGS = SignalSettings(orders=4, networks=2, hidden=4, epochs=60, batch_blocks=64, learning_rate=0.05)
