@@ -125,3 +125,8 @@ def test_every_dependency_has_its_reason() -> None:
     reasons = {name: reason for name, reason in rows if name != "package"}
     assert set(reasons) == names - {"dehusk"}
     assert all(len(reason) > 10 for reason in reasons.values())
+
+
+def test_the_examples_in_python_run() -> None:
+    examples = re.findall(r"^```python\n(.*?)^```", PAGES["docs/python.md"], re.MULTILINE | re.DOTALL)
+    exec("".join(examples), {})

@@ -1,0 +1,139 @@
+"""The Python interface: pages as they are in memory, cleaned in the calling process."""
+
+import asyncio
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from dehusk.inference.cleaning import prepare
+from dehusk.inference.extraction import extract as extract_document
+from dehusk.inference.labeler import LocalLabeler
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.documents import CleanedDocument, Comments
+from dehusk.schemas.errors import ConfigurationError, ExtractionError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.settings import PageLimits
+from dehusk.streams.sources.page import offline_page
+
+_LIMITS = PageLimits()
+
+
+class Extractor:
+    """Cleans pages with one model and one set of options, by the steps of `dehusk clean`.
+
+    It is safe to use from several threads at once; the model, half of a page's time, runs beside other
+    threads. It holds no connection and needs no closing.
+
+    A page is bounded in bytes and blocks, but not in CPU time or memory, as it is cleaned in this process.
+    The command `dehusk clean` cleans hostile pages in processes with limits.
+
+    Args:
+        labeler: `onnx`, a model in this process, or `rules`, Boilerpipe's rules without a model.
+        model: the name of the model in the repository.
+        model_version: its version; the newest by default.
+        model_repository: the models, as `<model>/<version>/model.onnx`; by default those that dehusk ships.
+        comments: what becomes of user comments: `separate`, `include` or `drop`.
+        hidden_text: what the page hides at first is left to the `model`, or `drop`ped.
+        with_blocks: whether documents list all blocks with their probabilities.
+        max_page_bytes: the largest page, in bytes.
+        max_page_blocks: the most text blocks of a page.
+
+    Raises:
+        ConfigurationError: an option has no such value, or the repository holds no such model.
+    """
+
+    def __init__(
+        self,
+        *,
+        labeler: Literal["onnx", "rules"] = "onnx",
+        model: str = "dehusk",
+        model_version: str = "",
+        model_repository: Path | str = DEFAULT_REPOSITORY,
+        comments: Comments | Literal["separate", "include", "drop"] = Comments.SEPARATE,
+        hidden_text: Literal["model", "drop"] = "model",
+        with_blocks: bool = False,
+        max_page_bytes: int = _LIMITS.max_bytes,
+        max_page_blocks: int = _LIMITS.max_blocks,
+    ) -> None:
+        self._comments = Comments(_one_of("comments", comments, tuple(Comments)))
+        self._drop_hidden = _one_of("hidden_text", hidden_text, ("model", "drop")) == "drop"
+        self._with_blocks = with_blocks
+        self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks
+        self._labeler = (
+            _open_model(model, model_version, Path(model_repository))
+            if _one_of("labeler", labeler, ("onnx", "rules")) == "onnx"
+            else RulesLabeler()
+        )
+
+    def extract(
+        self, html: str | bytes, url: str = "", *, content_type: str = "text/html"
+    ) -> CleanedDocument:
+        """The document of a page.
+
+        Args:
+            html: the page as text, or as the bytes that a server sent, compressed by gzip or not.
+            url: its address, whatever it looks like; empty if there is none.
+            content_type: what the server declared. Bytes are decoded by its `charset`; without one, by what
+                the page declares, or what is detected.
+
+        Raises:
+            ExtractionError: it is no HTML page or cannot be cleaned; `reason` says why.
+            TypeError: `html` is neither text nor bytes.
+        """
+        prepared = prepare(self._page(html, url, content_type), self._max_blocks)
+        if isinstance(prepared, Broken):
+            raise ExtractionError(prepared.reason, prepared.detail)
+        labels = self._labeler.label_here(prepared.encoded)
+        if isinstance(labels, Broken):
+            raise ExtractionError(labels.reason, labels.detail)
+        return extract_document(
+            prepared,
+            labels,
+            None,
+            with_blocks=self._with_blocks,
+            drop_hidden=self._drop_hidden,
+            comments=self._comments,
+        )
+
+    async def extract_async(
+        self, html: str | bytes, url: str = "", *, content_type: str = "text/html"
+    ) -> CleanedDocument:
+        """What `extract` returns and raises; a thread cleans the page, so that the event loop stays free."""
+        return await asyncio.to_thread(self.extract, html, url, content_type=content_type)
+
+    def _page(self, html: str | bytes, url: str, content_type: str) -> RawPage:
+        if not isinstance(html, str | bytes):
+            raise TypeError(f"html is {type(html).__name__}, neither str nor bytes")
+        page = offline_page(
+            url=url, body=html, content_type=content_type, source="python", max_bytes=self._max_bytes
+        )
+        if not isinstance(page, RawPage):
+            raise ExtractionError(page.reason, page.detail)
+        return page
+
+
+def extract(html: str | bytes, url: str = "", *, content_type: str = "text/html") -> CleanedDocument:
+    """The document of one page, by the default model and options: see `Extractor.extract`.
+
+    The model is loaded at the first call, which takes some tenths of a second, and kept.
+    """
+    return _default().extract(html, url, content_type=content_type)
+
+
+@cache
+def _default() -> Extractor:
+    return Extractor()
+
+
+def _open_model(model: str, version: str, repository: Path) -> LocalLabeler:
+    from dehusk.inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
+
+    return OnnxLabeler(model, version, repository)
+
+
+def _one_of(option: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ConfigurationError(f"{option} is {value!r}; it may be {', '.join(known)}")
+    return value
