@@ -16,6 +16,7 @@ from dehusk.streams.cli.environment import name_variables, warn_of_unknown_varia
 from dehusk.streams.cli.interrupts import interrupt_on_signals, interrupted_status
 from dehusk.streams.cli.standard_input import CLOSED_PIPE, leave
 from dehusk.streams.cli.tree import leaves
+from dehusk.streams.cli.version import version_option
 from dehusk.streams.worker.logs import are_json
 
 _COMMANDS = {
@@ -90,7 +91,7 @@ A configuration file:
   [dead-letters.list]
   limit = 20""",
 )
-@click.version_option(package_name="dehusk")
+@version_option
 def cli(config: Path | None) -> None:
     """Strip the husk off every page of a running crawl: Kafka in, cleaned documents out.
 

@@ -17,7 +17,7 @@ from dehusk.streams.worker.metrics import Metrics
 from dehusk.training.__main__ import cli as training
 
 ROOT = Path(__file__).parents[3]
-FILES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+FILES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 PAGES = {str(file.relative_to(ROOT)): file.read_text() for file in FILES}
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES)
 
