@@ -1,7 +1,8 @@
 """What a worker counts, in one Prometheus registry that is passed in."""
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -130,6 +131,23 @@ class Metrics:
             skipped=_total(self._skipped),
             dead_letters=_total(self._dead_letters),
         )
+
+
+class StepTimes:
+    """How long one batch takes for its steps, which the metrics are told, too."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self.seconds: dict[str, float] = {}
+        """Of each step that is done."""
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Measures a step."""
+        begun = time.perf_counter()
+        with self._metrics.step(name):
+            yield
+        self.seconds[name] = round(time.perf_counter() - begun, 6)
 
 
 def _unavailable(dependency: Dependency) -> float:

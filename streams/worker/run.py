@@ -95,14 +95,15 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         pool = await resources.enter_async_context(
             open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
         )
+        drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))
         flow, brokers, checks, revisits = await resources.enter_async_context(
-            _flow(settings, dependencies, pool, metrics, samples.note)
+            _flow(settings, dependencies, pool, metrics, drops=drops, note=samples.note)
         )
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
-        progress = Progress(metrics, dependencies, lambda: len(flow), lambda: lag(app))
+        progress = Progress(metrics, dependencies, drops, lambda: len(flow), lambda: lag(app))
         pages = monitoring(settings.monitoring, metrics.registry, progress.report)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         watchdog = Watchdog(
@@ -131,6 +132,8 @@ async def _flow(
     dependencies: Dependencies,
     pool: PreparationPool,
     metrics: Metrics,
+    *,
+    drops: DropLog,
     note: Note,
 ) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
     """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks.
@@ -158,7 +161,7 @@ async def _flow(
             note,
         )
         topics = settings.topics
-        delivery = Delivery(producer, topics, DropLog(settings.kafka.brokers, topics.dead_letters))
+        delivery = Delivery(producer, topics, drops)
         deliver, revisits = await resources.enter_async_context(
             _revisits(settings, store, cleaner, delivery, dependencies=dependencies, metrics=metrics)
         )
