@@ -3,7 +3,7 @@
 import logging
 import shlex
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
 from dehusk.schemas.documents import Origin
@@ -88,7 +88,10 @@ class DropLog:
         level = logging.WARNING if advice or drop.reason in _BUGS else logging.DEBUG
         location = f"{source}, {_shown(drop.url)}" if drop.url else str(source)
         after = f"; the first since the start: {advice}" if advice else ""
-        _log.log(level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), location, after)
+        about = {**asdict(source), "reason": drop.reason.value, "url": drop.url and _shown(drop.url)}
+        _log.log(
+            level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), location, after, extra=about
+        )
 
 
 def _is_first(drops: dict[str, _Drops], drop: Skipped | Broken, source: Origin) -> bool:

@@ -9,6 +9,7 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.drops import DropLog
+from dehusk.streams.worker.logs import ABOUT
 
 URL = "https://example.org/a"
 
@@ -92,3 +93,15 @@ def test_the_latest_of_each_reason_are_kept() -> None:
     letters = drops.dead_letters
     assert {reason: each.count for reason, each in letters.items()} == {"unknown-format": 1}
     assert letters["unknown-format"].latest[0].url is None
+
+
+def test_programs_are_told_what_a_warning_is_about(said: pytest.LogCaptureFixture) -> None:
+    DropLog("k:1", "dead").note(skipped(SkipReason.ERROR_STATUS, 7))
+    (record,) = said.records
+    assert {name: getattr(record, name) for name in ABOUT} == {
+        "topic": "raw",
+        "partition": 3,
+        "offset": 7,
+        "url": URL,
+        "reason": "error-status",
+    }
