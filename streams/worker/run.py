@@ -25,7 +25,14 @@ from dehusk.streams.sites.revisits import FirstPages
 from dehusk.streams.sites.samples import open_samples
 from dehusk.streams.sources.registry import open_source
 from dehusk.streams.sources.source import Source
-from dehusk.streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
+from dehusk.streams.worker.app import (
+    REBALANCE_SECONDS,
+    FaustApp,
+    commit_acknowledged,
+    create_app,
+    lag,
+    lag_by_partition,
+)
 from dehusk.streams.worker.assembly import Assembler
 from dehusk.streams.worker.availability import Check, Dependency, watch
 from dehusk.streams.worker.batch import BatchCleaner, Note
@@ -103,14 +110,15 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
+        metrics.watch_partitions(lambda: lag_by_partition(app))
         progress = Progress(metrics, dependencies, drops, lambda: len(flow), lambda: lag(app))
-        pages = monitoring(settings.monitoring, metrics.registry, progress.report)
-        _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         watchdog = Watchdog(
             lambda: dependencies.waited_for,
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
+        pages = monitoring(settings.monitoring, metrics.registry, progress.report, watchdog.stall)
+        _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         loops = (
             flow.run(),
             *revisits,

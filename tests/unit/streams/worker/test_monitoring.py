@@ -24,6 +24,10 @@ ANY_PORT = MonitoringSettings(port=0)
 DROPS = DropLog("k:1", "dead")
 
 
+def no_stall() -> None:
+    """Nothing stands still."""
+
+
 @pytest.fixture
 def dependencies() -> Dependencies:
     return name_dependencies(WorkerSettings())
@@ -40,7 +44,7 @@ def metrics(dependencies: Dependencies, message: Message) -> Metrics:
 async def client(dependencies: Dependencies, metrics: Metrics) -> AsyncIterator[aiohttp.ClientSession]:
     progress = Progress(metrics, dependencies, DROPS, in_flight=lambda: 7, lag=lambda: 9)
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
         aiohttp.ClientSession(address) as session,
     ):
         yield session
@@ -88,7 +92,7 @@ async def test_a_worker_without_partitions_says_so_and_is_not_ready(
     progress = Progress(metrics, dependencies, DROPS, in_flight=lambda: 7, lag=lambda: None)
     dependencies.redis.missed(OSError("refused"))
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
         aiohttp.ClientSession(address) as client,
     ):
         assert await get(client, "/readyz") == (
@@ -103,10 +107,10 @@ async def test_a_worker_without_partitions_says_so_and_is_not_ready(
 
 async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Dependencies) -> None:
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
-    async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
+    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address:
         taken = MonitoringSettings(port=int(address.rstrip("/").rpartition(":")[2]))
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
-            async with monitoring(taken, metrics.registry, progress.report):
+            async with monitoring(taken, metrics.registry, progress.report, no_stall):
                 pass
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
             await check_port(taken)
@@ -118,7 +122,9 @@ async def test_a_port_that_was_checked_is_free(metrics: Metrics, dependencies: D
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
     (port,) = free_ports(1)
     await check_port(MonitoringSettings(port=port))
-    async with monitoring(MonitoringSettings(port=port), metrics.registry, progress.report) as address:
+    async with monitoring(
+        MonitoringSettings(port=port), metrics.registry, progress.report, no_stall
+    ) as address:
         assert address == f"http://127.0.0.1:{port}/"
 
 
@@ -140,7 +146,7 @@ async def test_a_stranger_who_speaks_no_http_1_is_refused_and_fills_no_log(
     metrics: Metrics, dependencies: Dependencies, caplog: pytest.LogCaptureFixture
 ) -> None:
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
-    async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
+    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -158,7 +164,7 @@ async def test_the_report_has_the_latest_pages_without_a_document(
     drops.note(CleanedMessage(message, skipped=[Skipped(SkipReason.NOT_HTML, "a PDF", "http://x.test/a")]))
     progress = Progress(metrics, dependencies, drops, lambda: 0, lambda: 0)
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
         aiohttp.ClientSession(address) as client,
         client.get("/report") as answer,
     ):
@@ -168,12 +174,26 @@ async def test_the_report_has_the_latest_pages_without_a_document(
     assert (report["skipped"]["not-html"]["count"], report["dead_letters"]) == (1, {})
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/livez"])
+async def test_a_worker_that_stands_still_is_not_alive(
+    metrics: Metrics, dependencies: Dependencies, path: str
+) -> None:
+    progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
+    said: list[str | None] = [None, "a batch has taken 700 s"]
+    async with (
+        monitoring(ANY_PORT, metrics.registry, progress.report, lambda: said.pop(0)) as address,
+        aiohttp.ClientSession(address) as client,
+    ):
+        assert await get(client, path) == (200, "ok\n")
+        assert await get(client, path) == (503, "a batch has taken 700 s\n")
+
+
 async def test_a_bug_in_a_page_is_logged(metrics: Metrics, caplog: pytest.LogCaptureFixture) -> None:
     def report() -> Report:
         raise KeyError("bug")
 
     async with (
-        monitoring(ANY_PORT, metrics.registry, report) as address,
+        monitoring(ANY_PORT, metrics.registry, report, no_stall) as address,
         aiohttp.ClientSession(address) as client,
     ):
         assert (await get(client, "/"))[0] == 500
