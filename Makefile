@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo test test-training test-crawlers bench lock generate clean
+.PHONY: help setup demo lint test-unit test test-training test-crawlers bench lock generate wheel clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,11 +14,16 @@ setup: .venv/.ready ## make .venv with everything that demo, test and bench use
 demo: setup ## crawl a real site and clean it while it is crawled (ARGS='--help' says more)
 	.venv/bin/dehusk demo $(ARGS)
 
-test: setup ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton
+lint: setup ## check style, types and layers
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+test-unit: setup ## run the tests that need no service
+	.venv/bin/pytest -m "not training" --numprocesses auto --dist loadfile tests/unit $(ARGS)
+
+test: lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton
 	.venv/bin/pytest -m "not training" --numprocesses 2 --dist loadfile $(ARGS)
 
 test-training: .venv-training/.ready ## run the tests that need the training framework
@@ -31,15 +36,25 @@ bench: setup ## measure the stream and its steps beside trafilatura and resilipa
 	.venv/bin/python -m benchmarks $(ARGS)
 
 lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
-	$(COMPILE) pyproject.toml --extra test --extra bench --group lock -o requirements.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra test --extra bench --group lock --group wheel -o requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
 	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 generate: setup ## make the generated sources in inference/native anew
 	.venv/bin/python -m codegen
 
+wheel: setup ## build the wheel of this platform into dist/, and clean pages with it in an empty environment
+	rm -rf build dist
+	.venv/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+	PATH=$(CURDIR)/.venv/bin:$$PATH .venv/bin/auditwheel repair --wheel-dir dist build/wheel/*.whl
+	$(PYTHON) -m venv build/venv
+	build/venv/bin/pip install --quiet --no-deps --require-hashes --requirement docker/requirements.lock
+	build/venv/bin/pip install --quiet --no-deps dist/*.whl
+	build/venv/bin/dehusk --version
+	build/venv/bin/dehusk clean --no-blocks training/golden_pages >/dev/null
+
 clean: ## remove the virtual environments, what was compiled, and caches
-	rm -rf .venv .venv-training build *.egg-info inference/native/*.so
+	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so
 	rm -rf .cache/crawlers .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd inference/native/*.h)

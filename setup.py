@@ -5,7 +5,7 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-NATIVE = Path("inference/native")
+NATIVE = Path("dehusk/inference/native")
 PACKAGE = ".".join(NATIVE.parts)
 SHARED = f"{PACKAGE}._shared"  # what Cython needs in each of the modules
 

@@ -22,3 +22,11 @@ class Labeler(Protocol):
     async def close(self) -> None:
         """Give back connections and sessions."""
         ...
+
+
+class LocalLabeler(Labeler, Protocol):
+    """A labeler that needs nobody else: it answers in the calling thread as well."""
+
+    def label_here(self, page: EncodedPage) -> Prediction | Broken:
+        """The answer to one page; safe to call from several threads at once."""
+        ...

@@ -16,7 +16,11 @@ class RulesLabeler:
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order."""
-        return [Prediction(classify(page).astype(np.float32), BOILERPIPE, "rules") for page in pages]
+        return [self.label_here(page) for page in pages]
+
+    def label_here(self, page: EncodedPage) -> Prediction:
+        """The answer to one page, in the calling thread."""
+        return Prediction(classify(page).astype(np.float32), BOILERPIPE, "rules")
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -56,6 +56,9 @@ class Origin:
     partition: int
     offset: int
 
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
 
 @dataclass(frozen=True, slots=True)
 class CleanedDocument:

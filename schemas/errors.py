@@ -9,7 +9,7 @@ Third-party exceptions are translated into these at the one module that imports 
 Expected outcomes of a page are not exceptions but values: see `dehusk.schemas.outcomes`.
 """
 
-from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
 
 
 class DehuskError(Exception):
@@ -29,4 +29,12 @@ class PageError(DehuskError):
 
     def __init__(self, reason: BrokenReason, message: str) -> None:
         super().__init__(message)
+        self.reason = reason
+
+
+class ExtractionError(DehuskError):
+    """A page without a document: it is no HTML page or cannot be cleaned, however often it is tried."""
+
+    def __init__(self, reason: BrokenReason | SkipReason, message: str) -> None:
+        super().__init__(f"{reason}: {message}")
         self.reason = reason

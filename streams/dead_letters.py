@@ -114,7 +114,7 @@ def replay(letter: DeadLetter) -> Record:
     first = letter.first_origin
     marks = {
         _REPLAYS: str(letter.replays + 1),
-        _REPLAY_OF: _location(first),
+        _REPLAY_OF: str(first),
     }
     original = letter.original
     return Record(original.key, original.value, (*original.headers, *_encoded(marks)))
@@ -125,7 +125,7 @@ def replay_mark(letter: Origin) -> Record:
 
     Its key is its own, so that compaction takes it for nothing else.
     """
-    location = _location(letter)
+    location = str(letter)
     return Record(location.encode(), b"", _encoded({_REPLAYED: location}))
 
 
@@ -143,10 +143,6 @@ def _encoded(headers: dict[str, str]) -> tuple[tuple[str, bytes], ...]:
 
 def _text(message: Message, name: str) -> str:
     return (message.header(name) or b"").decode("utf-8", "replace")
-
-
-def _location(origin: Origin) -> str:
-    return f"{origin.topic}/{origin.partition}/{origin.offset}"
 
 
 def _origin(text: str) -> Origin | None:

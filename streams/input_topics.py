@@ -43,6 +43,10 @@ def input_topics(topics: TopicSettings) -> InputTopics:
         raise ConfigurationError(
             f"revisits need a topic of their own, and {topics.revisits} has other records"
         )
+    if topics.audit in (topics.output, topics.dead_letters, topics.revisits) and topics.audit:
+        raise ConfigurationError(
+            f"audit records need a topic of their own, and {topics.audit} has other records"
+        )
     for own in inputs.among(topics.written):
         advice = f"; a pattern that begins with ^(?!{own}$) leaves it out" if inputs.pattern else ""
         raise ConfigurationError(f"the input {topics.input} holds {own}, which the worker writes to{advice}")

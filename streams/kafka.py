@@ -186,7 +186,7 @@ def missing_topics(topics: TopicSettings, found: WorkerTopics, largest: int = 0)
     wanted = (
         Topic(topics.output, partitions, replicas, {"cleanup.policy": "compact", **limits}),
         Topic(topics.dead_letters, partitions, replicas, letter_limits),
-        *([Topic(topics.revisits, partitions, replicas)] if topics.revisits else []),
+        *(Topic(name, partitions, replicas) for name in (topics.revisits, topics.audit) if name),
     )
     return [topic for topic in wanted if topic.name not in found.written]
 

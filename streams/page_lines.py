@@ -9,11 +9,9 @@ from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.fields import Fields, expect_text, parse_object
-from dehusk.streams.sources.page import html_page, page_url
+from dehusk.streams.sources.page import offline_page, page_url
 
 Outcome = RawPage | Skipped | Broken
-NOWHERE = "file:///"
-"""Stands for the URL of a page, which may be anything, while the page is read."""
 
 
 def read_page_line(line: bytes, max_bytes: int) -> Outcome:
@@ -65,18 +63,7 @@ def _page(fields: Fields, name: str | None, url: str, max_bytes: int) -> Outcome
         body = expect_text(fields.get("html"), "html")
     except PageError as error:
         return Broken(error.reason, str(error))
-    outcome = html_page(
-        url=NOWHERE,
-        body=body,
-        content_type="text/html",
-        id=name,
-        source="json",
-        max_bytes=max_bytes,
-    )
-    if not isinstance(outcome, RawPage):
-        return outcome
-    address = page_url(url)
-    return replace(outcome, url=address if isinstance(address, str) else url.strip())
+    return offline_page(url=url, body=body, id=name, source="json", max_bytes=max_bytes)
 
 
 def _said(fields: Fields, name: str, line: bytes) -> str | None:

@@ -26,10 +26,10 @@ from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped
 from dehusk.streams.inflating import DAMAGE, inflated, peek
 from dehusk.streams.input_position import InputPosition
-from dehusk.streams.page_lines import NOWHERE, Outcome, read_keyed_line, read_page_line
+from dehusk.streams.page_lines import Outcome, read_keyed_line, read_page_line
 from dehusk.streams.settings import KIB
 from dehusk.streams.sources.fields import parse_object
-from dehusk.streams.sources.page import BLANK, beyond, html_page
+from dehusk.streams.sources.page import BLANK, NOWHERE, beyond, html_page
 from dehusk.streams.sources.warc import read_warc
 
 ReadLine = Callable[[bytes, int], Outcome]

@@ -51,11 +51,14 @@ class TopicSettings:
     group: str = "dehusk"
     revisits: str | None = None
     """Where workers ask each other to clean the first pages of a site again; None where none does."""
+    audit: str | None = None
+    """Where it is told what became of each message; None where that is not wanted."""
 
     @property
     def written(self) -> tuple[str, ...]:
         """Those that a worker writes to."""
-        return (self.output, self.dead_letters, *([self.revisits] if self.revisits else []))
+        wanted = (self.output, self.dead_letters, self.revisits, self.audit)
+        return tuple(topic for topic in wanted if topic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dehusk.streams.cli.environment import name_variables, warn_of_unknown_varia
 from dehusk.streams.cli.interrupts import interrupt_on_signals, interrupted_status
 from dehusk.streams.cli.standard_input import CLOSED_PIPE, leave
 from dehusk.streams.cli.tree import leaves
+from dehusk.streams.cli.version import version_option
 from dehusk.streams.worker.logs import are_json
 
 _COMMANDS = {
@@ -25,6 +26,7 @@ _COMMANDS = {
     "feed": "Put pages from files on the input topic.",
     "read": "Print the documents of the output topic.",
     "clean": "Clean pages offline, JSON lines in, JSON lines out.",
+    "why": "Say what became of a page.",
     "dead-letters": "List or replay pages that could not be cleaned.",
     "sites": "Show, forget, export or import what is known of sites.",
     "demo": "Crawl a real site and clean it while it is crawled.",
@@ -90,7 +92,7 @@ A configuration file:
   [dead-letters.list]
   limit = 20""",
 )
-@click.version_option(package_name="dehusk")
+@version_option
 def cli(config: Path | None) -> None:
     """Strip the husk off every page of a running crawl: Kafka in, cleaned documents out.
 

@@ -91,13 +91,13 @@ def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -
     )
 
 
-def worker_topics(*names: str, revisits: str | None = None) -> TopicSettings:
-    """The input, output and dead-letter topic of a worker, its group where named, and its topic of revisits.
+def worker_topics(*names: str, revisits: str | None = None, audit: str | None = None) -> TopicSettings:
+    """The input, output and dead-letter topic of a worker, its group where named, and its optional topics.
 
     Raises:
         click.UsageError: they do not go together.
     """
-    topics = replace(TopicSettings(*names), revisits=revisits)
+    topics = replace(TopicSettings(*names), revisits=revisits, audit=audit)
     try:
         input_topics(topics)
     except ConfigurationError as error:

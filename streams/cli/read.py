@@ -89,4 +89,4 @@ def _configure_logs() -> None:
     handler.setFormatter(logging.Formatter("dehusk: %(message)s"))
     handler.addFilter(lambda record: not record.name.startswith("aiokafka"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    logging.getLogger("streams").setLevel(logging.INFO)
+    logging.getLogger("dehusk").setLevel(logging.INFO)

@@ -80,6 +80,12 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     help="The topic for messages that cannot be cleaned, each with the reason in its headers.",
 )
 @click.option(
+    "--audit-topic",
+    metavar="TOPIC",
+    help="A topic for what became of each message, whether or not it gave a document: a record of some 400 "
+    "bytes, from which `dehusk why` answers. None by default.",
+)
+@click.option(
     "--group",
     metavar="NAME",
     default=_TOPICS.group,
@@ -186,6 +192,7 @@ def command(
     input_topic: str,
     output: str,
     dead_letters: str,
+    audit_topic: str | None,
     group: str,
     source: str,
     source_settings: SourceSettings,
@@ -231,7 +238,12 @@ def command(
     settings = WorkerSettings(
         kafka=kafka,
         topics=worker_topics(
-            input_topic, output, dead_letters, group, revisits=revisit_topic if revisit_after else None
+            input_topic,
+            output,
+            dead_letters,
+            group,
+            revisits=revisit_topic if revisit_after else None,
+            audit=audit_topic,
         ),
         session_seconds=session_seconds,
         source=source,

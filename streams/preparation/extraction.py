@@ -15,7 +15,7 @@ from dehusk.inference.extraction import document_of
 from dehusk.inference.sampling import sample
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import BlockFrequencies, Prediction
+from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction
 from dehusk.schemas.samples import TextSample
 from dehusk.streams.settings import PageLimits
 
@@ -46,6 +46,8 @@ class WrittenDocument:
     blocks_dropped: int = 0
     """As in its `Template`; 0 without one."""
     blocks_saved: int = 0
+    model: ModelVersion | None = None
+    """What labeled its page."""
     samples: tuple[TextSample, ...] = ()
     """Of what its site repeats, where they are asked for and it is known."""
 
@@ -99,6 +101,7 @@ class Writing:
             is_empty=not document.text,
             blocks_dropped=template.blocks_dropped if template else 0,
             blocks_saved=template.blocks_saved if template else 0,
+            model=document.model,
             samples=samples,
         )
 

@@ -1,6 +1,7 @@
 """From what a crawler says of an answer to a page, or to the reason why it is none."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 from dehusk.schemas.errors import PageError
@@ -66,6 +67,8 @@ _URL = re.compile(
 _OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _WEB_SCHEMES = {"http", "https", "file"}
 _LONGEST_URL = 16 * KIB
+NOWHERE = "file:///"
+"""Stands for the URL of a page, which may be anything, while the page is read."""
 _SPACES = re.compile(r"[\t\n\r]+")
 
 
@@ -116,6 +119,23 @@ def html_page(
         encoding=decoded.encoding,
         source=source,
     )
+
+
+def offline_page(
+    *,
+    url: str,
+    body: bytes | str | None,
+    content_type: str = "text/html",
+    id: str | None = None,  # noqa: A002 the field's name
+    source: str,
+    max_bytes: int,
+) -> RawPage | Skipped | Broken:
+    """The page that somebody has at hand: its URL may be missing or anything, and is kept as it is."""
+    outcome = html_page(
+        url=NOWHERE, body=body, content_type=content_type, id=id, source=source, max_bytes=max_bytes
+    )
+    address = known_url(url)
+    return replace(outcome, url=url.strip() if address is None else address)
 
 
 def page_url(url: object) -> str | Skipped | Broken:

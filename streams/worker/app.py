@@ -8,7 +8,7 @@ from collections.abc import Callable
 import faust
 from faust.auth import Credentials
 from faust.exceptions import ConsumerNotStarted
-from faust.types import EventT
+from faust.types import TP, EventT
 from mode.utils.queues import ThrowableQueue
 
 from dehusk.streams.counted import counted
@@ -215,10 +215,16 @@ def lag(app: FaustApp) -> int | None:
     Beyond the last stable offset, behind a transaction that is still open, nothing can be read, and nothing
     counts. None while the worker waits for its partitions.
     """
+    behind = lag_by_partition(app)
+    return None if behind is None else sum(behind.values()) + app.buffered
+
+
+def lag_by_partition(app: FaustApp) -> dict[TP, int] | None:
+    """What `lag` says of each assigned partition, without the messages that are read and wait."""
     if app.waits_for_partitions:
         return None
     try:
-        return app.consumer.behind() + app.buffered
+        return app.consumer.behind()
     except ConsumerNotStarted:
         return None
 

@@ -1,12 +1,12 @@
 """What is to be delivered for each message, once its pages are labeled."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from dehusk.schemas.documents import SCHEMA_VERSION, Origin
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.formats import content_type
 from dehusk.streams.preparation.extraction import WrittenDocument
 from dehusk.streams.preparation.preparation import Outcome, PackedPage
@@ -34,6 +34,8 @@ class Document(Record):
     blocks_dropped: int = 0
     """As in `dehusk.schemas.documents.Template`."""
     blocks_saved: int = 0
+    model: ModelVersion | None = None
+    """What labeled its page."""
 
 
 @dataclass(slots=True)
@@ -49,6 +51,10 @@ class CleanedMessage:
     failure: Failure | None = None
     visits: list[Visit] = field(default_factory=list)
     """Its pages that were observed."""
+    batch_messages: int = 1
+    """How many messages were cleaned together with it, itself included."""
+    batch_seconds: Mapping[str, float] = field(default_factory=dict)
+    """How long all of these took for each step."""
 
     @property
     def documents(self) -> int:
@@ -147,6 +153,7 @@ class Assembler:
             is_empty=fate.is_empty,
             blocks_dropped=fate.blocks_dropped,
             blocks_saved=fate.blocks_saved,
+            model=fate.model,
         )
         cleaned.records.append(document)
 

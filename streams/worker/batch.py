@@ -20,7 +20,7 @@ from dehusk.streams.worker.assembly import Assembler, CleanedMessage, Failure, F
 from dehusk.streams.worker.cleaning import Result
 from dehusk.streams.worker.labeling import Labeled, Labeling
 from dehusk.streams.worker.memory import give_back_what_is_free
-from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.metrics import Metrics, StepTimes
 from dehusk.streams.worker.observation import Observer
 
 _ROOM = 8 * MIB
@@ -56,13 +56,14 @@ class BatchCleaner:
         alone. It ends where the prepared pages or their documents take too much room, and before any other
         message that has to be cleaned alone.
         """
-        with self._metrics.step("prepare"):
+        times = StepTimes(self._metrics)
+        with times.step("prepare"):
             prepared = await self._pool.prepare(messages, _ROOM)
 
         async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
             return await self._pool.extract(pages, _ROOM)
 
-        return [*await self._finish(messages, prepared, extract)] or [Oversized()]
+        return [*await self._finish(messages, prepared, extract, times)] or [Oversized()]
 
     async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:
         """What became of a message that may take the large share of memory, one at a time."""
@@ -71,20 +72,25 @@ class BatchCleaner:
             return [await self._pool.extract_alone(page) for page in pages]
 
         async with self._alone:
-            with self._metrics.step("prepare"):
+            times = StepTimes(self._metrics)
+            with times.step("prepare"):
                 prepared = await self._pool.prepare_alone(message)
-            (result,) = await self._finish([message], [prepared], extract)
+            (result,) = await self._finish([message], [prepared], extract, times)
             await asyncio.to_thread(give_back_what_is_free)
             return result
 
     async def _finish(
-        self, messages: Sequence[Message], prepared: Sequence[Outcomes], extract: Extract
+        self,
+        messages: Sequence[Message],
+        prepared: Sequence[Outcomes],
+        extract: Extract,
+        times: StepTimes,
     ) -> list[CleanedMessage | Postponed]:
         """The way of prepared messages, as far as there are documents for them."""
         pairs = list(zip(messages, prepared, strict=False))
         begun = [message for message, each in pairs if not isinstance(each, Postponed)]
         outcomes = [each for each in prepared if not isinstance(each, Postponed)]
-        cleaned = iter(await self._clean(begun, outcomes, extract))
+        cleaned = iter(await self._clean(begun, outcomes, extract, times))
         results: list[CleanedMessage | Postponed] = []
         for each in prepared:
             result = each if isinstance(each, Postponed) else next(cleaned, None)
@@ -94,24 +100,30 @@ class BatchCleaner:
         return results
 
     async def _clean(
-        self, messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]], extract: Extract
+        self,
+        messages: Sequence[Message],
+        outcomes: Sequence[tuple[Outcome, ...]],
+        extract: Extract,
+        times: StepTimes,
     ) -> list[CleanedMessage]:
         """What became of each message, however long the dependencies it needs are unavailable."""
         pages = [page for each in outcomes for page in each if isinstance(page, PackedPage)]
-        with self._metrics.step("label"):
+        with times.step("label"):
             labeled = await self._label(pages)
         answered = _answered(pages, labeled.answers, _origins(messages, outcomes))
-        with self._metrics.step("observe"):
+        with times.step("observe"):
             statistics = await self._observer.observe(
                 [page for page, _, _ in answered], [labels for _, labels, _ in answered]
             )
         degraded = _degraded(labeled, statistics)
-        with self._metrics.step("extract"):
+        with times.step("extract"):
             documents = await extract(self._corrected(answered, statistics, degraded))
         self._note_samples(answered, documents)
         fates = _fates(labeled.answers, documents)
         cleaned = self._assembler.assemble(messages, outcomes, fates, degraded)
         _note_visits(cleaned, answered, statistics or [])
+        for each in cleaned:
+            each.batch_messages, each.batch_seconds = len(messages), times.seconds
         return cleaned
 
     def _corrected(

@@ -56,12 +56,15 @@ class _ConsumerThread(positions.ConsumerThread):
         except AssertionError:  # which aiokafka raises of partitions that it gives up at this moment
             return 0
 
-    def behind(self) -> int:
-        """How many offsets of its partitions it has not gone through, up to the last stable ones."""
+    def behind(self) -> dict[TP, int]:
+        """How many offsets of each of its partitions it has not gone through, up to the last stable one."""
         subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait
         assignment = subscription and subscription.assignment
-        states = [assignment.state_value(partition) for partition in assignment.tps] if assignment else []
-        return sum(_behind(state) for state in states)
+        partitions = assignment.tps if assignment else ()
+        return {
+            TP(partition.topic, partition.partition): _behind(assignment.state_value(partition))
+            for partition in partitions
+        }
 
 
 def _behind(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
@@ -102,8 +105,8 @@ class Consumer(positions.Consumer):
     def _new_consumer_thread(self) -> _ConsumerThread:
         return _ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
-    def behind(self) -> int:
-        """How many offsets of its partitions it has not gone through, up to the last stable ones.
+    def behind(self) -> dict[TP, int]:
+        """How many offsets of each of its partitions it has not gone through, up to the last stable one.
 
         Transactions leave offsets without a message; these count until they are passed over.
         """

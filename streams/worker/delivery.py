@@ -1,5 +1,6 @@
 """The delivery of what became of a batch: nothing counts as done before the brokers acknowledged it."""
 
+import logging
 from collections.abc import Awaitable, Sequence
 
 from aiokafka import AIOKafkaProducer
@@ -8,13 +9,17 @@ from aiokafka.errors import KafkaError
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
+from dehusk.streams.auditing import AuditRecord
 from dehusk.streams.dead_letters import PREFIX, dead_letter
 from dehusk.streams.producing import TOO_LARGE, Outgoing, enqueue
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage, Failure
+from dehusk.streams.worker.audit import audit
 from dehusk.streams.worker.backoff import back_off
 from dehusk.streams.worker.drops import DropLog
+
+_log = logging.getLogger(__name__)
 
 
 class Delivery:
@@ -35,6 +40,8 @@ class Delivery:
                 if cleaned.failure is not None:
                     await self._deliver_dead_letter(cleaned.message, cleaned.failure)
                 self._drops.note(cleaned)
+            if self._topics.audit is not None:
+                await self._deliver_audit(self._topics.audit, [audit(cleaned) for cleaned in batch])
         finally:
             self.failure = None
 
@@ -56,6 +63,16 @@ class Delivery:
             )
             await back_off(trial)
             trial += 1
+
+    async def _deliver_audit(self, topic: str, batch: Sequence[AuditRecord]) -> None:
+        taken = await self.send(topic, [each.record() for each in batch])
+        for each, was_taken in zip(batch, taken, strict=True):
+            if not was_taken:
+                _log.error(
+                    "topic %s refuses the audit record of %s for its size: raise its max.message.bytes",
+                    topic,
+                    each.source,
+                )
 
     async def _is_taken(self, *letters: Record) -> bool:
         """Whether the dead-letter topic took one of the records, which are tried in order."""

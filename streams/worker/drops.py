@@ -1,19 +1,53 @@
-"""What the log says of messages that give no document: a warning of the first for each reason."""
+"""Messages that give no document: a warning of the first for each reason, and the latest of each."""
 
 import logging
 import shlex
+from collections import defaultdict, deque
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 
+from dehusk.schemas.documents import Origin
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
 from dehusk.streams.printable import printable
 from dehusk.streams.program import program
 from dehusk.streams.settings import KafkaSettings
-from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.assembly import CleanedMessage, origin_of
 
 _BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
 """Reasons of which every message is worth a warning; the others tell of the web, and are counted."""
 _SHOWN = 300
 """Characters of what strangers wrote."""
+_KEPT = 5
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A page that gives no document."""
+
+    time: datetime
+    source: Origin
+    url: str | None
+    detail: str
+
+
+@dataclass(slots=True)
+class _Drops:
+    count: int = 0
+    latest: deque[Drop] = field(default_factory=lambda: deque(maxlen=_KEPT))
+
+
+@dataclass(frozen=True, slots=True)
+class DropsOfReason:
+    """The pages that give no document for one reason."""
+
+    count: int
+    """Since the worker started."""
+    latest: tuple[Drop, ...]
+    """The last five of them, oldest first."""
+
+
+DropsByReason = dict[str, DropsOfReason]
 
 
 class DropLog:
@@ -23,26 +57,54 @@ class DropLog:
         words = ["dead-letters", "list", "--topic", dead_letters]
         words += ["--brokers", brokers] if brokers != KafkaSettings().brokers else []
         self._listing = f"{program()} {shlex.join(words)}"
-        self._warned: set[str] = set()
+        self._skipped: defaultdict[str, _Drops] = defaultdict(_Drops)
+        self._dead_letters: defaultdict[str, _Drops] = defaultdict(_Drops)
+
+    @property
+    def skipped(self) -> DropsByReason:
+        """What was skipped."""
+        return _by_reason(self._skipped)
+
+    @property
+    def dead_letters(self) -> DropsByReason:
+        """What became dead letters."""
+        return _by_reason(self._dead_letters)
 
     def note(self, cleaned: CleanedMessage) -> None:
         """Log what of the message gives no document."""
-        message = cleaned.message
-        where = f"{message.topic}/{message.partition}/{message.offset}"
+        source = origin_of(cleaned.message)
         for skipped in cleaned.skipped:
             counter = f'dehusk_skipped_total{{reason="{skipped.reason}"}}'
-            self._say("skipped", skipped, where, f"{counter} counts them")
+            is_first = _is_first(self._skipped, skipped, source)
+            self._say("skipped", skipped, source, f"{counter} counts them" if is_first else None)
         if cleaned.failure is not None:
             broken = cleaned.failure.broken
-            self._say("dead letter", broken, where, f"`{self._listing} --reason {broken.reason}` shows them")
+            listing = f"`{self._listing} --reason {broken.reason}` shows them"
+            is_first = _is_first(self._dead_letters, broken, source)
+            self._say("dead letter", broken, source, listing if is_first else None)
 
-    def _say(self, what: str, drop: Skipped | Broken, where: str, advice: str) -> None:
-        is_first = drop.reason not in self._warned
-        self._warned.add(drop.reason)
-        level = logging.WARNING if is_first or drop.reason in _BUGS else logging.DEBUG
-        location = f"{where}, {_shown(drop.url)}" if drop.url else where
-        after = f"; the first since the start: {advice}" if is_first else ""
-        _log.log(level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), location, after)
+    def _say(self, what: str, drop: Skipped | Broken, source: Origin, advice: str | None) -> None:
+        """Log one; advice is for the first of its reason."""
+        level = logging.WARNING if advice or drop.reason in _BUGS else logging.DEBUG
+        location = f"{source}, {_shown(drop.url)}" if drop.url else str(source)
+        after = f"; the first since the start: {advice}" if advice else ""
+        about = {**asdict(source), "reason": drop.reason.value, "url": drop.url and _shown(drop.url)}
+        _log.log(
+            level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), location, after, extra=about
+        )
+
+
+def _is_first(drops: dict[str, _Drops], drop: Skipped | Broken, source: Origin) -> bool:
+    """Whether it is the first of its reason, once it is among them."""
+    of_reason = drops[drop.reason.value]
+    of_reason.count += 1
+    url = None if drop.url is None else _shown(drop.url)
+    of_reason.latest.append(Drop(datetime.now(UTC), source, url, _shown(drop.detail)))
+    return of_reason.count == 1
+
+
+def _by_reason(drops: dict[str, _Drops]) -> DropsByReason:
+    return {reason: DropsOfReason(each.count, tuple(each.latest)) for reason, each in sorted(drops.items())}
 
 
 def _shown(text: str) -> str:

@@ -8,26 +8,48 @@ from types import TracebackType
 
 import orjson
 
-_PLAIN = "%(asctime)s %(levelname)-8s %(message)s"
-_OWN = ("streams", "inference")
+ABOUT = ("topic", "partition", "offset", "url", "reason")
+"""What a record may be about: names of its extra attributes, which are fields of a line of JSON."""
+_LONGEST = 1000
+"""Characters of a line, so that no collector cuts it."""
+_OWN = ("dehusk",)
 _REPEAT_SECONDS = 30.0
 _log = logging.getLogger(__name__)
 
 
-class JsonFormatter(logging.Formatter):
-    """One JSON object per line."""
+class PlainFormatter(logging.Formatter):
+    """Lines for people, of 1,000 characters at most."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-8s %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record's time, level, logger, message and, if there is one, exception."""
-        fields = {
+        """The record's time, level, message and, if there is one, traceback."""
+        lines = super().format(record).split("\n")
+        return "\n".join(f"{line[: _LONGEST - 1]}…" if len(line) > _LONGEST else line for line in lines)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per line, of 1,000 characters at most."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's time, level, logger and message; what it is about, and the end of its exception."""
+        fields: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
+        fields |= {name: getattr(record, name) for name in ABOUT if getattr(record, name, None) is not None}
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
-        return orjson.dumps(fields, option=orjson.OPT_UTC_Z).decode()
+        line = _json(fields)
+        for name, shortened in (("exception", _end), ("message", _start), ("url", _start)):
+            text = fields.get(name)
+            if len(line) > _LONGEST and isinstance(text, str):
+                fields[name] = shortened(text, _LONGEST - len(line) + len(_json(text)))
+                line = _json(fields)
+        return line
 
 
 class Repetitions(logging.Filter):
@@ -71,7 +93,7 @@ def configure_logs(level: str, *, as_json: bool) -> None:
     With `as_json`, what Python itself writes there is logged, too: warnings, and the exception that ends it.
     """
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(_PLAIN))
+    handler.setFormatter(JsonFormatter() if as_json else PlainFormatter())
     handler.addFilter(Repetitions())
     handler.addFilter(calm_coordination)
     handler.addFilter(is_no_wait_for_unfinished_work)
@@ -86,6 +108,23 @@ def configure_logs(level: str, *, as_json: bool) -> None:
 def are_json() -> bool:
     """Whether the log is JSON lines."""
     return any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger().handlers)
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z).decode()
+
+
+def _start(text: str, most: int) -> str:
+    """The start of a text whose JSON has no more than so many characters."""
+    kept = text[: max(most - 3, 0)]
+    while kept and len(_json(kept)) > most - 1:
+        kept = kept[: len(kept) // 2]
+    return f"{kept}…"
+
+
+def _end(text: str, most: int) -> str:
+    """The end of a text whose JSON has no more than so many characters."""
+    return _start(text[::-1], most)[::-1]
 
 
 def _log_crash(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:

@@ -1,11 +1,16 @@
 """What a worker counts, in one Prometheus registry that is passed in."""
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from faust.types import TP
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from dehusk.streams.counted import counted
 from dehusk.streams.worker.assembly import CleanedMessage
@@ -41,6 +46,9 @@ class Metrics:
 
     def __init__(self, registry: CollectorRegistry, dependencies: Iterable[Dependency]) -> None:
         self.registry = registry
+        ProcessCollector(registry=registry)
+        build = Gauge("dehusk_build_info", "1, with the version of dehusk.", ["version"], registry=registry)
+        build.labels(version("dehusk")).set(1)
         self._messages = Counter("dehusk_messages", "Messages done with.", registry=registry)
         self._bytes = Counter("dehusk_bytes", "Bytes of the messages done with.", registry=registry)
         self._pages = Counter("dehusk_pages", "Pages in, whatever became of them.", registry=registry)
@@ -96,6 +104,10 @@ class Metrics:
             registry=registry,
         )
 
+    def watch_partitions(self, lag: Callable[[], Mapping[TP, int] | None]) -> None:
+        """Show how far each partition is behind, asked when the metrics are."""
+        self.registry.register(_PartitionLag(lag))
+
     def step(self, name: str) -> AbstractContextManager[object]:
         """Measures how long a batch takes for a step."""
         return self._steps.labels(name).time()
@@ -130,6 +142,48 @@ class Metrics:
             skipped=_total(self._skipped),
             dead_letters=_total(self._dead_letters),
         )
+
+
+class _PartitionLag(Collector):
+    """How far each partition is behind; nothing while there are none."""
+
+    def __init__(self, lag: Callable[[], Mapping[TP, int] | None]) -> None:
+        self._lag = lag
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """The family, without asking for its values."""
+        return [self._family()]
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """The family as it is now."""
+        family = self._family()
+        for partition, behind in sorted((self._lag() or {}).items()):
+            family.add_metric([partition.topic, str(partition.partition)], behind)
+        return [family]
+
+    def _family(self) -> GaugeMetricFamily:
+        return GaugeMetricFamily(
+            "dehusk_partition_lag",
+            "Messages of an assigned partition yet to be read.",
+            labels=["topic", "partition"],
+        )
+
+
+class StepTimes:
+    """How long one batch takes for its steps, which the metrics are told, too."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self.seconds: dict[str, float] = {}
+        """Of each step that is done."""
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Measures a step."""
+        begun = time.perf_counter()
+        with self._metrics.step(name):
+            yield
+        self.seconds[name] = round(time.perf_counter() - begun, 6)
 
 
 def _unavailable(dependency: Dependency) -> float:

@@ -1,7 +1,8 @@
 """The pages by which a worker is watched, on the loopback interface unless told otherwise.
 
-`/` is a report in text, `/report` the same as JSON; `/healthz` answers while the worker runs, `/readyz` while
-it has its partitions and all dependencies are there as well, and `/metrics` is for Prometheus.
+`/` is a report in text, `/report` the same as JSON; `/healthz`, or `/livez`, says whether the worker makes
+progress or has a reason to wait, `/readyz` whether it has its partitions and all dependencies are there, and
+`/metrics` is for Prometheus.
 """
 
 import asyncio
@@ -35,15 +36,18 @@ async def check_port(settings: MonitoringSettings) -> None:
 
 @asynccontextmanager
 async def monitoring(
-    settings: MonitoringSettings, registry: CollectorRegistry, report: Callable[[], Report]
+    settings: MonitoringSettings,
+    registry: CollectorRegistry,
+    report: Callable[[], Report],
+    stall: Callable[[], str | None],
 ) -> AsyncIterator[str]:
-    """The pages' address, while they are served.
+    """The pages' address, while they are served; `stall` says what stands still, if anything does.
 
     Raises:
         ConfigurationError: the port is taken.
     """
     server_logger.addFilter(_is_no_malformed_request)
-    runner = web.AppRunner(_pages(registry, report), access_log=None)
+    runner = web.AppRunner(_pages(registry, report, stall), access_log=None)
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port)
@@ -72,7 +76,9 @@ def _is_no_malformed_request(record: logging.LogRecord) -> bool:
     return not isinstance(error, HttpProcessingError)
 
 
-def _pages(registry: CollectorRegistry, report: Callable[[], Report]) -> web.Application:
+def _pages(
+    registry: CollectorRegistry, report: Callable[[], Report], stall: Callable[[], str | None]
+) -> web.Application:
     async def overview(_: web.Request) -> web.Response:
         return web.Response(text=f"{report()}\n", headers={"Refresh": "2"})
 
@@ -80,7 +86,8 @@ def _pages(registry: CollectorRegistry, report: Callable[[], Report]) -> web.App
         return web.Response(body=orjson.dumps(report()), content_type="application/json")
 
     async def health(_: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
+        reason = stall()
+        return web.Response(text=f"{reason or 'ok'}\n", status=503 if reason else 200)
 
     async def readiness(_: web.Request) -> web.Response:
         hindrances = report().hindrances
@@ -93,6 +100,7 @@ def _pages(registry: CollectorRegistry, report: Callable[[], Report]) -> web.App
     pages.router.add_get("/", overview)
     pages.router.add_get("/report", as_json)
     pages.router.add_get("/healthz", health)
+    pages.router.add_get("/livez", health)
     pages.router.add_get("/readyz", readiness)
     pages.router.add_get("/metrics", metrics)
     return pages

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dehusk.streams.worker.dependencies import Dependencies
+from dehusk.streams.worker.drops import DropLog, DropsByReason
 from dehusk.streams.worker.metrics import Metrics, Totals
 
 _log = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ class Report:
     """Messages of its partitions yet to be read; None while it waits for its partitions."""
     unavailable: dict[str, str]
     """The dependencies that do not answer, each with the reason."""
+    skipped: DropsByReason
+    dead_letters: DropsByReason
 
     @property
     def hindrances(self) -> list[str]:
@@ -47,11 +50,13 @@ class Progress:
         self,
         metrics: Metrics,
         dependencies: Dependencies,
+        drops: DropLog,
         in_flight: Callable[[], int],
         lag: Callable[[], int | None],
     ) -> None:
         self._metrics = metrics
         self._dependencies = dependencies
+        self._drops = drops
         self._in_flight = in_flight
         self._lag = lag
         self._before = metrics.totals
@@ -68,7 +73,15 @@ class Progress:
     def report(self) -> Report:
         """The state now, with the rates of the last interval."""
         unavailable = {dependency.name: dependency.reason for dependency in self._dependencies.unavailable}
-        return Report(self._metrics.totals, *self._rates, self._in_flight(), self._lag(), unavailable)
+        return Report(
+            self._metrics.totals,
+            *self._rates,
+            self._in_flight(),
+            self._lag(),
+            unavailable,
+            self._drops.skipped,
+            self._drops.dead_letters,
+        )
 
     def _measure(self) -> None:
         now, totals = time.monotonic(), self._metrics.totals

@@ -25,7 +25,14 @@ from dehusk.streams.sites.revisits import FirstPages
 from dehusk.streams.sites.samples import open_samples
 from dehusk.streams.sources.registry import open_source
 from dehusk.streams.sources.source import Source
-from dehusk.streams.worker.app import REBALANCE_SECONDS, FaustApp, commit_acknowledged, create_app, lag
+from dehusk.streams.worker.app import (
+    REBALANCE_SECONDS,
+    FaustApp,
+    commit_acknowledged,
+    create_app,
+    lag,
+    lag_by_partition,
+)
 from dehusk.streams.worker.assembly import Assembler
 from dehusk.streams.worker.availability import Check, Dependency, watch
 from dehusk.streams.worker.batch import BatchCleaner, Note
@@ -95,21 +102,23 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         pool = await resources.enter_async_context(
             open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
         )
+        drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))
         flow, brokers, checks, revisits = await resources.enter_async_context(
-            _flow(settings, dependencies, pool, metrics, samples.note)
+            _flow(settings, dependencies, pool, metrics, drops=drops, note=samples.note)
         )
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
-        progress = Progress(metrics, dependencies, lambda: len(flow), lambda: lag(app))
-        pages = monitoring(settings.monitoring, metrics.registry, progress.report)
-        _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
+        metrics.watch_partitions(lambda: lag_by_partition(app))
+        progress = Progress(metrics, dependencies, drops, lambda: len(flow), lambda: lag(app))
         watchdog = Watchdog(
             lambda: dependencies.waited_for,
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
+        pages = monitoring(settings.monitoring, metrics.registry, progress.report, watchdog.stall)
+        _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         loops = (
             flow.run(),
             *revisits,
@@ -131,6 +140,8 @@ async def _flow(
     dependencies: Dependencies,
     pool: PreparationPool,
     metrics: Metrics,
+    *,
+    drops: DropLog,
     note: Note,
 ) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
     """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks.
@@ -158,7 +169,7 @@ async def _flow(
             note,
         )
         topics = settings.topics
-        delivery = Delivery(producer, topics, DropLog(settings.kafka.brokers, topics.dead_letters))
+        delivery = Delivery(producer, topics, drops)
         deliver, revisits = await resources.enter_async_context(
             _revisits(settings, store, cleaner, delivery, dependencies=dependencies, metrics=metrics)
         )

@@ -27,7 +27,7 @@ PROVIDERS = read("grafana/provisioning/dashboards/dehusk.yaml")
 def exported() -> set[str]:
     """The names under which Prometheus knows the worker's metrics."""
     registry = CollectorRegistry()
-    Metrics(registry, [])
+    Metrics(registry, []).watch_partitions(dict)
     names = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
     return {family.name + ending for family in registry.collect() for ending in names[family.type]}
 
@@ -35,6 +35,24 @@ def exported() -> set[str]:
 def shown() -> set[str]:
     queries = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
     return {name for query in queries for name in re.findall(r"dehusk_\w+", query)}
+
+
+def test_every_metric_of_an_alert_is_exported() -> None:
+    (group,) = read("prometheus/alerts.yml")["groups"]
+    asked = {name for rule in group["rules"] for name in re.findall(r"dehusk_\w+", rule["expr"])}
+    assert asked <= exported()
+    assert len(asked) > 8
+
+
+def test_every_alert_is_tried() -> None:
+    (group,) = read("prometheus/alerts.yml")["groups"]
+    tried = {
+        tried["alertname"]
+        for test in read("prometheus/alerts.test.yml")["tests"]
+        for tried in test["alert_rule_test"]
+        if tried.get("exp_alerts")
+    }
+    assert tried == {rule["alert"] for rule in group["rules"]}
 
 
 def test_every_metric_that_is_shown_is_exported() -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from unittest.mock import AsyncMock
 
 import pytest
+from faust.types import TP
 from mode import Service
 from mode.utils.queues import FlowControlEvent
 
@@ -165,7 +166,7 @@ async def test_the_lag_is_unknown_until_kafka_has_dealt_the_partitions(
 async def test_what_waits_for_the_agent_is_yet_to_come(made: FaustApp) -> None:
     await made.on_first_start()
     made.consumer.assignment = set
-    made.consumer.behind = lambda: 40
+    made.consumer.behind = lambda: {TP("raw", 0): 30, TP("raw", 1): 10}
     made.on_rebalance_start()
     made.on_rebalance_return()
     assert lag(made) == 40

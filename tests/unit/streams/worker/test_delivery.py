@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError, NotLeaderForPartitionError
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message
+from dehusk.streams.auditing import PageOutcome, read_audit_record
 from dehusk.streams.producing import serialized
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.sources.source import Record
@@ -166,3 +167,31 @@ async def test_the_log_tells_of_a_dead_letter_that_was_delivered(
     failed.fail("prepare", BROKEN)
     await delivery(Producer()).deliver([failed])
     assert "dead letter: malformed-message: bad (raw/3/41)" in caplog.text
+
+
+AUDITED = replace(TOPICS, audit="audit")
+
+
+async def test_what_became_of_each_message_is_told_behind_its_documents(message: Message) -> None:
+    producer = Producer()
+    skipped = CleanedMessage(message, skipped=[Skipped(SkipReason.NOT_HTML, "a PDF", "https://e.org/b")])
+    failed = CleanedMessage(message)
+    failed.fail("label", BROKEN)
+    batch = [cleaned(message, Document(b"https://e.org/a", b"document")), skipped, failed]
+    await Delivery(producer, AUDITED, DropLog("k:1", "dead")).deliver(batch)
+    assert [topic for topic, _ in producer.taken] == [TOPICS.output, TOPICS.dead_letters, *["audit"] * 3]
+    told = [read_audit_record(Message(None, record.value)) for _, record in producer.taken[-3:]]
+    assert [page.outcome for record in told if record for page in record.pages] == [
+        PageOutcome.DOCUMENT,
+        PageOutcome.SKIPPED,
+        PageOutcome.DEAD_LETTER,
+    ]
+
+
+async def test_an_audit_record_that_its_topic_refuses_holds_nothing_up(
+    message: Message, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = Producer(largest=100)
+    await Delivery(producer, AUDITED, DropLog("k:1", "dead")).deliver([cleaned(message, Record(b"1", b"d"))])
+    assert [topic for topic, _ in producer.taken] == [TOPICS.output]
+    assert "topic audit refuses the audit record of " in caplog.text

@@ -1,4 +1,4 @@
-"""What the log says of messages that give no document."""
+"""What is said of messages that give no document."""
 
 import logging
 
@@ -9,13 +9,14 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.drops import DropLog
+from dehusk.streams.worker.logs import ABOUT
 
 URL = "https://example.org/a"
 
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level(logging.DEBUG, "streams")
+    caplog.set_level(logging.DEBUG, "dehusk")
     return caplog
 
 
@@ -78,3 +79,29 @@ def test_what_strangers_wrote_is_shown_in_part_and_without_escapes(said: pytest.
 def test_a_document_is_not_worth_a_word(said: pytest.LogCaptureFixture) -> None:
     DropLog("k:1", "dead").note(CleanedMessage(Message(b"k", b"v"), records=[Record(b"k", b"document")]))
     assert said.messages == []
+
+
+def test_the_latest_of_each_reason_are_kept() -> None:
+    drops = DropLog("k:1", "dead")
+    for offset in range(8):
+        drops.note(skipped(SkipReason.ERROR_STATUS, offset, f"status {400 + offset}"))
+    drops.note(failed(BrokenReason.UNKNOWN_FORMAT, 9))
+    statuses = drops.skipped["error-status"]
+    assert statuses.count == 8
+    assert [each.detail for each in statuses.latest] == [f"status {400 + offset}" for offset in range(3, 8)]
+    assert (str(statuses.latest[-1].source), statuses.latest[-1].url) == ("raw/3/7", URL)
+    letters = drops.dead_letters
+    assert {reason: each.count for reason, each in letters.items()} == {"unknown-format": 1}
+    assert letters["unknown-format"].latest[0].url is None
+
+
+def test_programs_are_told_what_a_warning_is_about(said: pytest.LogCaptureFixture) -> None:
+    DropLog("k:1", "dead").note(skipped(SkipReason.ERROR_STATUS, 7))
+    (record,) = said.records
+    assert {name: getattr(record, name) for name in ABOUT} == {
+        "topic": "raw",
+        "partition": 3,
+        "offset": 7,
+        "url": URL,
+        "reason": "error-status",
+    }

@@ -7,7 +7,9 @@ import pytest
 from aiokafka.errors import GroupCoordinatorNotAvailableError, GroupLoadInProgressError, KafkaError
 
 from dehusk.streams.worker.logs import (
+    ABOUT,
     JsonFormatter,
+    PlainFormatter,
     Repetitions,
     calm_coordination,
     is_no_wait_for_unfinished_work,
@@ -29,9 +31,42 @@ def test_json_lines_say_when_how_bad_where_and_what() -> None:
 
 
 def test_json_lines_carry_exceptions() -> None:
-    failed = record("streams", "failed")
+    failed = record("dehusk.streams", "failed")
     failed.exc_info = (ValueError, ValueError("why"), None)
     assert "ValueError: why" in orjson.loads(JsonFormatter().format(failed))["exception"]
+
+
+def test_json_lines_say_what_they_are_about() -> None:
+    dropped = record("dehusk.streams.worker.drops", "skipped")
+    dropped.__dict__ |= {"topic": "raw", "partition": 0, "offset": 7, "url": None, "reason": "no-body"}
+    line = orjson.loads(JsonFormatter().format(dropped))
+    assert {name: line.get(name) for name in ABOUT} == {
+        "topic": "raw",
+        "partition": 0,
+        "offset": 7,
+        "url": None,
+        "reason": "no-body",
+    }
+    assert "url" not in line
+
+
+@pytest.mark.parametrize("text", ["x" * 5000, '"' * 5000, "\n" * 400 + "y" * 5000, "語" * 5000, "\x00" * 900])
+@pytest.mark.parametrize("formatter", [JsonFormatter(), PlainFormatter()])
+def test_no_line_is_longer_than_collectors_take(formatter: logging.Formatter, text: str) -> None:
+    failed = record("dehusk.streams", "%s", text)
+    failed.url = text
+    failed.exc_info = (ValueError, ValueError(f"why {text} at last"), None)
+    lines = formatter.format(failed).split("\n")
+    assert max(map(len, lines)) <= 1000
+
+
+def test_of_a_long_exception_the_end_is_kept() -> None:
+    failed = record("dehusk.streams", "failed")
+    failed.exc_info = (ValueError, ValueError("x" * 5000 + " at last"), None)
+    line = orjson.loads(JsonFormatter().format(failed))
+    assert line["message"] == "failed"
+    assert line["exception"].startswith("…xxx")
+    assert line["exception"].endswith(" at last")
 
 
 def test_libraries_are_heard_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

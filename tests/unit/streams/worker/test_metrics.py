@@ -1,5 +1,8 @@
 """The counters of a worker."""
 
+from importlib.metadata import version
+
+from faust.types import TP
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
@@ -63,3 +66,23 @@ def test_two_workers_in_one_process_do_not_share_counters(message: Message) -> N
     one.count(CleanedMessage(message))
     assert (one.totals.messages, other.totals.messages) == (1, 0)
     assert b"dehusk_messages_total 1.0" in generate_latest(one.registry)
+
+
+def test_each_partition_has_its_lag_while_there_are_some() -> None:
+    registry, behind = CollectorRegistry(), [None, {TP("raw", 1): 5, TP("raw", 0): 0}]
+    metrics = Metrics(registry, [])
+    metrics.watch_partitions(lambda: behind.pop(0))
+    assert b"dehusk_partition_lag{" not in generate_latest(registry)
+    lines = [line for line in generate_latest(registry).decode().splitlines() if "partition_lag{" in line]
+    assert lines == [
+        'dehusk_partition_lag{partition="0",topic="raw"} 0.0',
+        'dehusk_partition_lag{partition="1",topic="raw"} 5.0',
+    ]
+
+
+def test_the_build_and_the_process_are_told() -> None:
+    registry = CollectorRegistry()
+    Metrics(registry, [])
+    said = generate_latest(registry).decode()
+    assert f'version="{version("dehusk")}"' in said
+    assert "process_resident_memory_bytes " in said

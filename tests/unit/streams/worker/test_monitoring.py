@@ -13,6 +13,7 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.local.addresses import free_ports
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.dependencies import Dependencies, name_dependencies
+from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.monitoring import check_port, monitoring
 from dehusk.streams.worker.progress import Progress, Report
@@ -20,6 +21,11 @@ from dehusk.streams.worker.run import run_worker
 from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
 
 ANY_PORT = MonitoringSettings(port=0)
+DROPS = DropLog("k:1", "dead")
+
+
+def no_stall() -> None:
+    """Nothing stands still."""
 
 
 @pytest.fixture
@@ -36,9 +42,9 @@ def metrics(dependencies: Dependencies, message: Message) -> Metrics:
 
 @pytest.fixture
 async def client(dependencies: Dependencies, metrics: Metrics) -> AsyncIterator[aiohttp.ClientSession]:
-    progress = Progress(metrics, dependencies, in_flight=lambda: 7, lag=lambda: 9)
+    progress = Progress(metrics, dependencies, DROPS, in_flight=lambda: 7, lag=lambda: 9)
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
         aiohttp.ClientSession(address) as session,
     ):
         yield session
@@ -83,10 +89,10 @@ async def test_a_worker_whose_dependencies_are_unavailable_is_alive_but_not_read
 async def test_a_worker_without_partitions_says_so_and_is_not_ready(
     metrics: Metrics, dependencies: Dependencies
 ) -> None:
-    progress = Progress(metrics, dependencies, in_flight=lambda: 7, lag=lambda: None)
+    progress = Progress(metrics, dependencies, DROPS, in_flight=lambda: 7, lag=lambda: None)
     dependencies.redis.missed(OSError("refused"))
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
         aiohttp.ClientSession(address) as client,
     ):
         assert await get(client, "/readyz") == (
@@ -100,11 +106,11 @@ async def test_a_worker_without_partitions_says_so_and_is_not_ready(
 
 
 async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Dependencies) -> None:
-    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
-    async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
+    progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
+    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address:
         taken = MonitoringSettings(port=int(address.rstrip("/").rpartition(":")[2]))
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
-            async with monitoring(taken, metrics.registry, progress.report):
+            async with monitoring(taken, metrics.registry, progress.report, no_stall):
                 pass
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
             await check_port(taken)
@@ -113,10 +119,12 @@ async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Depe
 
 
 async def test_a_port_that_was_checked_is_free(metrics: Metrics, dependencies: Dependencies) -> None:
-    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
+    progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
     (port,) = free_ports(1)
     await check_port(MonitoringSettings(port=port))
-    async with monitoring(MonitoringSettings(port=port), metrics.registry, progress.report) as address:
+    async with monitoring(
+        MonitoringSettings(port=port), metrics.registry, progress.report, no_stall
+    ) as address:
         assert address == f"http://127.0.0.1:{port}/"
 
 
@@ -124,7 +132,7 @@ async def test_the_log_tells_of_progress(
     metrics: Metrics, dependencies: Dependencies, message: Message, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
+    progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
     for _ in range(3):
         metrics.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
     logging = asyncio.create_task(progress.log_every(0.01))
@@ -137,8 +145,8 @@ async def test_the_log_tells_of_progress(
 async def test_a_stranger_who_speaks_no_http_1_is_refused_and_fills_no_log(
     metrics: Metrics, dependencies: Dependencies, caplog: pytest.LogCaptureFixture
 ) -> None:
-    progress = Progress(metrics, dependencies, lambda: 0, lambda: 0)
-    async with monitoring(ANY_PORT, metrics.registry, progress.report) as address:
+    progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
+    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -149,12 +157,43 @@ async def test_a_stranger_who_speaks_no_http_1_is_refused_and_fills_no_log(
     assert not caplog.records
 
 
+async def test_the_report_has_the_latest_pages_without_a_document(
+    metrics: Metrics, dependencies: Dependencies, message: Message
+) -> None:
+    drops = DropLog("k:1", "dead")
+    drops.note(CleanedMessage(message, skipped=[Skipped(SkipReason.NOT_HTML, "a PDF", "http://x.test/a")]))
+    progress = Progress(metrics, dependencies, drops, lambda: 0, lambda: 0)
+    async with (
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
+        aiohttp.ClientSession(address) as client,
+        client.get("/report") as answer,
+    ):
+        report = await answer.json()
+    (latest,) = report["skipped"]["not-html"]["latest"]
+    assert (latest["url"], latest["detail"]) == ("http://x.test/a", "a PDF")
+    assert (report["skipped"]["not-html"]["count"], report["dead_letters"]) == (1, {})
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez"])
+async def test_a_worker_that_stands_still_is_not_alive(
+    metrics: Metrics, dependencies: Dependencies, path: str
+) -> None:
+    progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
+    said: list[str | None] = [None, "a batch has taken 700 s"]
+    async with (
+        monitoring(ANY_PORT, metrics.registry, progress.report, lambda: said.pop(0)) as address,
+        aiohttp.ClientSession(address) as client,
+    ):
+        assert await get(client, path) == (200, "ok\n")
+        assert await get(client, path) == (503, "a batch has taken 700 s\n")
+
+
 async def test_a_bug_in_a_page_is_logged(metrics: Metrics, caplog: pytest.LogCaptureFixture) -> None:
     def report() -> Report:
         raise KeyError("bug")
 
     async with (
-        monitoring(ANY_PORT, metrics.registry, report) as address,
+        monitoring(ANY_PORT, metrics.registry, report, no_stall) as address,
         aiohttp.ClientSession(address) as client,
     ):
         assert (await get(client, "/"))[0] == 500

@@ -47,7 +47,7 @@ class SwappedLabeler:
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level("INFO", "streams")
+    caplog.set_level("INFO", "dehusk")
     return caplog
 
 
