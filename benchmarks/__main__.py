@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from benchmarks import memory, quality, sites, steps, stream
+from benchmarks import duplicates, memory, metadata, quality, sites, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.streams.worker.settings import LabelerName
 
@@ -49,7 +49,7 @@ class _Load(click.ParamType):
 )
 @click.option(
     "--only",
-    type=click.Choice(["quality", "steps", "stream", "memory", "sites"]),
+    type=click.Choice(["quality", "steps", "stream", "memory", "sites", "metadata", "duplicates"]),
     help="Leave the others out.",
 )
 @click.option(
@@ -78,8 +78,8 @@ def main(
     First what the statistics of made-up sites take of a Redis, then the memory and the patience of a worker
     that hostile pages come to, amid these pages.
 
-    Where the file has the content of its pages (main_content, page_type), the text is scored, too; that
-    flatters a model on pages that it was trained on.
+    Where the file has the content of its pages (main_content, page_type), the text is scored, too, which
+    flatters a model on pages that it was trained on, and mirrors of pages are made and looked for.
     """
     warnings.simplefilter("ignore")
     if only in (None, "sites"):
@@ -91,8 +91,21 @@ def main(
     crawled = load_pages(path, every)
     if only in (None, "memory"):
         click.echo(memory.report(memory.measure(crawled, labelers, repeat)) + "\n")
-    if only == "memory":
-        return
+    _measure_documents(crawled, rounds, model, only)
+    if only in (None, "quality", "steps", "stream"):
+        _measure_pages(crawled, rounds=rounds, repeat=repeat, labelers=labelers, model=model, only=only)
+
+
+def _measure_pages(
+    crawled: list[Page],
+    *,
+    rounds: int,
+    repeat: int,
+    labelers: tuple[LabelerName, ...],
+    model: str,
+    only: str | None,
+) -> None:
+    """Measure the text, the steps and the stream of pages, as crawled and without scripts."""
     for title, pages in (("as crawled", crawled), ("without scripts", [stripped(page) for page in crawled])):
         if only in (None, "quality") and all(page.content is not None for page in pages):
             click.echo(quality.report(title, pages, quality.measure(pages, model)) + "\n")
@@ -101,6 +114,15 @@ def main(
             click.echo(steps.report(title, pages, times) + "\n")
         if only in (None, "stream"):
             _measure_stream(pages, times, labelers, repeat)
+
+
+def _measure_documents(pages: list[Page], rounds: int, model: str, only: str | None) -> None:
+    """Measure what documents have beside their text."""
+    if only in (None, "metadata"):
+        click.echo(metadata.report("metadata", metadata.measure(pages, rounds)) + "\n")
+    known = [page for page in pages if page.content]
+    if known and only in (None, "duplicates"):
+        click.echo(duplicates.report(*duplicates.measure(known, model)) + "\n")
 
 
 def _measure_sites(loads: tuple[sites.Load, ...]) -> None:

@@ -7,6 +7,7 @@ from dehusk.inference.encoding import encode
 from dehusk.inference.segmentation import segment
 from dehusk.inference.sites import NameSite, identify, site_of
 from dehusk.schemas.errors import PageError
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, PageIdentity, RawPage, SegmentedPage
 
@@ -21,11 +22,14 @@ class PreparedPage:
 
 
 def prepare(
-    page: RawPage, max_blocks: int = sys.maxsize, name_site: NameSite = site_of
+    page: RawPage,
+    max_blocks: int = sys.maxsize,
+    name_site: NameSite = site_of,
+    metadata: MetadataLevel = MetadataLevel.FAST,
 ) -> PreparedPage | Broken:
     """A page segmented and encoded, or why it cannot be."""
     try:
-        segmented = segment(page.html, max_blocks)
+        segmented = segment(page.html, max_blocks, url=page.url, metadata=metadata)
     except PageError as error:
         return Broken(error.reason, str(error), page.url)
     return PreparedPage(identify(page, name_site), replace(segmented, structure=None), encode(segmented))

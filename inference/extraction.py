@@ -4,6 +4,8 @@ import numpy as np
 
 from dehusk.inference.choice import Choice, choose
 from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.duplicates import content_hash, similarity_hash
+from dehusk.inference.language import language_of
 from dehusk.inference.plain_text import plain_text
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
 from dehusk.schemas.pages import BlockFrequencies, Prediction, SegmentedPage
@@ -48,6 +50,7 @@ def document_of(
     """The document of a page whose blocks are chosen."""
     identity, segmented = page.identity, page.segmented
     text = plain_text(segmented, choice.content)
+    declared = segmented.language or identity.language
     tells_comments = comments is Comments.SEPARATE and labels.comments is not None
     return CleanedDocument(
         id=identity.id,
@@ -57,7 +60,7 @@ def document_of(
         title=segmented.title,
         text=text,
         comments=plain_text(segmented, choice.comment) if tells_comments else None,
-        language=segmented.language or identity.language,
+        language=language_of(text, declared),
         raw_length=identity.raw_length,
         text_length=len(text),
         model=labels.model,
@@ -65,6 +68,10 @@ def document_of(
         degraded=degraded,
         template=_template(choice, frequencies),
         source=origin,
+        declared_language=declared,
+        content_hash=content_hash(text),
+        simhash=similarity_hash(text),
+        metadata=segmented.metadata,
         blocks=_blocks(segmented, choice, frequencies) if with_blocks else None,
     )
 

@@ -1,8 +1,11 @@
 """A page's HTML as the text blocks that a reader sees, much as `innerText` in the HTML standard has them."""
 
 import sys
+from typing import NamedTuple
 
 from dehusk.inference.flattening import flatten
+from dehusk.inference.metadata import read_metadata
+from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.scanning import count_tags
 from dehusk.inference.native.walk import Walk
 from dehusk.inference.parser import parse
@@ -10,6 +13,7 @@ from dehusk.inference.rewriting import end_like_xml, uncover
 from dehusk.inference.sites import primary_language
 from dehusk.inference.tokens import count_words, count_words_of_markup
 from dehusk.schemas.errors import PageError
+from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Declarations, SegmentedPage, Structure
 
@@ -19,8 +23,24 @@ _CONTENT_WORDS = 100
 """Fewer words in `<noscript>` are a notice, not the page's content."""
 
 
-def segment(html: bytes, max_blocks: int = sys.maxsize) -> SegmentedPage:
-    """The text blocks of a page, given in UTF-8.
+class _Reading(NamedTuple):
+    """What is read of a document."""
+
+    walk: Walk
+    language: str | None
+    """The primary language that it declares."""
+    properties: Properties | None
+    """What it says of itself, where that was asked for."""
+
+
+def segment(
+    html: bytes,
+    max_blocks: int = sys.maxsize,
+    *,
+    url: str = "",
+    metadata: MetadataLevel = MetadataLevel.NONE,
+) -> SegmentedPage:
+    """The text blocks of a page, given in UTF-8, and its metadata, to whose addresses its own is the base.
 
     What `<noscript>` holds counts where it has over a hundred words and more than all that is shown: such a
     page is made for readers without scripts.
@@ -30,17 +50,20 @@ def segment(html: bytes, max_blocks: int = sys.maxsize) -> SegmentedPage:
     """
     tags = _count_tags(html, max_blocks)
     markup = end_like_xml(html)
-    walk, language = _walk(markup, max_blocks, tags if markup is html else None, scripting=True)
+    reading = _read(markup, max_blocks, metadata, tags if markup is html else None)
+    walk = reading.walk
     uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
     if uncovered is not markup:
         markup = uncovered
-        walk, language = _walk(markup, max_blocks, scripting=True)
+        reading = _read(markup, max_blocks, metadata)
+        walk = reading.walk
     noscript_words = sum(map(count_words_of_markup, walk.noscripts))
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
-        walk, language = _walk(markup, max_blocks, scripting=False)
+        reading = _read(markup, max_blocks, metadata, scripting=False)
+        walk = reading.walk
     return SegmentedPage(
         title=walk.head.title or "",
-        language=language,
+        language=reading.language,
         texts=tuple(walk.texts),
         paths=tuple(walk.paths),
         linked=tuple(walk.linked),
@@ -49,6 +72,7 @@ def segment(html: bytes, max_blocks: int = sys.maxsize) -> SegmentedPage:
         lists_and_tables=walk.lists_and_tables,
         items=walk.items,
         structure=_structure(walk, noscript_words),
+        metadata=_metadata(reading, url),
     )
 
 
@@ -61,17 +85,28 @@ def _count_tags(html: bytes, max_blocks: int) -> int:
     return tags
 
 
-def _walk(
-    html: bytes, max_blocks: int, tags: int | None = None, *, scripting: bool
-) -> tuple[Walk, str | None]:
-    """What is read of a document, of so many tags at most, and the primary language that it declares."""
+def _read(
+    html: bytes, max_blocks: int, metadata: MetadataLevel, tags: int | None = None, *, scripting: bool = True
+) -> _Reading:
+    """What is read of a document, of so many tags at most."""
     document = parse(flatten(html, tags), scripting=scripting)
     root = document.root
+    address = root.mem_id if root is not None else 0
     try:
-        walk = Walk(document, root.mem_id if root is not None else 0, max_blocks, fallback=not scripting)
+        walk = Walk(document, address, max_blocks, fallback=not scripting)
     except MemoryError as error:
         raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML") from error
-    return walk, primary_language(root.attributes.get("lang")) if root is not None else None
+    properties = None
+    if metadata is not MetadataLevel.NONE:
+        properties = Properties(document, address, bylines=metadata is MetadataLevel.FULL)
+    language = primary_language(root.attributes.get("lang")) if root is not None else None
+    return _Reading(walk, language, properties)
+
+
+def _metadata(reading: _Reading, url: str) -> Metadata | None:
+    if reading.properties is None:
+        return None
+    return read_metadata(reading.properties, reading.walk.head.json_ld, url)
 
 
 def _structure(walk: Walk, noscript_words: int) -> Structure:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import orjson
 
+from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
 
 SCHEMA_VERSION = "1"
@@ -78,6 +79,7 @@ class CleanedDocument:
     comments: str | None
     """The user comments, in the same form; None where they are not told apart, or no text of their own."""
     language: str | None
+    """The primary language of the text, e.g. `en`: as detected, else as declared."""
     raw_length: int
     """Bytes of the page's HTML in UTF-8."""
     text_length: int
@@ -90,6 +92,14 @@ class CleanedDocument:
     source: Origin | None
     revision: int = 1
     """1 for the first cleaning of the page, 2 where it was cleaned again when more of its site was known."""
+    declared_language: str | None = None
+    """The primary language that the page declares, else its server."""
+    content_hash: str | None = None
+    """128 bits of the normalised text in hexadecimal digits; None of an empty text."""
+    simhash: str | None = None
+    """64 bits in hexadecimal digits, few of which differ between similar texts; None without words."""
+    metadata: Metadata | None = None
+    """What the page says of itself; None where it was not asked for."""
     blocks: tuple[CleanedBlock, ...] | None = None
     """Every block of the page with its label, where asked for."""
 

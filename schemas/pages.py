@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from dehusk.schemas.metadata import Metadata
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -192,6 +194,8 @@ class SegmentedPage:
     its number, or `BULLET`."""
     structure: Structure | None = field(default=None, compare=False, repr=False)
     """The elements around the blocks, needed to encode; dropped when the page travels on."""
+    metadata: Metadata | None = None
+    """What the page says of itself, where it was asked for."""
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -5,13 +5,14 @@ The same document gives the same bytes, whatever the format.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from html import escape
 from types import MappingProxyType
 
 import orjson
 
 from dehusk.schemas.documents import CleanedDocument
+from dehusk.schemas.metadata import Metadata
 
 _JSON = "application/json"
 _HOLDERS = frozenset({"ul", "ol", "dl", "figure"})
@@ -48,7 +49,7 @@ def _write_datatrove(document: CleanedDocument) -> bytes:
 
 
 def _write_dolma(document: CleanedDocument) -> bytes:
-    """Dolma's document: its source is the crawl's topic, its times are when the page was fetched."""
+    """Dolma's document: its source is the crawl's topic; it is added when fetched, created when published."""
     fetched = _milliseconds(document.fetched_at)
     return orjson.dumps(
         {
@@ -56,7 +57,7 @@ def _write_dolma(document: CleanedDocument) -> bytes:
             "text": document.text,
             "source": document.source.topic if document.source else "dehusk",
             "added": fetched,
-            "created": fetched,
+            "created": _milliseconds(_written_at(document)) or fetched,
             "metadata": _provenance(document),
         }
     )
@@ -75,13 +76,36 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "model": f"{document.model.name}/{document.model.version}",
         "degraded": list(document.degraded),
         "revision": document.revision,
+        "content_hash": document.content_hash,
+        "simhash": document.simhash,
+        **_declared(document.metadata or Metadata()),
     }
 
 
-def _milliseconds(time: datetime | None) -> str | None:
-    if time is None:
+def _declared(metadata: Metadata) -> dict[str, object]:
+    """What corpora keep of a page's metadata."""
+    return {
+        "author": metadata.author,
+        "published": metadata.published.isoformat().replace("+00:00", "Z") if metadata.published else None,
+        "canonical_url": metadata.canonical_url,
+        "license": metadata.license,
+        "tags": list(metadata.tags),
+        "robots": list(metadata.robots),
+    }
+
+
+def _written_at(document: CleanedDocument) -> datetime | None:
+    """When the content was published; of a day, its beginning."""
+    published = document.metadata.published if document.metadata else None
+    if published is None or isinstance(published, datetime):
+        return published
+    return datetime.combine(published, time(), UTC)
+
+
+def _milliseconds(when: datetime | None) -> str | None:
+    if when is None:
         return None
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _write_html(document: CleanedDocument) -> bytes:

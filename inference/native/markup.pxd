@@ -20,6 +20,12 @@ cdef enum:  # attributes: one more than the position in ATTRIBUTES
     ALTTEXT
     ITEMPROP
     ITEMTYPE
+    ITEMSCOPE
+    REL
+    HREF
+    SRC
+    DATETIME
+    PUBDATE
 
 
 cdef enum:
@@ -50,6 +56,7 @@ cdef struct Tag:  # dehusk.inference.elements.Traits
 cdef int SKIPPED_KIND, DRAWING, HOLDS_HTML
 
 cdef Tag *tag_of(uintptr_t name) noexcept
+cdef uintptr_t number_of(bytes tag) except? 0
 cdef bint same(String one, String other) noexcept
 cdef bint spells(String value, bytes wanted) noexcept
 cdef String tag_name(uintptr_t name) noexcept

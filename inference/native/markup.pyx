@@ -13,11 +13,12 @@ from dehusk.schemas.pages import ElementFlag
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
     *("start", "reversed", "value", "colspan", "rowspan", "alttext", "itemprop", "itemtype"),
+    *("itemscope", "rel", "href", "src", "datetime", "pubdate"),
 )
 """The attributes that are read, but for `class` and `id`, which an element points to."""
 
 cdef enum:
-    LONGEST_ATTRIBUTE = 8
+    LONGEST_ATTRIBUTE = 9
     LONGEST_NUMBER = 9  # digits
     MOST_UNNUMBERED = 32
 
@@ -32,8 +33,8 @@ cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
-cdef String[ITEMTYPE] _attributes
-for _position in range(ITEMTYPE):
+cdef String[PUBDATE] _attributes
+for _position in range(PUBDATE):
     _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
@@ -103,6 +104,15 @@ cdef Tag *tag_of(uintptr_t name) noexcept:
     return &_unknown
 
 
+cdef uintptr_t number_of(bytes tag) except? 0:
+    """The number that Lexbor has for a tag of HTML, 0 where it has none."""
+    cdef uintptr_t number
+    for number in range(lexbor.NUMBERED_TAGS):
+        if spells(_spelled(&_tags[number]), tag):
+            return number
+    return 0
+
+
 cdef String tag_name(uintptr_t name) noexcept:
     """How a tag is spelled, in full."""
     return _spelled(&_tags[name]) if name < lexbor.NUMBERED_TAGS else lexbor.name_of(name)
@@ -157,7 +167,7 @@ cdef int name_of(Attribute *attribute) noexcept:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
-        for position in range(ITEMTYPE):
+        for position in range(PUBDATE):
             if same(name, _attributes[position]):
                 return position + 1
     return OTHER

@@ -12,12 +12,14 @@ import click
 from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.streams.cli.offline_run import OfflineRun
 from dehusk.streams.cli.options import (
     comments_option,
     hidden_text_option,
     max_blocks_option,
     max_page_option,
+    metadata_option,
     model_options,
     page_seconds_option,
     processes_option,
@@ -90,6 +92,7 @@ Examples:
 )
 @comments_option
 @hidden_text_option
+@metadata_option
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
 @page_seconds_option("gets an error")
 @max_blocks_option("gets an error")
@@ -109,6 +112,7 @@ def command(
     processes: int,
     comments: str,
     hidden_text: str,
+    metadata: str,
     no_blocks: bool,
     page_seconds: float,
     max_page_blocks: int,
@@ -119,14 +123,15 @@ def command(
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
     feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz,
     bzip2 or zstd. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url",
-    "site", "title", "language", "text", "comments", "model", "labeler", "blocks", "error"}, where `model` is
-    {"name", "version"} and a block is {"text", "path", "probability", "content", "comment"}. `comments` is
-    null if the model does not tell user comments apart. With --site-statistics, there are "template", as in
-    the documents of a worker, and the "frequency" of each block, too.
+    "site", "title", "language", "declared_language", "text", "comments", "model", "labeler", "content_hash",
+    "simhash", "metadata", "blocks", "error"}, where `model` is {"name", "version"} and a block is {"text",
+    "path", "probability", "content", "comment"}. `comments` is null if the model does not tell user comments
+    apart. With --site-statistics, there are "template", as in the documents of a worker, and the "frequency"
+    of each block, too.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
-    is null, or says why the page could not be cleaned; then `site`, `language`, `model` and `labeler` are
-    null. If the line itself cannot be read, `id` and `url` are null, too. A page that crashes or exceeds its
+    is null, or says why the page could not be cleaned; then all fields are null or empty, but for `id` and
+    `url`. If the line itself cannot be read, these are null, too. A page that crashes or exceeds its
     limits affects no other line. The status is 0 if every page has a line, with or without an `error`, and 1
     if a file cannot be read to its end. Progress is shown if standard error is a terminal and standard output
     is not.
@@ -150,6 +155,7 @@ def command(
         with_blocks=not no_blocks,
         drop_hidden=hidden_text == "drop",
         comments=Comments(comments),
+        metadata=MetadataLevel(metadata),
     )
     open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():

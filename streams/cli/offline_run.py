@@ -79,6 +79,7 @@ class OfflineRun:
             with_blocks=settings.with_blocks,
             drop_hidden=settings.drop_hidden,
             comments=settings.comments,
+            metadata=settings.metadata,
         )
         async with (
             self._labelers() as labelers,

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.streams.cli.values import Brokers, Url
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.settings import (
@@ -183,6 +184,17 @@ def comments_option(command: Command) -> Command:
         "the text, `drop` leaves them out. Posts of a forum are content; so are comments that stand alone.",
     )
     return option(command)
+
+
+metadata_option: Option = click.option(
+    "--metadata",
+    type=click.Choice([each.value for each in MetadataLevel]),
+    default=MetadataLevel.FAST.value,
+    show_default=True,
+    help="What documents say of their pages, such as author and date: `fast` reads what pages declare to "
+    "machines, `full` bylines and dates in the text, too, where they declare none, `none` nothing.",
+)
+"""How far metadata are looked for, which reaches the command as `metadata`."""
 
 
 def redis_options(

@@ -7,6 +7,7 @@ import click
 
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.streams.cli.interrupts import interrupts_postponed
 from dehusk.streams.cli.options import (
     comments_option,
@@ -14,6 +15,7 @@ from dehusk.streams.cli.options import (
     hidden_text_option,
     kafka_options,
     max_blocks_option,
+    metadata_option,
     model_options,
     page_seconds_option,
     processes_option,
@@ -141,6 +143,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
 @compression_option
 @comments_option
 @hidden_text_option
+@metadata_option
 @click.option("--with-blocks", is_flag=True, help="List every block with its probability.")
 @processes_option(
     default_processes,
@@ -211,6 +214,7 @@ def command(
     with_blocks: bool,
     comments: str,
     hidden_text: str,
+    metadata: str,
     processes: int,
     page_seconds: float,
     max_page_blocks: int,
@@ -262,6 +266,7 @@ def command(
         with_blocks=with_blocks,
         drop_hidden=hidden_text == "drop",
         comments=Comments(comments),
+        metadata=MetadataLevel(metadata),
         monitoring=_address(monitoring),
     )
     asyncio.run(run_worker(settings))

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from dehusk.schemas.documents import CleanedDocument, Comments
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, Skipped
 from dehusk.streams.offline.decoded import Input
 from dehusk.streams.preparation.extraction import Writing
@@ -13,10 +14,15 @@ _OF_BLOCKS: tuple[str, ...] = ("text", "path", "probability", "content", "commen
 
 
 def writing(
-    max_bytes: int, *, with_blocks: bool, drop_hidden: bool = False, comments: Comments = Comments.SEPARATE
+    max_bytes: int,
+    *,
+    with_blocks: bool,
+    drop_hidden: bool = False,
+    comments: Comments = Comments.SEPARATE,
+    metadata: MetadataLevel = MetadataLevel.FAST,
 ) -> Writing:
     """How the pool of `clean_lines` makes documents: a line of JSON for each."""
-    return Writing(_write_line, with_blocks, drop_hidden, comments, 2 * max_bytes)
+    return Writing(_write_line, with_blocks, drop_hidden, comments, metadata, 2 * max_bytes)
 
 
 def failure_line(page: Input, outcome: Skipped | Broken, *, with_blocks: bool, with_template: bool) -> bytes:
@@ -27,10 +33,14 @@ def failure_line(page: Input, outcome: Skipped | Broken, *, with_blocks: bool, w
         "site": None,
         "title": "",
         "language": None,
+        "declared_language": None,
         "text": "",
         "comments": None,
         "model": None,
         "labeler": None,
+        "content_hash": None,
+        "simhash": None,
+        "metadata": None,
     }
     if with_template:
         fields["template"] = None
@@ -46,10 +56,14 @@ def _write_line(document: CleanedDocument) -> bytes:
         "site": document.site,
         "title": document.title,
         "language": document.language,
+        "declared_language": document.declared_language,
         "text": document.text,
         "comments": document.comments,
         "model": document.model,
         "labeler": document.labeler,
+        "content_hash": document.content_hash,
+        "simhash": document.simhash,
+        "metadata": document.metadata,
     }
     of_blocks = _OF_BLOCKS
     if document.template is not None:
@@ -61,4 +75,4 @@ def _write_line(document: CleanedDocument) -> bytes:
 
 
 def _line(fields: dict[str, Any]) -> bytes:
-    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)

@@ -14,6 +14,7 @@ from dehusk.inference.cleaning import PreparedPage
 from dehusk.inference.extraction import document_of
 from dehusk.inference.sampling import sample
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction
 from dehusk.schemas.samples import TextSample
@@ -63,6 +64,8 @@ class Writing:
     """Whether text that a page hides at first is left out."""
     comments: Comments = Comments.SEPARATE
     """What becomes of user comments."""
+    metadata: MetadataLevel = MetadataLevel.FAST
+    """How far metadata are looked for when a page is prepared."""
     most_bytes: int = 2 * PageLimits().max_bytes
     """The largest document."""
     with_samples: bool = False

@@ -11,6 +11,7 @@ from dehusk.inference.cleaning import PreparedPage
 from dehusk.inference.cleaning import prepare as prepare_page
 from dehusk.inference.sites import NameSite, site_of
 from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import EncodedPage, Message, PageIdentity, RawPage
 from dehusk.streams.preparation.process import NO_MEMORY
@@ -48,12 +49,18 @@ def pack(page: PreparedPage) -> PackedPage:
     return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 
 
-def prepare(source: Source, message: Message, max_blocks: int, name_site: NameSite = site_of) -> Outcomes:
+def prepare(
+    source: Source,
+    message: Message,
+    max_blocks: int,
+    name_site: NameSite = site_of,
+    metadata: MetadataLevel = MetadataLevel.FAST,
+) -> Outcomes:
     """What each page of the message became; never empty, nothing raised."""
     pages = decode(source, message)
     if isinstance(pages, Postponed):
         return pages
-    return tuple(prepare_decoded(page, max_blocks, name_site) for page in pages)
+    return tuple(prepare_decoded(page, max_blocks, name_site, metadata) for page in pages)
 
 
 def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
@@ -67,12 +74,17 @@ def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
     return pages or (Skipped(SkipReason.NOT_A_PAGE, "the message holds no page"),)
 
 
-def prepare_decoded(page: Decoded, max_blocks: int, name_site: NameSite = site_of) -> Outcome:
+def prepare_decoded(
+    page: Decoded,
+    max_blocks: int,
+    name_site: NameSite = site_of,
+    metadata: MetadataLevel = MetadataLevel.FAST,
+) -> Outcome:
     """What one page became; nothing raised."""
     if not isinstance(page, RawPage):
         return page
     try:
-        prepared = prepare_page(page, max_blocks, name_site)
+        prepared = prepare_page(page, max_blocks, name_site, metadata)
         return prepared if isinstance(prepared, Broken) else pack(prepared)
     except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone
         return _broken(error, page.url)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from dehusk.inference.language import load_model
 from dehusk.inference.sites import SiteKey, open_naming
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Message
@@ -20,11 +21,12 @@ def open_steps(
     site_key: SiteKey = SiteKey.HOST,
 ) -> Steps:
     """The steps for messages of a source, which is opened now, and for the pages that came out of them."""
+    load_model()
     source, name_site = open_source(), open_naming(site_key)
 
     def take(task: Task) -> Outcomes | WrittenDocument | Broken:
         if isinstance(task, LabeledPage):
             return writing.extract(task)
-        return prepare(source, task, max_blocks, name_site)
+        return prepare(source, task, max_blocks, name_site, writing.metadata)
 
     return take

@@ -236,6 +236,7 @@ def _writing(settings: WorkerSettings) -> Writing:
         with_blocks=settings.with_blocks or FORMATS[settings.format].needs_blocks,
         drop_hidden=settings.drop_hidden,
         comments=settings.comments,
+        metadata=settings.metadata,
         most_bytes=2 * settings.page.max_bytes,
         with_samples=True,
     )

@@ -6,6 +6,7 @@ from typing import Literal
 
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.streams.settings import (
     Compression,
     FlowLimits,
@@ -78,4 +79,6 @@ class WorkerSettings:
     """Whether text that a page hides is left out, whatever the model says."""
     comments: Comments = Comments.SEPARATE
     """What becomes of user comments."""
+    metadata: MetadataLevel = MetadataLevel.FAST
+    """How far the metadata of pages are looked for."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)

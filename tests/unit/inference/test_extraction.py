@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 
 from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.duplicates import content_hash
 from dehusk.inference.encoding import encode
 from dehusk.inference.extraction import extract
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template
+from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction
 
 IDENTITY = PageIdentity("1", "http://x.test/a", "x.test", datetime(2024, 5, 1, tzinfo=UTC), "fr", 1234)
@@ -184,3 +186,25 @@ def test_labels_that_do_not_fit_the_page_are_an_error() -> None:
 
 def test_the_same_page_gives_the_same_bytes() -> None:
     assert cleaned("<p>a<p>b", 0.3, 0.7).to_json() == cleaned("<p>a<p>b", 0.300001, 0.700001).to_json()
+
+
+def test_the_language_is_that_of_the_text_and_the_declared_one_is_kept() -> None:
+    german = "Die Bibliothek öffnet um neun Uhr morgens, und Kinder dürfen bis zu zehn Bücher ausleihen."
+    document = cleaned(f"<html lang=en><p>Home<p>{german}", 0, 1)
+    assert (document.language, document.declared_language) == ("de", "en")
+    short = cleaned("<html lang=en><p>Kurz")
+    assert (short.language, short.declared_language) == ("en", "en")
+
+
+def test_the_keys_of_duplicates_are_those_of_the_text() -> None:
+    one, other = cleaned("<nav>A</nav><p>one two three", 0, 1), cleaned("<p>one two three<p>More", 1, 0)
+    assert one.content_hash == other.content_hash == content_hash("one two three")
+    assert one.simhash == other.simhash is not None
+    empty = cleaned("<p>one", 0)
+    assert (empty.text, empty.content_hash, empty.simhash) == ("", None, None)
+
+
+def test_metadata_are_those_of_the_page() -> None:
+    segmented = segment(b"<meta name=author content=Ann><p>x", metadata=MetadataLevel.FAST)
+    page = PreparedPage(IDENTITY, segmented, encode(segmented))
+    assert extract(page, labels(1), None).metadata == segmented.metadata == Metadata(author="Ann")

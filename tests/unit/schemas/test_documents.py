@@ -1,8 +1,9 @@
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
+from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
 
 DOCUMENT = CleanedDocument(
@@ -59,3 +60,13 @@ def test_blocks_are_written_where_they_were_asked_for() -> None:
 
 def test_the_same_document_gives_the_same_bytes() -> None:
     assert DOCUMENT.to_json() == replace(DOCUMENT, fetched_at=datetime(2024, 5, 1, 12, tzinfo=UTC)).to_json()
+
+
+def test_metadata_are_one_object_with_dates_in_utc() -> None:
+    metadata = Metadata("Ann", datetime(2024, 5, 1, 8, tzinfo=UTC), date(2024, 5, 2), tags=("a",))
+    fields = json.loads(replace(DOCUMENT, metadata=metadata).to_json())
+    assert fields["metadata"]["published"] == "2024-05-01T08:00:00Z"
+    assert fields["metadata"]["modified"] == "2024-05-02"
+    assert fields["metadata"]["tags"] == ["a"]
+    assert fields["metadata"]["license"] is None
+    assert json.loads(DOCUMENT.to_json())["metadata"] is None

@@ -49,6 +49,7 @@ DOCUMENTS = {
     "degraded": document(frequencies=False, origin=Origin("raw", 0, 12), degraded=("frequencies", "model")),
     "offline": document(frequencies=False, with_blocks=True),
 }
+DOCUMENTS["without metadata"] = replace(DOCUMENTS["offline"], metadata=None)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -70,6 +71,8 @@ def test_a_document_of_a_page_that_says_nothing_of_itself_is_as_published():
         {"extra": 1},
         {"degraded": ["triton"]},
         {"labeler": "someone"},
+        {"content_hash": ""},
+        {"metadata": {}},
         {"model": {"name": "boilernet"}},
         {"source": {"topic": "raw", "partition": 0, "offset": -1}},
         {"blocks": [{"text": "x", "path": "p", "probability": 1.5, "content": True, "frequency": None}]},
@@ -81,7 +84,7 @@ def test_what_is_no_document_is_refused(change):
         validator("cleaned-document").validate(fields | change)
 
 
-@pytest.mark.parametrize("field", ["id", "url", "text", "template", "source", "model"])
+@pytest.mark.parametrize("field", ["id", "url", "text", "template", "source", "model", "metadata", "simhash"])
 def test_no_field_may_be_missing(field):
     fields = json.loads(DOCUMENTS["streamed"].to_json())
     del fields[field]

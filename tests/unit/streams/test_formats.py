@@ -1,11 +1,12 @@
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin
+from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.formats import FORMATS, content_type, write
 
@@ -30,9 +31,18 @@ DOCUMENT = CleanedDocument(
     degraded=("frequencies",),
     template=None,
     source=Origin("crawl-7", 0, 3),
+    content_hash="0123456789abcdef0123456789abcdef",
+    simhash="0123456789abcdef",
+    metadata=Metadata(
+        author="Ann",
+        published=date(2026, 2, 28),
+        canonical_url="https://example.org/a",
+        tags=("fish",),
+        robots=("noindex",),
+    ),
     blocks=(block("Fish", "html/body/h1"), block("are nice", "html/body/div/p")),
 )
-UNDATED = replace(DOCUMENT, fetched_at=None, source=None, language=None)
+UNDATED = replace(DOCUMENT, fetched_at=None, source=None, language=None, metadata=None)
 
 
 def test_a_document_is_its_own_json():
@@ -54,8 +64,18 @@ def test_datatrove():
             "model": "boilernet/1",
             "degraded": ["frequencies"],
             "revision": 1,
+            "content_hash": "0123456789abcdef0123456789abcdef",
+            "simhash": "0123456789abcdef",
+            "author": "Ann",
+            "published": "2026-02-28",
+            "canonical_url": "https://example.org/a",
+            "license": None,
+            "tags": ["fish"],
+            "robots": ["noindex"],
         },
     }
+    bare = json.loads(write(replace(DOCUMENT, metadata=None), "datatrove"))["metadata"]
+    assert (bare["author"], bare["published"], bare["tags"]) == (None, None, [])
     assert json.loads(write(UNDATED, "datatrove"))["metadata"]["date"] is None
 
 
@@ -68,7 +88,7 @@ def test_dolma():
         "text": "Fish\n\nare nice",
         "source": "crawl-7",
         "added": "2026-03-01T12:30:05.123Z",
-        "created": "2026-03-01T12:30:05.123Z",
+        "created": "2026-02-28T00:00:00.000Z",
     }
     undated = json.loads(write(UNDATED, "dolma"))
     assert (undated["source"], undated["added"], undated["created"]) == ("dehusk", None, None)
@@ -167,3 +187,16 @@ def test_html_needs_blocks():
 def test_times_are_told_in_utc():
     local = replace(DOCUMENT, fetched_at=datetime(2026, 1, 1, tzinfo=UTC))
     assert json.loads(write(local, "dolma"))["added"] == "2026-01-01T00:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("published", "created", "told"),
+    [
+        (datetime(2026, 2, 28, 7, 30, tzinfo=UTC), "2026-02-28T07:30:00.000Z", "2026-02-28T07:30:00Z"),
+        (None, "2026-03-01T12:30:05.123Z", None),
+    ],
+)
+def test_dolma_tells_when_a_page_was_created(published, created, told):
+    dated = replace(DOCUMENT, metadata=Metadata(published=published))
+    fields = json.loads(write(dated, "dolma"))
+    assert (fields["created"], fields["metadata"]["published"]) == (created, told)

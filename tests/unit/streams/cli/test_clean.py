@@ -65,6 +65,22 @@ def test_hidden_text_is_left_to_the_labeler_or_dropped(
     assert ("Disregard" in line["text"]) is is_there
 
 
+@pytest.mark.parametrize(
+    ("level", "author", "published"),
+    [("none", None, None), ("fast", "Ann", None), ("full", "Ann", "2024-05-01")],
+)
+def test_metadata_are_looked_for_as_far_as_is_asked_for(
+    tmp_path: Path, level: str, author: str | None, published: str | None
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(f"<meta name=author content=Ann><p class=post-date>May 1, 2024{PAGE * 20}")
+    ended = clean(page, "--labeler", "rules", "--metadata", level)
+    (line,) = map(json.loads, ended.stdout.splitlines())
+    assert (line["metadata"] is None) == (level == "none")
+    metadata = line["metadata"] or {}
+    assert (metadata.get("author"), metadata.get("published")) == (author, published)
+
+
 @pytest.mark.parametrize("lost", [30, 350])
 def test_an_archive_that_is_cut_off_is_named_and_the_pages_before_are_cleaned(
     tmp_path: Path, lost: int

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.streams.cli import cli, main
 from dehusk.streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
 from dehusk.streams.worker.logs import configure_logs
@@ -61,7 +62,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--format", "html", "--processes", "3", "--page-seconds", "4", "--max-page-mib", "2"),
         *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
-        *("--hidden-text", "drop"),
+        *("--hidden-text", "drop", "--metadata", "full"),
     )
     (settings,) = started
     assert settings.topics == TopicSettings("in,more", "out", "dead", "g")
@@ -72,6 +73,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.site_key is SiteKey.DOMAIN
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
     assert settings.drop_hidden
+    assert settings.metadata is MetadataLevel.FULL
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
     assert settings.page.max_blocks == 7
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)

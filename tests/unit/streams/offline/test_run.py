@@ -3,11 +3,14 @@
 import ctypes
 import json
 import time
+from dataclasses import fields
 
 import pytest
 
+from dehusk.inference.duplicates import content_hash, similarity_hash
 from dehusk.inference.rules import RulesLabeler
 from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.offline.decoded import DecodedPages
@@ -49,16 +52,21 @@ async def cleaned(pages, *, processes=1, seconds=10.0, labelers=None, with_block
 
 async def test_a_line_has_just_these_fields():
     (line,) = await cleaned([page(7)])
+    metadata = line.pop("metadata")
+    assert set(metadata) == {field.name for field in fields(Metadata)}
     assert line == {
         "id": "7",
         "url": "https://example.org/7",
         "site": "example.org",
         "title": "Page 7",
         "language": "en",
+        "declared_language": "en",
         "text": PROSE.strip(),
         "comments": None,
         "model": {"name": "boilerpipe", "version": "1"},
         "labeler": "rules",
+        "content_hash": content_hash(PROSE),
+        "simhash": similarity_hash(PROSE),
         "blocks": [
             {
                 "text": PROSE.strip(),
@@ -72,7 +80,7 @@ async def test_a_line_has_just_these_fields():
     }
     (short,) = await cleaned([page(7)], with_blocks=False)
     del line["blocks"]
-    assert short == line
+    assert short == line | {"metadata": metadata}
 
 
 @pytest.mark.parametrize("processes", [1, 3])

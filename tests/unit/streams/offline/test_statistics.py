@@ -91,8 +91,8 @@ async def test_the_lines_are_the_same_however_many_processes_and_labelers_there_
 async def test_a_line_says_what_is_known_of_the_site() -> None:
     first, second = map(json.loads, await lines([page(1), page(2)]))
     assert list(first) == [
-        *("id", "url", "site", "title", "language", "text", "comments", "model", "labeler", "template"),
-        *("blocks", "error"),
+        *("id", "url", "site", "title", "language", "declared_language", "text", "comments", "model"),
+        *("labeler", "content_hash", "simhash", "metadata", "template", "blocks", "error"),
     ]
     assert (first["template"]["pages_seen"], first["template"]["blocks_matched"]) == (1, 0)
     assert (second["template"]["pages_seen"], second["template"]["blocks_matched"]) == (2, 2)

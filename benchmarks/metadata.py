@@ -1,0 +1,120 @@
+"""The metadata of pages beside trafilatura's: how often each field is found, how often alike, the time."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from trafilatura.metadata import extract_metadata
+
+from benchmarks.pages import Page
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.metadata import Metadata, MetadataLevel
+
+_THEIRS = {
+    "author": "author",
+    "published": "date",
+    "description": "description",
+    "site_name": "sitename",
+    "canonical_url": "url",
+    "image": "image",
+    "tags": "tags",
+    "page_type": "pagetype",
+    "license": "license",
+}
+"""Our fields, and what trafilatura calls them; it has no date of modification, and no robots."""
+_DAY = timedelta(days=1)
+Read = Callable[[Page], Mapping[str, Any]]
+
+
+@dataclass(slots=True)
+class Counts:
+    """On how many pages a field is found, by us, by trafilatura and by both, and is the same."""
+
+    ours: int = 0
+    theirs: int = 0
+    both: int = 0
+    same: int = 0
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What came of some pages."""
+
+    pages: int
+    fields: dict[str, Counts] = field(default_factory=lambda: {name: Counts() for name in _THEIRS})
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    """CPU time per page: of segmenting it, with metadata of each level, and of trafilatura's metadata."""
+
+
+def measure(pages: Sequence[Page], rounds: int) -> Comparison:
+    """What is found, with metadata of the level `full`; the times are the best of some rounds, in turn."""
+    result = Comparison(len(pages))
+    for page in pages:
+        _count(result.fields, _with_dehusk(page), _with_trafilatura(page))
+    steps: dict[str, Callable[[Page], object]] = {
+        **{f"segment, metadata {level}": _segmenting(level) for level in MetadataLevel},
+        "trafilatura, metadata": _with_trafilatura,
+    }
+    for _ in range(rounds):
+        for name, step in steps.items():
+            spent = _milliseconds(step, pages)
+            result.milliseconds[name] = min(result.milliseconds.get(name, spent), spent)
+    return result
+
+
+def report(title: str, result: Comparison) -> str:
+    """The comparison as a table, in shares of the pages; of what both find, the share that agrees."""
+    lines = [f"{title}: {result.pages} pages", f"{'':14} dehusk trafilatura   both  agree"]
+    for name, counts in result.fields.items():
+        ours, theirs, both = (each / result.pages for each in (counts.ours, counts.theirs, counts.both))
+        lines.append(
+            f"{name:14} {ours:6.1%} {theirs:11.1%} {both:6.1%} {counts.same / max(1, counts.both):6.1%}"
+        )
+    lines += [f"{name:28} {spent:7.3f} ms/page" for name, spent in result.milliseconds.items()]
+    return "\n".join(lines)
+
+
+def _segmenting(level: MetadataLevel) -> Callable[[Page], Metadata | None]:
+    return lambda page: segment(page.html, url=page.url, metadata=level).metadata
+
+
+def _with_dehusk(page: Page) -> Mapping[str, Any]:
+    found = _segmenting(MetadataLevel.FULL)(page)
+    return {name: getattr(found, name) for name in _THEIRS}
+
+
+def _with_trafilatura(page: Page) -> Mapping[str, Any]:
+    found = extract_metadata(page.html, default_url=page.url or None)
+    return {name: getattr(found, theirs, None) for name, theirs in _THEIRS.items()}
+
+
+def _milliseconds(step: Callable[[Page], object], pages: Sequence[Page]) -> float:
+    started = time.process_time()
+    for page in pages:
+        step(page)
+    return (time.process_time() - started) * 1000 / len(pages)
+
+
+def _count(fields: dict[str, Counts], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    for name, counts in fields.items():
+        one, other = ours[name], theirs[name]
+        counts.ours += bool(one)
+        counts.theirs += bool(other)
+        counts.both += bool(one) and bool(other)
+        counts.same += bool(one) and bool(other) and _agree(one, other)
+
+
+def _agree(one: object, other: object) -> bool:
+    """Whether two values say the same: dates may differ by one day, as trafilatura's have no time zone."""
+    if isinstance(one, date):
+        day = one.date() if isinstance(one, datetime) else one
+        return abs(day - date.fromisoformat(str(other))) <= _DAY
+    return _words(one) == _words(other)
+
+
+def _words(value: object) -> list[str]:
+    """What a value says, whatever the case, the order of several, and what separates them."""
+    text = ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return sorted(part.strip(" /").casefold() for part in text.replace(",", ";").split(";"))

@@ -1,0 +1,9 @@
+class Properties:
+    metas: list[tuple[str, str]]
+    links: list[tuple[str, str, str, bool]]
+    items: list[tuple[str, str, str, int]]
+    times: list[tuple[str, str, bool]]
+    bylines: list[str]
+    dates: list[str]
+    base: str | None
+    def __init__(self, document: object, address: int, *, bylines: bool) -> None: ...

@@ -1,0 +1,220 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""What a page says of itself to machines, as it is marked in the tree: the input of `dehusk.inference.metadata`."""
+
+from libc.stdint cimport uintptr_t
+
+from dehusk.inference.native cimport lexbor
+from dehusk.inference.native.buffer cimport Buffer, append, free
+from dehusk.inference.native.drawings cimport is_drawn
+from dehusk.inference.native.lexbor cimport Element, Node, String
+from dehusk.inference.native.markup cimport (
+    CONTENT, DATETIME, HREF, ITEMPROP, ITEMSCOPE, ITEMTYPE, NAME, OTHER, PROPERTY, PUBDATE, REL, SRC,
+    has, name_of, number_of, spells, value_of,
+)
+
+cdef enum:
+    LONGEST_VALUE = 8_192  # bytes
+    LONGEST_NAME = 256  # bytes
+    LONGEST_TEXT = 512  # bytes
+    MOST_NODES = 64  # in which a text is looked for
+    MOST_SCOPES = 64  # elements above one that may say what it is of
+    MOST_FOUND = 500  # of each kind
+    MOST_BYLINES = 32
+
+cdef extern from "string.h":
+    void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
+
+
+cdef uintptr_t _meta = 0, _time, _base, _anchor, _link  # Lexbor's numbers of these tags, 0 until they are known
+
+
+cdef int _learn() except -1:
+    global _meta, _time, _base, _anchor, _link
+    if not _meta:
+        _time, _base = number_of(b"time"), number_of(b"base")
+        _anchor, _link, _meta = number_of(b"a"), number_of(b"link"), number_of(b"meta")
+    return 0
+
+
+cdef class Properties:
+    """The properties that a page is marked with, in document order, of each kind at most so many."""
+
+    cdef readonly list metas, links, items, times
+    cdef readonly list bylines, dates  # texts that readers see, of elements whose classes speak of these
+    cdef readonly str base
+    cdef object _document  # kept alive: its tree is read where it lies
+    cdef bint _with_bylines
+    cdef dict _scopes
+    cdef Buffer _text
+
+    def __init__(self, document: object, size_t address, *, bint bylines):
+        self._document, self._with_bylines = document, bylines
+        self.metas, self.links, self.items, self.times = [], [], [], []
+        self.bylines, self.dates = [], []
+        self._scopes = {}
+        _learn()
+        if address:
+            self._walk(<Node *> address)
+
+    def __dealloc__(self):
+        free(&self._text)
+
+    cdef int _walk(self, Node *top) except -1:
+        cdef Node *node = top
+        while node != NULL:
+            if node.type == lexbor.ELEMENT:
+                if is_drawn(node):
+                    node = lexbor.after(node, top)
+                    continue
+                self._look_at(<Element *> node)
+            node = lexbor.following(node, top)
+        return 0
+
+    cdef int _look_at(self, Element *element) except -1:
+        """Take note of what an element says, by its tag, `itemprop`, `rel` or class."""
+        cdef lexbor.Attribute *attribute = element.first_attribute
+        cdef uintptr_t tag = element.node.name
+        cdef int name
+        if tag == _meta:
+            self._add_meta(element)
+        elif tag == _time:
+            self._add_time(element)
+        elif tag == _base and self.base is None:
+            self.base = _decoded(value_of(element, HREF), LONGEST_VALUE)
+        while attribute != NULL:
+            name = name_of(attribute)
+            if name == ITEMPROP:
+                self._add_item(element)
+            elif name == REL:
+                self._add_link(element)
+            attribute = attribute.next
+        if self._with_bylines and len(self.bylines) + len(self.dates) < MOST_BYLINES:
+            self._add_byline(element, lexbor.value_of(element.classes))
+        return 0
+
+    cdef int _add_byline(self, Element *element, String classes) except -1:
+        """Take note of the text of an element whose class says that it is an author's name, or a date."""
+        if not classes.length:
+            return 0
+        if _contains(classes, b"byline", 6) or _contains(classes, b"author", 6):
+            self.bylines.append(self._text_in(&element.node))
+        elif _contains(classes, b"date", 4) or _contains(classes, b"publish", 7) or _contains(classes, b"meta", 4):
+            self.dates.append(self._text_in(&element.node))
+        return 0
+
+    cdef int _add_meta(self, Element *element) except -1:
+        cdef String key = value_of(element, PROPERTY), content = value_of(element, CONTENT)
+        if not key.length:
+            key = value_of(element, NAME)
+        if key.length and content.length and len(self.metas) < MOST_FOUND:
+            self.metas.append((_decoded(key, LONGEST_NAME).lower(), _decoded(content, LONGEST_VALUE)))
+        return 0
+
+    cdef int _add_link(self, Element *element) except -1:
+        """Take note of a `<link>` or `<a>` and, of the latter, of its text."""
+        cdef bint is_anchor = element.node.name == _anchor
+        if (not is_anchor and element.node.name != _link) or len(self.links) == MOST_FOUND:
+            return 0
+        cdef String rel = value_of(element, REL), href
+        if not _is_telling(rel, is_anchor):
+            return 0
+        href = value_of(element, HREF)
+        words = _decoded(rel, LONGEST_NAME).lower()
+        text = self._text_in(&element.node) if is_anchor else ""
+        self.links.append((words, _url(href), text, is_anchor))
+        return 0
+
+    cdef int _add_item(self, Element *element) except -1:
+        """Take note of a property of microdata: its names, value, and the type and number of what has it."""
+        cdef Element *scope
+        if len(self.items) == MOST_FOUND:
+            return 0
+        scope = _scope_of(element)
+        number = self._scopes.setdefault(<size_t> scope, len(self._scopes))
+        of_type = _decoded(value_of(scope, ITEMTYPE), LONGEST_NAME) if scope != NULL else ""
+        names = _decoded(value_of(element, ITEMPROP), LONGEST_NAME)
+        self.items.append((names, self._value(element), of_type, number))
+        return 0
+
+    cdef str _value(self, Element *element):
+        """The value of a property: an attribute, the `name` of what is an item itself, or the text."""
+        cdef int name
+        cdef String value
+        cdef Element *inner = element
+        if has(element, ITEMSCOPE):
+            inner = _name_in(element)
+        for name in (CONTENT, DATETIME, SRC):
+            value = value_of(inner, name)
+            if value.length:
+                return _url(value) if name == SRC else _decoded(value, LONGEST_VALUE)
+        text = self._text_in(&inner.node)
+        return text or _url(value_of(inner, HREF))
+
+    cdef int _add_time(self, Element *element) except -1:
+        """Take note of a `<time>`: when, its classes, and whether it is the time of publication."""
+        cdef String when = value_of(element, DATETIME)
+        if when.length and len(self.times) < MOST_FOUND:
+            classes = _decoded(lexbor.value_of(element.classes), LONGEST_NAME).lower()
+            self.times.append((_decoded(when, LONGEST_NAME), classes, bool(has(element, PUBDATE))))
+        return 0
+
+    cdef str _text_in(self, Node *top):
+        """The first text in an element, white space folded."""
+        cdef Node *node = top
+        cdef String text
+        cdef int seen = 0
+        self._text.used = 0
+        while node != NULL and seen < MOST_NODES and self._text.used < LONGEST_TEXT:
+            if node.type == lexbor.TEXT:
+                text = lexbor.text_of(node)
+                append(&self._text, text.data, min(text.length, <size_t> LONGEST_TEXT))
+                append(&self._text, b" ", 1)
+            seen += 1
+            node = lexbor.following(node, top)
+        found = _decoded(String(<unsigned char *> self._text.data, self._text.used), LONGEST_TEXT)
+        return " ".join(found.split())
+
+
+cdef Element *_scope_of(Element *element) noexcept:
+    """The item that an element says a property of, or NULL."""
+    cdef Node *node = element.node.parent
+    cdef int seen = 0
+    while node != NULL and seen < MOST_SCOPES:
+        if node.type == lexbor.ELEMENT and has(<Element *> node, ITEMSCOPE):
+            return <Element *> node
+        node = node.parent
+        seen += 1
+    return NULL
+
+
+cdef Element *_name_in(Element *item):
+    """The element that has the name of an item, else the item itself."""
+    cdef Node *node = item.node.first_child
+    cdef int seen = 0
+    while node != NULL and seen < MOST_NODES:
+        if node.type == lexbor.ELEMENT and spells(value_of(<Element *> node, ITEMPROP), b"name"):
+            return <Element *> node
+        seen += 1
+        node = lexbor.following(node, &item.node)
+    return item
+
+
+cdef bint _is_telling(String rel, bint is_anchor) noexcept:
+    """Whether the relation of a link may be one that says something of the page."""
+    if is_anchor:
+        return _contains(rel, b"author", 6) or _contains(rel, b"license", 7) or _contains(rel, b"tag", 3)
+    return rel.length > 0 and not (spells(rel, b"stylesheet") or spells(rel, b"preload") or spells(rel, b"icon"))
+
+
+cdef inline bint _contains(String value, const char *wanted, size_t length) noexcept:
+    return memmem(value.data, value.length, wanted, length) != NULL
+
+
+cdef str _url(String value):
+    """An address, empty where it is longer than any that is of use."""
+    return "" if value.length > LONGEST_VALUE else _decoded(value, LONGEST_VALUE)
+
+
+cdef str _decoded(String value, size_t most):
+    """A value, or its beginning."""
+    return value.data[: min(value.length, most)].decode("utf-8", "ignore") if value.length else ""
