@@ -1,5 +1,6 @@
 """Which site a URL belongs to, and what is kept of a page beside its blocks."""
 
+import unicodedata
 from collections.abc import Callable
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -7,7 +8,9 @@ from urllib.parse import urlsplit
 from dehusk.schemas.pages import PageIdentity, RawPage
 
 NameSite = Callable[[str], str]
-"""The name of the site of a URL; empty where the URL has no host."""
+"""The name of the site of a URL; empty where the URL has no host: then the page is of no site."""
+_IDEOGRAPHIC_STOP = "\u3002"
+"""Parts the labels of a host as a point does."""
 
 
 class SiteKey(StrEnum):
@@ -33,16 +36,23 @@ def open_naming(key: SiteKey) -> NameSite:
         from dehusk.inference.domains import registrable_domain  # noqa: PLC0415 it loads a list that few need
 
         def domain_of(url: str) -> str:
-            domain = registrable_domain(_host(url))
+            domain = registrable_domain(host_of(url))
             return f".{domain}" if domain else site_of(url)
 
         return domain_of
     return site_of
 
 
+def key_of(name: str) -> SiteKey:
+    """By which key a site has its name; what has no registrable domain has the same by host and by domain."""
+    if name.startswith("."):
+        return SiteKey.DOMAIN
+    return SiteKey.PATH if "/" in name else SiteKey.HOST
+
+
 def site_of(url: str) -> str:
-    """The host of a URL, lower case, without port and `www.`; empty where the URL has none."""
-    return _host(url).removeprefix("www.")
+    """The host of a URL, as `host_of` spells it, without `www.`; empty where the URL has none."""
+    return host_of(url).removeprefix("www.")
 
 
 def _folder_of(url: str) -> str:
@@ -54,12 +64,22 @@ def _folder_of(url: str) -> str:
     return f"{host}/{folder}" if slash else f"{host}/"
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
+    """The host of a URL in its one spelling: lower case, Punycode, without port; empty where it has none."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
         return ""
-    return host.strip(".")
+    return (host if host.isascii() else _in_punycode(host)).strip(".")
+
+
+def _in_punycode(host: str) -> str:
+    """A host as browsers send it: `xn--mnchen-3ya.de` for `münchen.de`."""
+    folded = unicodedata.normalize("NFKC", host.replace(_IDEOGRAPHIC_STOP, ".")).lower()
+    return ".".join(
+        label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
+        for label in folded.split(".")
+    )
 
 
 def primary_language(tag: str | None) -> str | None:

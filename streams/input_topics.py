@@ -35,22 +35,36 @@ def input_topics(topics: TopicSettings) -> InputTopics:
         ConfigurationError: it is no pattern and no names, or the worker would read what it writes.
     """
     inputs = _parse(topics.input)
-    if topics.output == topics.dead_letters:
-        raise ConfigurationError(
-            f"documents and dead letters need a topic each, and both go to {topics.output}"
-        )
-    if topics.revisits in (topics.output, topics.dead_letters):
-        raise ConfigurationError(
-            f"revisits need a topic of their own, and {topics.revisits} has other records"
-        )
-    if topics.audit in (topics.output, topics.dead_letters, topics.revisits) and topics.audit:
-        raise ConfigurationError(
-            f"audit records need a topic of their own, and {topics.audit} has other records"
-        )
+    options = _options(topics)
     for own in inputs.among(topics.written):
         advice = f"; a pattern that begins with ^(?!{own}$) leaves it out" if inputs.pattern else ""
-        raise ConfigurationError(f"the input {topics.input} holds {own}, which the worker writes to{advice}")
+        raise ConfigurationError(
+            f"the input {topics.input} holds {own}, which the worker writes to ({options[own]}){advice}"
+        )
     return inputs
+
+
+def _options(topics: TopicSettings) -> dict[str, str]:
+    """The option that names each topic which a worker writes to.
+
+    Raises:
+        ConfigurationError: two name the same.
+    """
+    written = {
+        "--output": topics.output,
+        "--dead-letters": topics.dead_letters,
+        "--revisit-topic": topics.revisits,
+        "--audit-topic": topics.audit,
+    }
+    options: dict[str, str] = {}
+    for option, topic in written.items():
+        if topic in options:
+            raise ConfigurationError(
+                f"{option} needs a topic of its own, and {topic} is that of {options[topic]}"
+            )
+        if topic is not None:
+            options[topic] = option
+    return options
 
 
 def is_pattern(text: str) -> bool:

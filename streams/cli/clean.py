@@ -13,8 +13,11 @@ from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.streams.cli.interrupts import tell_interrupted
 from dehusk.streams.cli.offline_run import OfflineRun
 from dehusk.streams.cli.options import (
+    base_url_option,
+    comments_are_told_apart,
     comments_option,
     hidden_text_option,
     max_blocks_option,
@@ -30,6 +33,7 @@ from dehusk.streams.cli.options import (
 )
 from dehusk.streams.cli.standard_input import abandoned_on_errors
 from dehusk.streams.cli.values import Address, Url
+from dehusk.streams.counted import counted
 from dehusk.streams.printable import printable
 from dehusk.streams.readers import STANDARD_INPUT
 from dehusk.streams.settings import IN_MEMORY, MIB, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
@@ -47,7 +51,7 @@ Examples:
   dehusk clean CC-MAIN-*.warc.gz > cleaned.jsonl   the responses of WARC files
   dehusk clean page.html | jq -r .text             one page, its text
   dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server
-  dehusk clean --two-pass crawl/ > cleaned.jsonl   by what all pages of a site repeat""",
+  dehusk clean --two-pass crawl.warc.gz            by what all pages of a site repeat""",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(allow_dash=True, path_type=Path))
 @click.option(
@@ -82,6 +86,7 @@ Examples:
     "input.",
 )
 @site_key_option
+@base_url_option
 @redis_client_options(
     "site_statistics", seconds_help="How long Redis may take for a batch of pages until the command ends."
 )
@@ -108,6 +113,7 @@ def command(
     site_statistics: str | None,
     two_pass: bool,
     site_key: str,
+    base_url: str | None,
     redis: RedisSettings,
     processes: int,
     comments: str,
@@ -156,16 +162,34 @@ def command(
         drop_hidden=hidden_text == "drop",
         comments=Comments(comments),
         metadata=MetadataLevel(metadata),
+        comments_are_told_apart=comments_are_told_apart(comments),
     )
     open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():
-        run = OfflineRun(paths, settings, open_one, site_statistics, two_pass=two_pass)
-        count, damaged = asyncio.run(run.clean())
-    if not count:
+        run = OfflineRun(
+            paths, settings, open_one, site_statistics, two_pass=two_pass, base_url=base_url or ""
+        )
+        try:
+            pages = asyncio.run(run.clean())
+        except KeyboardInterrupt:
+            tell_interrupted(run.written, "written")
+            raise
+    if not run.written:
         click.echo("dehusk: no page was found", err=True)
-    for damage in damaged:
+    if pages.without_host and site_statistics != NO_STATISTICS:
+        _tell_without_host(pages.without_host)
+    for damage in pages.damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
-    raise SystemExit(1 if damaged else 0)
+    raise SystemExit(1 if pages.damaged else 0)
+
+
+def _tell_without_host(pages: int) -> None:
+    """Say of how many pages no site is known, and what helps."""
+    click.echo(
+        f"dehusk: {counted(pages, 'page')} without a host in the URL: of no site, so cleaned without "
+        "statistics; --base-url gives HTML files a URL",
+        err=True,
+    )
 
 
 def _require_statistics(where: str, paths: Sequence[Path], *, two_pass: bool) -> None:

@@ -13,7 +13,9 @@ from rich.filesize import decimal
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
+from dehusk.streams.cli.interrupts import tell_interrupted
 from dehusk.streams.cli.options import (
+    base_url_option,
     compression_option,
     kafka_options,
     max_page_option,
@@ -23,7 +25,6 @@ from dehusk.streams.cli.options import (
 from dehusk.streams.cli.progress import Advance, page_progress
 from dehusk.streams.cli.standard_input import abandoned_on_errors
 from dehusk.streams.cli.terminal import plain_console
-from dehusk.streams.cli.values import Url
 from dehusk.streams.counted import counted
 from dehusk.streams.input_position import InputPosition
 from dehusk.streams.printable import printable
@@ -68,12 +69,7 @@ Examples:
     metavar="PAGES",
     help="At most so many pages a second.",
 )
-@click.option(
-    "--base-url",
-    type=Url("http", "https", "file"),
-    metavar="URL",
-    help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their path.",
-)
+@base_url_option
 @click.option(
     "--warc-directory",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -129,8 +125,10 @@ def command(
                         report=_reporting(advance, console),
                     )
                 )
-        except (KeyboardInterrupt, UnavailableError):
+        except (KeyboardInterrupt, UnavailableError) as error:
             click.echo(_summary(counts, topic))
+            if isinstance(error, KeyboardInterrupt):
+                tell_interrupted(counts.sent, "sent")
             raise
     click.echo(_summary(counts, topic))
     raise SystemExit(1 if counts.failed else 0)

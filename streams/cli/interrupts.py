@@ -4,6 +4,9 @@ import signal
 from contextlib import AbstractContextManager
 from types import FrameType
 
+import click
+
+from dehusk.streams.counted import counted
 from dehusk.streams.signals import blocked
 
 _interrupted_by = [signal.SIGINT]
@@ -26,6 +29,14 @@ def interrupt_on_signals() -> None:
 def interrupted_status() -> int:
     """The exit status that shells give to what a signal ended."""
     return 128 + _interrupted_by[-1]
+
+
+def tell_interrupted(pages: int, what_became: str) -> None:
+    """Say on standard error how far a command came, e.g. with `written`."""
+    click.echo(
+        f"dehusk: interrupted; {counted(pages, 'page')} {'was' if pages == 1 else 'were'} {what_became}",
+        err=True,
+    )
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

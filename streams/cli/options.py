@@ -106,6 +106,15 @@ def worker_topics(*names: str, revisits: str | None = None, audit: str | None = 
     return topics
 
 
+base_url_option: Option = click.option(
+    "--base-url",
+    type=Url("http", "https", "file"),
+    metavar="URL",
+    help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their path.",
+)
+"""Where HTML files are taken to be from, which reaches the command as `base_url`."""
+
+
 def max_page_option(otherwise: str) -> Option:
     """The largest page, which reaches the command as `max_page_mib`, and what becomes of a larger one."""
     return click.option(
@@ -195,6 +204,11 @@ metadata_option: Option = click.option(
     "machines, `full` bylines and dates in the text, too, where they declare none, `none` nothing.",
 )
 """How far metadata are looked for, which reaches the command as `metadata`."""
+
+
+def comments_are_told_apart(comments: str) -> bool:
+    """Whether the command line says what becomes of user comments, so that they have to be told apart."""
+    return was_typed("comments") and comments != Comments.INCLUDE
 
 
 def redis_options(

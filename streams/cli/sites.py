@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.options import redis_options
 from dehusk.streams.cli.site_views import (
@@ -28,6 +29,7 @@ from dehusk.streams.settings import RedisSettings
 
 if TYPE_CHECKING:
     from dehusk.streams.sites.catalogue import Catalogue, Summary, Unreadable
+    from dehusk.streams.sites.importing import ImportCounts
 
 _LIMIT = 100
 _LINES_AHEAD = 32
@@ -89,7 +91,7 @@ def list_command(*, redis: RedisSettings, sort: str | None, limit: int | None, a
     epilog="""\b
 Examples:
   dehusk sites show example.org
-  dehusk sites show https://www.example.org/some/page
+  dehusk sites show https://www.example.org/some/page     by the host, the domain or the folder
   dehusk sites show example.org --json | jq '.samples[] | select(.dropped > 0)'""",
 )
 @click.argument("site")
@@ -98,9 +100,10 @@ Examples:
 def show_command(*, site: str, redis: RedisSettings, as_json: bool) -> None:
     """Show what a site repeats, and what that did to documents.
 
-    SITE is the host, or a URL of it. A text is `dropped` where a document lacks it, and `saved` where a
-    document has it, only because of what is known of the site. Of each site, up to 50 texts are kept to be
-    shown: those that were dropped or saved most often or last, and those on the most pages.
+    SITE is its name as `list` shows it, or a host or URL of it, whatever --site-key it is counted by. A text
+    is `dropped` where a document lacks it, and `saved` where a document has it, only because of what is known
+    of the site. Of each site, up to 50 texts are kept to be shown: those that were dropped or saved most
+    often or last, and those on the most pages.
     """
     asyncio.run(_show(redis, site, as_json=as_json))
 
@@ -163,8 +166,9 @@ def import_command(*, file: BinaryIO, redis: RedisSettings, replace: bool) -> No
     """Put exported sites into a Redis, so that its workers begin with what others have counted.
 
     A site of which Redis has counted more pages stays as it is. Each site is put at once, and expires as long
-    after the import as it would have after the export. What is no site, or is damaged, is named and skipped,
-    and the command ends with status 1.
+    after the import as it would have after the export. A warning tells of sites that were counted by another
+    --site-key than those of the Redis: its workers do not find them. What is no site, or is damaged, is named
+    and skipped, and the command ends with status 1.
     """
     with abandoned_on_errors():
         status = asyncio.run(_import(redis, file, replace=replace))
@@ -245,7 +249,7 @@ async def _show(redis: RedisSettings, text: str, *, as_json: bool) -> None:
     from dehusk.streams.sites.stored import CorruptError, unpack_site
 
     async with open_catalogue(redis) as catalogue:
-        summary = await _known(catalogue, text)
+        _, summary = await _known(catalogue, text)
         if isinstance(summary, Unreadable):
             raise _damaged(text, summary.why)
         async for whole in catalogue.read([summary.site]):
@@ -259,20 +263,27 @@ async def _show(redis: RedisSettings, text: str, *, as_json: bool) -> None:
             show(summary, known, frozen=known.state.pages >= SiteBounds().pages)
 
 
-async def _known(catalogue: Catalogue, text: str) -> Summary | Unreadable:
-    """The site that a text names.
+async def _known(catalogue: Catalogue, text: str) -> tuple[str, Summary | Unreadable]:
+    """The site that a text names, by whatever --site-key, and its name.
 
     Raises:
-        ConfigurationError: nothing is known of it.
+        ConfigurationError: nothing is known of it, or a URL is of several sites, each by another key.
     """
-    from dehusk.streams.sites.lookup import named, near
+    from dehusk.streams.sites.lookup import is_url, names, near
 
-    summary = await catalogue.summary(named(text))
-    if summary is None:
-        similar = await near(named(text), catalogue)
+    named = names(text)
+    summaries = [(name, await catalogue.summary(name)) for name in named]
+    known = [(name, summary) for name, summary in summaries if summary is not None]
+    if not known:
+        similar = await near(named[0], catalogue)
         advice = f"; did you mean {' or '.join(similar)}?" if similar else ""
-        raise ConfigurationError(f"nothing is known of the site {printable(named(text))!r}{advice}")
-    return summary
+        raise ConfigurationError(f"nothing is known of the site {printable(named[0])!r}{advice}")
+    if len(known) > 1 and (is_url(text) or known[0][0] != named[0]):
+        sites = " and ".join(printable(name) for name, _ in known)
+        raise ConfigurationError(
+            f"{printable(text)} is of {sites}, by different --site-key: name one of them"
+        )
+    return known[0]
 
 
 def _damaged(text: str, why: str) -> ConfigurationError:
@@ -285,14 +296,14 @@ def _damaged(text: str, why: str) -> ConfigurationError:
 async def _forget(redis: RedisSettings, texts: Sequence[str], *, yes: bool) -> int:
     """How many keys could not be read."""
     from dehusk.streams.sites.catalogue import open_catalogue
-    from dehusk.streams.sites.lookup import named
 
     async with open_catalogue(redis) as catalogue:
         if texts:
-            sites = [(await _known(catalogue, text)).site for text in texts]
+            known = [await _known(catalogue, text) for text in texts]
+            sites = [summary.site for _, summary in known]
             _ask(f"Forget {counted(len(set(sites)), 'site')}?", yes=yes)
             unreadable, forgotten = 0, await catalogue.forget(sites)
-            await catalogue.forget_first_pages([*sites, *map(named, texts)])
+            await catalogue.forget_first_pages([*sites, *(name for name, _ in known)])
         else:
             _ask("Forget all sites?", yes=yes)
             forgotten, unreadable = await _forget_all(catalogue)
@@ -330,13 +341,15 @@ def _ask(question: str, *, yes: bool) -> None:
 
 async def _export(redis: RedisSettings, texts: Sequence[str]) -> int:
     """How many sites could not be read."""
-    from dehusk.streams.sites.catalogue import Unreadable, open_catalogue
-    from dehusk.streams.sites.exporting import HEADER, export, export_all
+    from dehusk.streams.sites.catalogue import Unreadable, open_catalogue, prevailing_key
+    from dehusk.streams.sites.exporting import export, export_all, header
 
     unreadable = sites = 0
     async with open_catalogue(redis) as catalogue:
-        known = [(await _known(catalogue, text)).site for text in texts]
-        click.echo(HEADER, nl=False)
+        named = [await _known(catalogue, text) for text in texts]
+        known = [summary.site for _, summary in named]
+        key = prevailing_key(name for name, _ in named) if texts else await catalogue.counted_by()
+        click.echo(header(key), nl=False)
         async with aclosing(export(known, catalogue) if texts else export_all(catalogue)) as lines:
             async for line in lines:
                 if isinstance(line, Unreadable):
@@ -359,7 +372,21 @@ async def _import(redis: RedisSettings, file: BinaryIO, *, replace: bool) -> int
     click.echo(f"{counted(counts.put, 'site')} imported")
     if counts.left:
         click.echo(f"{counted(counts.left, 'site')} left: more pages are counted already (--replace)")
+    _warn_of_another_key(counts)
     return counts.unreadable
+
+
+def _warn_of_another_key(counts: ImportCounts) -> None:
+    """Say who finds the sites of an import, if they are named unlike those of the Redis, or by no default."""
+    key, other = counts.named_by, counts.others_named_by
+    if key is None or key is (other or SiteKey.HOST):
+        return
+    there = f", and those of this Redis by --site-key {other}" if other else ""
+    click.echo(
+        f"dehusk: these sites were counted by --site-key {key}{there}: "
+        f"only workers with --site-key {key} find them",
+        err=True,
+    )
 
 
 async def _read_ahead(file: BinaryIO) -> AsyncIterator[bytes]:

@@ -10,6 +10,7 @@ from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.streams.cli.interrupts import interrupts_postponed
 from dehusk.streams.cli.options import (
+    comments_are_told_apart,
     comments_option,
     compression_option,
     hidden_text_option,
@@ -267,6 +268,7 @@ def command(
         drop_hidden=hidden_text == "drop",
         comments=Comments(comments),
         metadata=MetadataLevel(metadata),
+        comments_are_told_apart=comments_are_told_apart(comments),
         monitoring=_address(monitoring),
     )
     asyncio.run(run_worker(settings))

@@ -1,22 +1,33 @@
 """The way of a batch of pages: prepare and label them, observe them in the order of the input, extract."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from dehusk.inference.labeler import Labeler
 from dehusk.inference.site_signal import corrected
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Prediction, RawPage, SiteStatistics
+from dehusk.schemas.samples import TextSample
 from dehusk.streams.offline.decoded import message_of
 from dehusk.streams.preparation.extraction import LabeledPage, WrittenDocument
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.preparation import Outcomes, PackedPage
-from dehusk.streams.sites.observation import frequencies, observation
+from dehusk.streams.sites.observation import frequencies, observation, observe
 from dehusk.streams.sites.store import SiteStatisticsStore
 
 Fate = WrittenDocument | Broken
 Answered = tuple[PackedPage, Prediction]
+Note = Callable[[str, Sequence[TextSample]], None]
+"""Told of a page's site, and of samples of what it repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitedPage:
+    """A page with its labels, and the site that it is of."""
+
+    page: LabeledPage
+    site: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,7 @@ class BatchCleaner:
     _labeler: Labeler
     _store: SiteStatisticsStore | None
     _turn: Turn
+    _note: Note | None = None
 
     async def clean(self, pages: Sequence[RawPage]) -> list[Fate]:
         """What became of each page, in order."""
@@ -56,7 +68,7 @@ class BatchCleaner:
         async for _ in self._labeled(pages):
             pass
 
-    async def _labeled(self, pages: Sequence[RawPage]) -> AsyncIterator[list[LabeledPage | Broken]]:
+    async def _labeled(self, pages: Sequence[RawPage]) -> AsyncIterator[list[SitedPage | Broken]]:
         """The pages with their labels, corrected by what is known of their sites, in portions."""
         done = 0
         while remaining := pages[done:]:
@@ -83,16 +95,25 @@ class BatchCleaner:
         if self._store is None:
             return [None] * len(pages)
         await self._turn.begins.wait()
-        return await self._store.observe([observation(*page) for page in pages])
+        return await observe(self._store, [observation(*page) for page in pages])
 
-    async def _extract(self, pages: Sequence[LabeledPage | Broken]) -> list[Fate]:
+    async def _extract(self, pages: Sequence[SitedPage | Broken]) -> list[Fate]:
         """What became of labeled pages; a document that its process has no room for is made alone."""
-        labeled = [page for page in pages if isinstance(page, LabeledPage)]
+        sited = [page for page in pages if isinstance(page, SitedPage)]
+        labeled = [each.page for each in sited]
         documents: list[Fate] = []
         while remaining := labeled[len(documents) :]:
             documents += await self._pool.extract(remaining) or [await self._pool.extract_alone(remaining[0])]
+        self._note_samples(sited, documents)
         found = iter(documents)
         return [page if isinstance(page, Broken) else next(found) for page in pages]
+
+    def _note_samples(self, pages: Sequence[SitedPage], documents: Sequence[Fate]) -> None:
+        if self._note is None:
+            return
+        for page, document in zip(pages, documents, strict=True):
+            if isinstance(document, WrittenDocument):
+                self._note(page.site, document.samples)
 
 
 def _only(outcomes: Outcomes) -> PackedPage | Broken:
@@ -107,7 +128,8 @@ def _answered(page: PackedPage, answer: Prediction | Broken) -> Answered | Broke
     return answer if isinstance(answer, Broken) else (page, answer)
 
 
-def _corrected(page: PackedPage, labels: Prediction, known: SiteStatistics | None) -> LabeledPage:
+def _corrected(page: PackedPage, labels: Prediction, known: SiteStatistics | None) -> SitedPage:
     if known is None:
-        return LabeledPage(page.packed, labels)
-    return LabeledPage(page.packed, corrected(labels, known), frequencies(known))
+        return SitedPage(LabeledPage(page.packed, labels), page.identity.site)
+    labeled = LabeledPage(page.packed, corrected(labels, known), frequencies(known))
+    return SitedPage(labeled, page.identity.site)

@@ -20,9 +20,10 @@ def writing(
     drop_hidden: bool = False,
     comments: Comments = Comments.SEPARATE,
     metadata: MetadataLevel = MetadataLevel.FAST,
+    with_samples: bool = False,
 ) -> Writing:
     """How the pool of `clean_lines` makes documents: a line of JSON for each."""
-    return Writing(_write_line, with_blocks, drop_hidden, comments, metadata, 2 * max_bytes)
+    return Writing(_write_line, with_blocks, drop_hidden, comments, metadata, 2 * max_bytes, with_samples)
 
 
 def failure_line(page: Input, outcome: Skipped | Broken, *, with_blocks: bool, with_template: bool) -> bytes:

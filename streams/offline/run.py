@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dehusk.inference.labeler import Labeler
 from dehusk.schemas.outcomes import Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.offline.batch import BatchCleaner, Turn
+from dehusk.streams.offline.batch import BatchCleaner, Note, Turn
 from dehusk.streams.offline.decoded import Input
 from dehusk.streams.offline.lines import failure_line
 from dehusk.streams.preparation.extraction import WrittenDocument
@@ -31,18 +31,21 @@ async def clean_lines(
     *,
     with_blocks: bool,
     store: SiteStatisticsStore | None = None,
+    note: Note | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """A line for each page, as soon as it and those before it are cleaned; nothing for what never was a page.
 
     The pool was opened with `writing`. Where there is a store of site statistics, a page is corrected by what
-    it knows without the page: of the pages before it, and of those that it counted earlier.
+    it knows without the page: of the pages before it, and of those that it counted earlier. `note` is told of
+    samples of what sites repeat, where the pool makes any.
 
     Raises:
         UnavailableError: a labeler or the store does not answer.
         ConfigurationError: there is no such file, or a model does not fit.
     """
     work = partial(_lines, with_blocks=with_blocks, with_template=store is not None)
-    async with aclosing(_batches(pages, pool, labelers, store, work)) as batches:
+    cleaner_of = partial(BatchCleaner, pool, _store=store, _note=note)
+    async with aclosing(_batches(pages, labelers, cleaner_of, work)) as batches:
         async for lines in batches:
             for line in lines:
                 yield line
@@ -55,16 +58,16 @@ async def observe_pages(
 
     Raises what `clean_lines` raises.
     """
-    async with aclosing(_batches(pages, pool, labelers, store, _observe)) as batches:
+    cleaner_of = partial(BatchCleaner, pool, _store=store)
+    async with aclosing(_batches(pages, labelers, cleaner_of, _observe)) as batches:
         async for count in batches:
             yield count
 
 
 async def _batches(
     pages: Iterator[Input],
-    pool: PreparationPool,
     labelers: Sequence[Labeler],
-    store: SiteStatisticsStore | None,
+    cleaner_of: Callable[..., BatchCleaner],
     work: Work[Made],
 ) -> AsyncGenerator[Made, None]:
     """What is made of each batch of pages, in order."""
@@ -76,7 +79,7 @@ async def _batches(
         turn.begins.set()
         while batch := await ahead.take():
             await free.acquire()
-            cleaner = BatchCleaner(pool, next(next_labeler), store, turn)
+            cleaner = cleaner_of(next(next_labeler), _turn=turn)
             begun.put_nowait(asyncio.ensure_future(work(cleaner, batch)))
             turn = Turn(turn.ends)
 

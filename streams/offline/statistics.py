@@ -1,18 +1,20 @@
 """The statistics of sites that an offline run learns, or shares with workers."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import SiteObservation, SiteStatistics
+from dehusk.streams.offline.batch import Note
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, RedisSettings
 from dehusk.streams.sites.memory import MemorySiteStatistics
 from dehusk.streams.sites.store import SiteStatisticsStore
 
-_ADVICE = (
-    "start it and run the command again, which counts no page twice, or clean with --site-statistics memory"
-)
+_ADVICE = "run the command again, which counts no page twice, or clean with --site-statistics memory"
+
+_SAMPLES_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[Sit
         UnavailableError: Redis does not answer.
         ConfigurationError: Redis refuses the user, or the URL is none of a Redis.
     """
-    if where in (NO_STATISTICS, IN_MEMORY):
+    if not is_shared(where):
         yield MemorySiteStatistics() if where == IN_MEMORY else None
         return
     from dehusk.streams.sites.redis_store import RedisSiteStatistics  # noqa: PLC0415 its client is loaded only for it
@@ -59,6 +61,27 @@ async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[Sit
         yield store
     finally:
         await store.close()
+
+
+def is_shared(where: str) -> bool:
+    """Whether the statistics are in a Redis, where others find them: see `open_statistics`."""
+    return where not in (NO_STATISTICS, IN_MEMORY)
+
+
+@asynccontextmanager
+async def sampling(where: str, redis: RedisSettings) -> AsyncIterator[Note | None]:
+    """What is told of samples and writes them to Redis every second, and at the end; None without a Redis."""
+    if not is_shared(where):
+        yield None
+        return
+    from dehusk.streams.sites.samples import open_samples  # noqa: PLC0415 its client is loaded only for it
+
+    async with open_samples(replace(redis, url=where)) as samples:
+        writing = asyncio.create_task(samples.write_every(_SAMPLES_SECONDS))
+        try:
+            yield samples.note
+        finally:
+            writing.cancel()
 
 
 @contextmanager

@@ -5,12 +5,14 @@ It walks through the keys with SCAN and asks for a few sites at once, so that wo
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from dehusk.inference.sites import SiteKey, key_of
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites import revisits
 from dehusk.streams.sites.redis_store import (
@@ -18,7 +20,7 @@ from dehusk.streams.sites.redis_store import (
     PLAIN_SITE,
     Client,
     SiteBounds,
-    create_client,
+    open_client,
     redis_errors,
     site_key,
 )
@@ -32,6 +34,8 @@ _SUMMARIES = 500
 _WHOLE_SITES = 32
 """Those of which everything is asked for: a few MB."""
 _KEY = re.compile(rf"{KEY_PREFIX}\{{({PLAIN_SITE.pattern})\}}".encode())
+_HASH = re.compile("[0-9a-f]{16}")
+"""What a key says instead of a name that is no plain one."""
 _SUMMARY = Script("summary.lua")
 _IMPORT = Script("import.lua")
 _WRONG_TYPE = "WRONGTYPE"
@@ -87,16 +91,11 @@ class Unreadable:
 class Catalogue:
     """The sites of one Redis, whose workers may go on counting."""
 
-    def __init__(self, settings: RedisSettings) -> None:
-        """Connections are made when they are needed.
-
-        Raises:
-            ConfigurationError: the URL is none of a Redis.
-        """
+    def __init__(self, settings: RedisSettings, client: Client) -> None:
         self._settings = settings
-        self._client: Client = create_client(settings)
+        self._client = client
 
-    async def names(self) -> AsyncIterator[list[str | Unreadable]]:
+    async def names(self) -> AsyncGenerator[list[str | Unreadable], None]:
         """The sites as their keys name them, some at a time; one may come twice, as SCAN has it.
 
         Raises:
@@ -112,6 +111,16 @@ class Catalogue:
                     found = []
         if found:
             yield found
+
+    async def counted_by(self) -> SiteKey | None:
+        """The key by which most of the sites that are found first are named; None without any.
+
+        Raises what `names` raises.
+        """
+        async with aclosing(self.names()) as names:
+            async for found in names:
+                return prevailing_key(each for each in found if isinstance(each, str))
+        return None
 
     async def summaries(self) -> AsyncIterator[Summary | Unreadable]:
         """A summary of each site. Raises what `names` raises."""
@@ -178,10 +187,6 @@ class Catalogue:
             for (site, _), reply in zip(sites, replies, strict=True)
         ]
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
-
     async def _run(self, script: Script, calls: Iterable[Call]) -> list[Any]:
         """The answers of a script; an error where what is kept of a site is to blame."""
         return await self._in_time(script.run(self._client, list(calls), raise_on_error=False))
@@ -203,12 +208,15 @@ class Catalogue:
 
 @asynccontextmanager
 async def open_catalogue(settings: RedisSettings) -> AsyncIterator[Catalogue]:
-    """The sites of a Redis, whose connections are closed at the end."""
-    catalogue = Catalogue(settings)
-    try:
-        yield catalogue
-    finally:
-        await catalogue.close()
+    """The sites of a Redis. Raises what `open_client` raises."""
+    async with open_client(settings) as client:
+        yield Catalogue(settings, client)
+
+
+def prevailing_key(sites: Iterable[str]) -> SiteKey | None:
+    """The key by which most sites are named; None where no name tells."""
+    keys = Counter(key_of(site) for site in sites if not _HASH.fullmatch(site))
+    return keys.most_common(1)[0][0] if keys else None
 
 
 def _site(key: bytes) -> str | Unreadable:

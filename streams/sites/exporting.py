@@ -1,7 +1,8 @@
 """Sites as lines of JSON: what one Redis has counted, for another to begin with.
 
-The first line names the format and its version, which is that of the layout in Redis. Each other line is a
-site: `site` as its key names it, `milliseconds` that it had to live, or null, and its `fields`, in base64.
+The first line names the format, its version, which is that of the layout in Redis, and the `SiteKey` by which
+most of the sites are named, or null. Each other line is a site: `site`
+as its key names it, `milliseconds` that it had to live, or null, and its `fields`, in base64.
 """
 
 import re
@@ -10,6 +11,7 @@ from collections.abc import AsyncGenerator
 
 import orjson
 
+from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.sites.catalogue import Catalogue, Fields, Unreadable, WholeSite
 from dehusk.streams.sites.redis_store import PLAIN_SITE
@@ -18,8 +20,13 @@ from dehusk.streams.sources.compression import GZIP
 
 FORMAT = "dehusk-sites"
 VERSION = 1
-HEADER = orjson.dumps({"format": FORMAT, "version": VERSION}, option=orjson.OPT_APPEND_NEWLINE)
 _FIELD = re.compile(rb"[a-z]+[0-9]*")
+
+
+def header(key: SiteKey | None) -> bytes:
+    """The first line."""
+    parts = {"format": FORMAT, "version": VERSION, "site_key": key}
+    return orjson.dumps(parts, option=orjson.OPT_APPEND_NEWLINE)
 
 
 async def export_all(catalogue: Catalogue) -> AsyncGenerator[bytes | Unreadable, None]:
@@ -44,8 +51,8 @@ async def export(sites: list[str], catalogue: Catalogue) -> AsyncGenerator[bytes
             yield Unreadable(whole.site, str(error))
 
 
-def check_header(line: bytes) -> None:
-    """See whether what follows can be read.
+def read_header(line: bytes) -> SiteKey | None:
+    """The key by which most of the sites are named that follow, where the export says it.
 
     Raises:
         ConfigurationError: it is no export, or one of another version.
@@ -53,10 +60,10 @@ def check_header(line: bytes) -> None:
     if line.startswith(GZIP):
         raise ConfigurationError("this file is compressed: zcat FILE | dehusk sites import")
     try:
-        header = orjson.loads(line)
-        name, version = header["format"], header["version"]
-    except (ValueError, TypeError, KeyError):
-        name = version = None
+        parts = orjson.loads(line)
+        name, version, key = parts["format"], parts["version"], parts.get("site_key")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        name = version = key = None
     if name != FORMAT:
         raise ConfigurationError(
             "this is no export of sites: it does not begin as `dehusk sites export` does"
@@ -66,6 +73,10 @@ def check_header(line: bytes) -> None:
             f"this export of sites is of version {version}, and this dehusk reads version {VERSION}: "
             "import it with the dehusk that wrote it"
         )
+    try:
+        return None if key is None else SiteKey(key)
+    except ValueError:
+        raise ConfigurationError(f"this export of sites is by an unknown --site-key: {key!r}") from None
 
 
 def read_line(line: bytes) -> tuple[WholeSite, State]:

@@ -3,9 +3,10 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
+from dehusk.inference.sites import SiteKey
 from dehusk.streams.settings import MIB
 from dehusk.streams.sites.catalogue import Catalogue, Unreadable, WholeSite
-from dehusk.streams.sites.exporting import check_header, read_line
+from dehusk.streams.sites.exporting import read_header, read_line
 from dehusk.streams.sites.stored import CorruptError, State
 
 _TOGETHER = MIB
@@ -21,6 +22,10 @@ class ImportCounts:
     left: int = 0
     """Those of which more pages are counted in the Redis already."""
     unreadable: int = 0
+    named_by: SiteKey | None = None
+    """The key of most of them, where the export says it."""
+    others_named_by: SiteKey | None = None
+    """The key of most sites that were there already, if any."""
 
 
 async def import_sites(
@@ -32,8 +37,8 @@ async def import_sites(
         ConfigurationError: it is no export, or one of another version; nothing was put.
         UnavailableError: Redis did not answer in time; importing again does no harm.
     """
-    counts = ImportCounts()
-    check_header(await anext(lines, b""))
+    named_by = read_header(await anext(lines, b""))
+    counts = ImportCounts(named_by=named_by, others_named_by=await catalogue.counted_by())
 
     def refuse(unreadable: Unreadable) -> None:
         counts.unreadable += 1

@@ -28,8 +28,8 @@ import hashlib
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
@@ -41,6 +41,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import (
     AuthenticationError,
     AuthorizationError,
+    MovedError,
     NoPermissionError,
     RedisClusterException,
     RedisError,
@@ -59,6 +60,7 @@ from dehusk.streams.sites.packing import (
     tally_to_pack,
     unpack_counts,
 )
+from dehusk.streams.sites.redis_trouble import is_of_a_cluster, meaning, slowness
 from dehusk.streams.sites.scripts import Call, Script
 from dehusk.streams.sites.server_memory import HOW_TO_BOUND, memory_advice
 from dehusk.streams.sites.tally import Tally, without
@@ -75,6 +77,7 @@ _CHECKED_KEYS = tuple(f"dehusk:check:{{{number}}}" for number in range(256))
 """Keys of no site, of which each server of a cluster has some."""
 _REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 _NO_MEMORY, _NO_RIGHT = "used memory > 'maxmemory'", "can't run this command"
+_NO_CLUSTER = "Cluster mode is not enabled"
 """What Redis says in an error, wherever in its words."""
 _log = logging.getLogger(__name__)
 
@@ -205,26 +208,40 @@ def redis_errors(settings: RedisSettings, task: str) -> Iterator[None]:
     try:
         yield
     except _REFUSALS as error:
-        raise ConfigurationError(f"Redis refuses {task}: {error}") from error
+        raise ConfigurationError(f"Redis refuses {task}: {meaning(str(error), settings)}") from error
     except TimeoutError as error:
-        seconds = f"{settings.timeout:g} s (--redis-seconds)"
-        raise UnavailableError(f"Redis did not answer within {seconds}") from error
-    except ResponseError as error:
-        raise _refusal(error, task) from error
+        raise UnavailableError(slowness(settings)) from error
     except (RedisError, RedisClusterException, OSError) as error:
-        if isinstance(error.__cause__, _REFUSALS):
-            raise ConfigurationError(f"Redis refuses {task}: {error.__cause__}") from error
-        raise UnavailableError(f"Redis does not answer: {error}") from error
+        raise _trouble(error, settings, task) from error
 
 
-def _refusal(error: ResponseError, task: str) -> DehuskError:
-    """What an error means that Redis answers, or that a script answers for it."""
+def _trouble(error: Exception, settings: RedisSettings, task: str) -> DehuskError:
+    """What an error means that the client raises, or that Redis or a script of it answers."""
     said = str(error)
+    if isinstance(error.__cause__, _REFUSALS):
+        return ConfigurationError(f"Redis refuses {task}: {meaning(str(error.__cause__), settings)}")
     if _NO_MEMORY in said:
         return UnavailableError(f"Redis has no memory left (OOM): {HOW_TO_BOUND}")
     if _NO_RIGHT in said:
-        return ConfigurationError(f"Redis refuses {task}: {said}")
-    return UnavailableError(f"Redis does not answer: {said}")
+        return ConfigurationError(f"Redis refuses {task}: {meaning(said, settings)}")
+    if isinstance(error, MovedError) and not settings.cluster:
+        return ConfigurationError(f"Redis refuses {task}: {is_of_a_cluster(settings)}")
+    if _NO_CLUSTER in said:
+        return ConfigurationError(f"Redis refuses {task}: {meaning(said, settings)}")
+    return UnavailableError(f"Redis does not answer: {meaning(said, settings)}")
+
+
+@asynccontextmanager
+async def open_client(settings: RedisSettings) -> AsyncIterator[Client]:
+    """A client, whose connections are made when they are needed and closed at the end.
+
+    Raises what `create_client` raises.
+    """
+    client = create_client(settings)
+    try:
+        yield client
+    finally:
+        await client.aclose()
 
 
 def create_client(settings: RedisSettings) -> Client:
@@ -242,6 +259,10 @@ def create_client(settings: RedisSettings) -> Client:
             socket_connect_timeout=settings.timeout,
             **_tls_options(settings),
         )
+    except RedisClusterException as error:
+        raise ConfigurationError(
+            f"{without_password(settings.url)} is no URL of a Redis Cluster: it has the database 0 alone"
+        ) from error
     except ValueError:
         url = without_password(settings.url)
         advice = "redis[s]://[user:password@]host[:port][/number], with %XX for what has a meaning in a URL"

@@ -17,7 +17,7 @@ from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.samples import TextSample
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.packing import text_key
-from dehusk.streams.sites.redis_store import PLAIN_SITE, Client, create_client, redis_errors, site_key
+from dehusk.streams.sites.redis_store import PLAIN_SITE, Client, open_client, redis_errors, site_key
 from dehusk.streams.sites.scripts import Call, Script
 
 MOST_CHANGED = 30
@@ -58,20 +58,17 @@ class _Kept:
 class SampleLog:
     """Gathers samples, and writes them to Redis from time to time."""
 
-    def __init__(self, settings: RedisSettings) -> None:
-        """Connections are made when they are needed.
-
-        Raises:
-            ConfigurationError: the URL is none of a Redis.
-        """
+    def __init__(self, settings: RedisSettings, client: Client) -> None:
         self._settings = settings
-        self._client: Client = create_client(settings)
+        self._client = client
         self._sites: defaultdict[str, dict[int, _Kept]] = defaultdict(dict)
         self._waiting = 0
         self._has_failed = False
 
     def note(self, site: str, samples: Sequence[TextSample]) -> None:
-        """Keep the samples of a page until they are written; its site has to be counted by then."""
+        """Keep the samples of a page, if it is of a site, until they are written; it is counted by then."""
+        if not site:
+            return
         is_full = self._waiting == _MOST_WAITING
         if (is_full or not samples) and PLAIN_SITE.fullmatch(site):
             return
@@ -104,11 +101,6 @@ class SampleLog:
             await asyncio.sleep(seconds)
             await self.write()
 
-    async def close(self) -> None:
-        """Write what is left and close the connections."""
-        await self.write()
-        await self._client.aclose()
-
     async def _call(self, calls: Sequence[Call]) -> None:
         with redis_errors(self._settings, "to keep samples of texts"):
             async with asyncio.timeout(self._settings.timeout):
@@ -117,12 +109,13 @@ class SampleLog:
 
 @asynccontextmanager
 async def open_samples(settings: RedisSettings) -> AsyncIterator[SampleLog]:
-    """Samples that are written at the end, too."""
-    samples = SampleLog(settings)
-    try:
-        yield samples
-    finally:
-        await samples.close()
+    """Samples that are written at the end, too. Raises what `open_client` raises."""
+    async with open_client(settings) as client:
+        samples = SampleLog(settings, client)
+        try:
+            yield samples
+        finally:
+            await samples.write()
 
 
 def _chosen(texts: dict[int, _Kept]) -> list[tuple[int, _Kept]]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
+from dehusk.streams.counted import counted
 from dehusk.streams.sites.packing import KEY_BYTES
 
 TEXT_BYTES = KEY_BYTES - 1 + 2
@@ -140,7 +141,7 @@ def _check_pages(fields: Mapping[bytes, bytes], pages: int) -> None:
     """
     keys = sum(len(value) for name, value in fields.items() if name.startswith(b"pages"))
     if keys % KEY_BYTES or keys > pages * KEY_BYTES:
-        raise CorruptError(f"it has {pages:,} pages, and {keys / KEY_BYTES:g} keys of pages")
+        raise CorruptError(f"it counts {counted(pages, 'page')}, and has the keys of {keys / KEY_BYTES:g}")
 
 
 def _samples(fields: Mapping[bytes, bytes], texts: Mapping[int, bytes]) -> Iterator[StoredSample]:

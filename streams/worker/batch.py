@@ -190,11 +190,12 @@ def _origins(messages: Sequence[Message], outcomes: Sequence[tuple[Outcome, ...]
 def _note_visits(
     cleaned: Iterable[CleanedMessage], answered: Iterable[Answered], statistics: Iterable[SiteStatistics]
 ) -> None:
-    """Note which pages of each message were observed; nothing where the store is unavailable."""
+    """Note which pages of each message were counted; nothing where the store is unavailable."""
     visits: defaultdict[Origin, list[Visit]] = defaultdict(list)
     for (page, _, origin), known in zip(answered, statistics, strict=False):
         identity = page.identity
-        visits[origin].append(Visit(identity.site, identity.url, origin, known.pages, known.is_counted))
+        if identity.site:
+            visits[origin].append(Visit(identity.site, identity.url, origin, known.pages, known.is_counted))
     for each in cleaned:
         each.visits += visits.get(origin_of(each.message), [])
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from dehusk.streams.counted import counted
 from dehusk.streams.settings import FlowLimits
 from dehusk.streams.worker.acknowledging import Acknowledgments, Entry
 from dehusk.streams.worker.assembly import CleanedMessage
@@ -163,7 +164,8 @@ class Flow:
 
     def _abandon(self) -> None:
         if len(self):
-            _log.warning("giving up %d messages in flight; Kafka will give them to a worker again", len(self))
+            given_up = counted(len(self), "message")
+            _log.warning("giving up %s in flight: Kafka will give them to a worker again", given_up)
         self.intake.abandon()
         self._unacknowledged.abandon()
         if self._running is not None:

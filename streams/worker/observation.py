@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dehusk.schemas.pages import Prediction, SiteStatistics
 from dehusk.streams.preparation.preparation import PackedPage
-from dehusk.streams.sites.observation import observation
+from dehusk.streams.sites.observation import observation, observe
 from dehusk.streams.sites.store import SiteStatisticsStore
 from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
 
@@ -25,7 +25,7 @@ class Observer:
         if self._dependency.unavailable:
             return None
         try:
-            statistics = await self._store.observe(list(map(observation, pages, labels)))
+            statistics = await observe(self._store, list(map(observation, pages, labels)))
         except UNAVAILABLE as error:
             self._dependency.missed(error)
             return None

@@ -3,7 +3,7 @@
 from dehusk.inference.labeler import Labeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import ModelVersion
+from dehusk.schemas.pages import Prediction
 from dehusk.streams.dead_letters import MOST_BARE_BYTES
 from dehusk.streams.kafka import Topic, describe_worker_topics, how_to_create, missing_topics
 from dehusk.streams.settings import WhenTritonIsUnavailable
@@ -49,8 +49,8 @@ def _check_size(dead_letters: Topic) -> None:
         )
 
 
-async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVersion | None:
-    """The model that has labeled a line of text; None where it does not answer and may be done without.
+async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> Prediction | None:
+    """The answer for a line of text; None where it does not answer and may be done without.
 
     Raises:
         UnavailableError: it does not answer.
@@ -71,4 +71,4 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> ModelVers
         ) from error
     if isinstance(labels, Broken):
         raise ConfigurationError(f"the labeler rejects a line of text: {labels.detail}")
-    return labels.model
+    return labels

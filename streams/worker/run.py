@@ -37,6 +37,7 @@ from dehusk.streams.worker.assembly import Assembler
 from dehusk.streams.worker.availability import Check, Dependency, watch
 from dehusk.streams.worker.batch import BatchCleaner, Note
 from dehusk.streams.worker.brokers import Brokers, check_kafka
+from dehusk.streams.worker.comments import comments_advice
 from dehusk.streams.worker.delivery import Delivery
 from dehusk.streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
 from dehusk.streams.worker.drops import DropLog
@@ -151,9 +152,12 @@ async def _flow(
     async with AsyncExitStack() as resources:
         opened = open_labeler(settings)
         resources.push_async_callback(opened.close)
-        model = await check_labeler(settings, opened)
+        labels = await check_labeler(settings, opened)
+        model = None if labels is None else labels.model
         labeler = WitnessedLabeler(TakeoverLog(opened, model))
         _announce(settings, model)
+        if labels is not None and (advice := comments_advice(settings, labels)):
+            _log.warning("%s", advice)
         store = RedisSiteStatistics(settings.redis)
         resources.push_async_callback(store.close)
         producer = create_producer(settings.kafka, settings.compression)

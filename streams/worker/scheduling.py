@@ -69,4 +69,5 @@ class Scheduling:
         for record in cleaned.records:
             if record.value is None and record.key is not None:
                 url = record.key.decode(errors="replace")
-                yield Visit(self._name_site(url), url, origin_of(cleaned.message), None, is_counted=False)
+                if site := self._name_site(url):
+                    yield Visit(site, url, origin_of(cleaned.message), None, is_counted=False)

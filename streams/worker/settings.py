@@ -81,4 +81,6 @@ class WorkerSettings:
     """What becomes of user comments."""
     metadata: MetadataLevel = MetadataLevel.FAST
     """How far the metadata of pages are looked for."""
+    comments_are_told_apart: bool = False
+    """Whether a model that does not tell them apart is worth a warning."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)

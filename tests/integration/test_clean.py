@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -16,6 +17,7 @@ from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sources.warc import write_warc
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
+DEHUSK = Path(sys.executable).with_name("dehusk")
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
 
 
@@ -209,6 +211,27 @@ async def test_a_redis_is_shared_with_later_runs_and_with_workers(stack, fresh):
     assert of_worker.pages == 5
     _, lines = clean(*options, stdin=crawl(site, 6))
     assert seen(lines)[-1] == 7
+
+
+@pytest.mark.parametrize("passes", [[], ["--two-pass"]])
+def test_a_redis_keeps_samples_and_names_as_of_a_worker(stack, fresh, tmp_path, passes):
+    file = tmp_path / "crawl.jsonl"
+    file.write_text(crawl(f"{fresh}.example/ä", 8))
+    options = ("--site-statistics", stack.addresses.redis, "--site-key", "path")
+    ended, lines = clean("--labeler", "rules", *options, *passes, str(file))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    (site,) = {each["site"] for each in lines}
+    shown = subprocess.run(
+        [DEHUSK, "sites", "show", site, "--json", "--redis", stack.addresses.redis],
+        capture_output=True,
+        check=True,
+    )
+    known = json.loads(shown.stdout)
+    assert (known["name"], known["pages"]) == (site, 8)
+    dropped = sum(each["template"]["blocks_dropped"] for each in lines)
+    assert sum(each["dropped"] for each in known["samples"]) == dropped
+    texts = {each["text"]: each["pages"] for each in known["samples"]}
+    assert texts["Home"] == 8
 
 
 def test_statistics_that_are_counted_by_different_keys_do_not_mix(stack, fresh):

@@ -24,7 +24,7 @@ from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.catalogue import open_catalogue
 from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds, site_key
 from dehusk.streams.sites.revisits import FirstPages, Visit
-from dehusk.streams.sites.samples import CHANGED_AT_ONCE, MOST_CHANGED, MOST_REPEATED, SampleLog, open_samples
+from dehusk.streams.sites.samples import CHANGED_AT_ONCE, MOST_CHANGED, MOST_REPEATED, open_samples
 from dehusk.streams.sites.stored import StoredSample, StoredSite, unpack_site
 from tests.integration.redis_cluster import redis_cluster
 
@@ -179,7 +179,7 @@ async def test_a_redis_without_sites_lists_none(server: RedisSettings) -> None:
     await store.close()
     assert succeed(server, "list") == b"0 sites, 0 pages, 0 bytes\n"
     assert succeed(server, "list", "--json") == b""
-    assert succeed(server, "export") == b'{"format":"dehusk-sites","version":1}\n'
+    assert succeed(server, "export") == b'{"format":"dehusk-sites","version":1,"site_key":null}\n'
 
 
 async def test_a_site_is_shown_with_what_was_dropped_and_saved(server: RedisSettings) -> None:
@@ -202,6 +202,40 @@ async def test_a_site_is_shown_with_what_was_dropped_and_saved(server: RedisSett
     assert (shown["pages"], shown["texts"], shown["frozen"], shown["texts_floor"]) == (4, 11, False, 0)
 
 
+@pytest.mark.parametrize("site", ["www.a.test", ".a.test", "a.test/b"])
+async def test_a_url_is_shown_by_whatever_key_its_site_is_counted(server: RedisSettings, site: str) -> None:
+    site = site.removeprefix("www.")
+    await observe(server, *pages(site, 3), page("b.test", "/", 1))
+    shown = orjson.loads(succeed(server, "show", "https://WWW.A.test:443/b/c", "--json"))
+    assert (shown["site"], shown["pages"]) == (site, 3)
+    assert succeed(server, "forget", "https://a.test/b/c", "--yes") == b"1 site forgotten\n"
+
+
+async def test_a_url_of_sites_by_several_keys_is_not_guessed_at(server: RedisSettings) -> None:
+    await observe(server, page("a.test", "/", 1), *pages(".a.test", 2))
+    for words in (["show"], ["forget", "--yes"], ["export"]):
+        assert "is of a.test and .a.test, by different --site-key" in fail(server, *words, "http://a.test/")
+    for name, count in (("a.test", 1), (".a.test", 2)):
+        assert orjson.loads(succeed(server, "show", name, "--json"))["pages"] == count
+
+
+async def test_an_import_warns_of_sites_that_workers_do_not_find(
+    server: RedisSettings, other: RedisSettings
+) -> None:
+    await observe(server, *pages(".a.test", 1), *pages(".b.test", 1), *pages("localhost", 1))
+    export = succeed(server, "export")
+    assert orjson.loads(export.splitlines()[0])["site_key"] == "domain"
+    warning = "dehusk: these sites were counted by --site-key domain"
+    first = run(other, "import", stdin=export)
+    find = "only workers with --site-key domain find them\n"
+    assert (first.returncode, first.stderr.decode()) == (0, f"{warning}: {find}")
+    assert run(other, "import", stdin=export).stderr == b""
+    flush(other)
+    await observe(other, *pages("c.test", 1))
+    third = run(other, "import", stdin=export).stderr.decode()
+    assert third == f"{warning}, and those of this Redis by --site-key host: {find}"
+
+
 async def test_a_site_that_lost_rare_texts_says_so(server: RedisSettings) -> None:
     bounds = SiteBounds(texts=10, structures=3)
     await observe(server, *pages("a.test", 20), bounds=bounds)
@@ -220,14 +254,14 @@ async def test_a_site_that_is_not_known_is_answered_with_those_that_are_near(ser
 
 
 async def test_sites_are_forgotten_once_that_is_confirmed(server: RedisSettings) -> None:
-    await observe(server, *(page(site, "/", 1) for site in ("a.test", "b.test", "c.test", "é.test")))
+    await observe(server, *(page(site, "/", 1) for site in ("a.test", "b.test", "c.test", "a.test/é")))
     for answer in (b"", b"n\n", b"\n"):
         said = fail(server, "forget", "a.test", stdin=answer)
         assert said.startswith("Forget 1 site? [y/N] ")
         assert "nothing is forgotten" in said
     assert len(listed(server)) == 4
     assert succeed(server, "forget", "a.test", "http://b.test/", stdin=b"y\n") == b"2 sites forgotten\n"
-    assert succeed(server, "forget", "é.test", "--yes") == b"1 site forgotten\n"
+    assert succeed(server, "forget", "a.test/é", "--yes") == b"1 site forgotten\n"
     assert [each["site"] for each in listed(server)] == ["c.test"]
     assert await observe(server, page("a.test", "/", 1)) == [(0, [0], [0], [0], [0])]
     with closing(client(server)) as connected:
@@ -305,10 +339,10 @@ async def test_an_import_leaves_sites_of_which_more_is_known(server: RedisSettin
 
 
 async def test_some_sites_are_exported(server: RedisSettings, other: RedisSettings) -> None:
-    await observe(server, *pages("a.test", 3), *pages("b.test", 2), *pages("é.test", 1))
-    exported = succeed(server, "export", "é.test", "https://www.b.test/x")
+    await observe(server, *pages("a.test", 3), *pages("b.test", 2), *pages("a.test/é", 1))
+    exported = succeed(server, "export", "a.test/é", "https://www.b.test/x")
     assert succeed(other, "import", stdin=exported) == b"2 sites imported\n"
-    assert await observe(other, page("é.test", "/", 1)) == [(1, [1], [1], [1], [0.25])]
+    assert await observe(other, page("a.test/é", "/", 1)) == [(1, [1], [1], [1], [0.25])]
 
 
 async def test_what_is_damaged_in_an_export_is_named_and_the_rest_imported(server: RedisSettings) -> None:
@@ -407,17 +441,16 @@ async def test_samples_come_and_go_with_their_site(server: RedisSettings) -> Non
 async def test_samples_of_many_workers_add_up(server: RedisSettings) -> None:
     sites = [f"{name}.test" for name in "abc"]
     await observe(server, *(each for site in sites for each in pages(site, 4)))
-    logs = [SampleLog(server) for _ in range(6)]
 
-    async def work(log: SampleLog) -> None:
-        for _ in range(5):
-            for site in sites:
-                log.note(site, [DROPPED, SAVED])
-                log.note(site, [DROPPED])
-            await log.write()
+    async def work() -> None:
+        async with open_samples(server) as log:
+            for _ in range(5):
+                for site in sites:
+                    log.note(site, [DROPPED, SAVED])
+                    log.note(site, [DROPPED])
+                await log.write()
 
-    await asyncio.gather(*map(work, logs))
-    await asyncio.gather(*(log.close() for log in logs))
+    await asyncio.gather(*(work() for _ in range(6)))
     for site in sites:
         assert [(each.dropped, each.saved) for each in (await stored(server, site)).samples] == [
             (60, 0),

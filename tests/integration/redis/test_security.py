@@ -2,6 +2,7 @@
 
 import datetime as dt
 import ssl
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.local.addresses import LOOPBACK
 from dehusk.streams.settings import RedisSettings
+from tests.integration.redis_cluster import redis_cluster
 
 RIGHTS = "+evalsha +eval +time +hmget +hget +hset +hdel +expire ~dehusk:*"
 CLUSTER_RIGHTS = "+cluster +command +info"
@@ -150,3 +152,51 @@ async def test_a_user_who_may_not_look_at_the_memory_counts(start, opened, page,
     async with opened(RedisSettings(server.url.replace("//", "//dehusk:right@"))) as store:
         assert await counts(store, page)
     assert "Redis refuses to tell of its memory" in caplog.text
+
+
+async def check(opened, settings):
+    async with opened(settings) as store:
+        await store.check()
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+async def test_a_server_that_asks_for_a_password_says_how_to_give_it(start, opened, cluster):
+    server = start(*(("--cluster-enabled", "yes") if cluster else ()))
+    with server.client() as client:
+        client.config_set("requirepass", "right")
+    with pytest.raises(ConfigurationError, match=r"it asks for a password: redis\[s\]://"):
+        await check(opened, RedisSettings(server.url, cluster=cluster))
+
+
+async def test_tls_where_there_is_none_and_none_where_there_is(start, opened, secured):
+    plain = start()
+    with pytest.raises(UnavailableError, match="one without TLS never answers"):
+        await check(opened, RedisSettings(plain.url.replace("redis:", "rediss:"), timeout=0.5))
+    url = (await secured()).replace("rediss:", "redis:")
+    with pytest.raises(UnavailableError, match=r"closed the connection: .*one with TLS \(rediss://…\)"):
+        await check(opened, RedisSettings(url))
+
+
+async def test_a_replica_is_named_as_one(start, opened, until):
+    first, second = start("--repl-diskless-sync-delay", "0"), start()
+    with second.client() as client:
+        client.replicaof(LOOPBACK, first.port)
+        until(lambda: client.info("replication")["master_link_status"] == "up")
+    with pytest.raises(UnavailableError, match=f"^Redis does not answer: .*:{second.port} is a replica"):
+        await check(opened, second)
+
+
+async def test_a_redis_is_no_cluster_and_a_node_no_redis_alone(start, opened):
+    with pytest.raises(ConfigurationError, match=r"leave --redis-cluster out$"):
+        await check(opened, RedisSettings(start().url, cluster=True))
+    node = start("--cluster-enabled", "yes")
+    with pytest.raises(UnavailableError, match=r"node of a Redis Cluster \(--redis-cluster\)$"):
+        await check(opened, node)
+
+
+async def test_a_node_that_has_not_the_slot_names_the_option(opened, page, tmp_path):
+    pages = [page(f"{number}.test", 1, 7) for number in range(20)]
+    with redis_cluster(tmp_path, nodes=2) as cluster:
+        async with opened(replace(cluster, cluster=False)) as store:
+            with pytest.raises(ConfigurationError, match=r"a node of a Redis Cluster: give --redis-cluster$"):
+                await store.observe(pages)

@@ -1,8 +1,10 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dehusk.inference.sites import SiteKey, identify, open_naming, primary_language, site_of
+from dehusk.inference.sites import SiteKey, host_of, identify, key_of, open_naming, primary_language, site_of
 from dehusk.schemas.pages import PageIdentity, RawPage
 
 
@@ -17,7 +19,14 @@ from dehusk.schemas.pages import PageIdentity, RawPage
         ("http://192.0.2.7:80/", "192.0.2.7"),
         ("file:///data/page.html", ""),
         ("http://[::1]:80/", "::1"),
-        ("http://bücher.example/", "bücher.example"),
+        ("http://bücher.example/", "xn--bcher-kva.example"),
+        ("http://WWW.BÜCHER.example.:80/", "xn--bcher-kva.example"),
+        ("http://bu\u0308cher.example/", "xn--bcher-kva.example"),
+        ("https://XN--bcher-KVA.example:443/", "xn--bcher-kva.example"),
+        ("http://faß.example/", "xn--fa-hia.example"),
+        ("http://例え。テスト/", "xn--r8jz45g.xn--zckzah"),
+        ("http://☃.example/", "xn--n3h.example"),
+        ("http://\udc80.example/", "xn--f89b.example"),
         ("http://[broken/", ""),
         ("no url", ""),
         ("", ""),
@@ -35,7 +44,7 @@ def test_a_site_is_the_host(url: str, site: str) -> None:
         ("http://anna.github.io/", ".anna.github.io"),
         ("http://a.anna.blogspot.com/", ".anna.blogspot.com"),
         ("http://a.b.unlisted/", ".b.unlisted"),
-        ("http://a.b.公司.cn/", ".b.公司.cn"),
+        ("http://a.b.公司.cn/", ".b.xn--55qx5d.cn"),
         ("http://a.b.xn--55qx5d.cn/", ".b.xn--55qx5d.cn"),
         ("http://github.io/", "github.io"),
         ("http://www.localhost./", ".www.localhost"),
@@ -63,6 +72,7 @@ def test_a_site_is_the_registrable_domain(url: str, site: str) -> None:
         ("http://example.org//a/b", "example.org/"),
         ("http://192.0.2.7:80/a/", "192.0.2.7/a"),
         ("http://[::1]/%7Ea/", "::1/%7Ea"),
+        ("http://BÜCHER.example:80/a/", "xn--bcher-kva.example/a"),
         ("http://[broken/a/", ""),
         ("file:///data/page.html", ""),
         ("no url/a/b", ""),
@@ -74,7 +84,17 @@ def test_a_site_is_the_host_and_the_first_folder(url: str, site: str) -> None:
 
 @pytest.mark.parametrize("url", ["http://example.org/", "http://a.example.org/b/c", "http://a.github.io/"])
 def test_a_site_has_another_name_by_each_key(url: str) -> None:
-    assert len({open_naming(key)(url) for key in SiteKey}) == len(SiteKey)
+    names = {key: open_naming(key)(url) for key in SiteKey}
+    assert len(set(names.values())) == len(SiteKey)
+    assert all(key_of(name) is key for key, name in names.items())
+
+
+@settings(max_examples=500)
+@given(st.text(max_size=20))
+def test_any_host_has_a_spelling_that_is_its_own(host: str) -> None:
+    found = host_of(f"http://{host}/")
+    assert found.isascii()
+    assert host_of(f"http://{found}/") == found or ":" in found
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,15 @@ def test_a_worker_does_not_read_what_it_writes(text):
 
 @pytest.mark.parametrize("text", ["again", "^a"])
 def test_a_worker_does_not_read_its_revisits_as_pages(text):
-    with pytest.raises(ConfigurationError, match=r"the input .* holds again, which the worker writes to"):
+    with pytest.raises(
+        ConfigurationError, match=r"the input .* holds again, which the worker writes to \(--revisit-topic\)"
+    ):
         input_topics(TopicSettings(text, "out", "dead", revisits="again"))
     assert input_topics(TopicSettings(text, "out", "dead")).match("again")
 
 
-@pytest.mark.parametrize("revisits", ["out", "dead"])
-def test_revisits_have_a_topic_of_their_own(revisits):
-    with pytest.raises(ConfigurationError, match="revisits need a topic of their own"):
+@pytest.mark.parametrize(("revisits", "option"), [("out", "--output"), ("dead", "--dead-letters")])
+def test_revisits_have_a_topic_of_their_own(revisits, option):
+    said = f"--revisit-topic needs a topic of its own, and {revisits} is that of {option}"
+    with pytest.raises(ConfigurationError, match=said):
         input_topics(TopicSettings("in", "out", "dead", revisits=revisits))

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -241,6 +242,55 @@ def test_what_cannot_be_read_is_named_once_though_it_is_read_twice(tmp_path: Pat
     file.write_bytes(file.read_bytes()[:-30])
     ended = clean(file, "--labeler", "rules", "--two-pass")
     assert (ended.returncode, ended.stderr.count("pages may be lost")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        (["--labeler", "rules"], None),
+        (["--labeler", "rules", "--comments", "include"], None),
+        (["--labeler", "onnx", "--comments", "separate"], None),
+        (["--labeler", "rules", "--comments", "separate"], "--comments separate has no effect: boilerpipe"),
+        (["--model", "boilernet", "--comments", "drop"], "--comments drop has no effect: boilernet"),
+    ],
+)
+def test_comments_that_the_model_does_not_tell_apart_are_warned_of_once(
+    crawl: Path, options: list[str], warning: str | None
+) -> None:
+    ended = clean(crawl, *options)
+    said = f"dehusk: {warning} does not tell user comments apart\n" if warning else ""
+    assert (ended.returncode, ended.stderr) == (0, said)
+
+
+def test_pages_without_a_host_are_told_of_and_may_be_given_one(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.html").write_text(PAGE)
+    ended = clean(tmp_path, "--labeler", "rules", "--two-pass")
+    assert [json.loads(line)["template"]["pages_seen"] for line in ended.stdout.splitlines()] == [1, 1]
+    assert ended.returncode == 0
+    assert ended.stderr.startswith("dehusk: 2 pages without a host in the URL: of no site")
+    named = clean(tmp_path, "--labeler", "rules", "--two-pass", "--base-url", "https://x.test/a/")
+    assert pages_seen(named) == [("x.test", 2)] * 2
+    assert json.loads(named.stdout.splitlines()[0])["url"] == "https://x.test/a/a.html"
+    assert clean(tmp_path, "--labeler", "rules").stderr == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_says_how_many_pages_were_written(number: signal.Signals) -> None:
+    pipe, line = subprocess.PIPE, json.dumps({"html": PAGE}) + "\n"
+    command = [*COMMAND, "--labeler", "rules", "--processes", "1"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        for _ in range(2):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline()
+        process.send_signal(number)
+        rest, said = process.communicate(timeout=60)
+    assert (process.returncode, rest, said) == (
+        128 + number,
+        "",
+        "dehusk: interrupted; 2 pages were written\n",
+    )
 
 
 @pytest.mark.parametrize(

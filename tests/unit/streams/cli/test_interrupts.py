@@ -111,4 +111,4 @@ def test_an_interrupt_while_the_command_line_loads_ends_it_without_a_word() -> N
 
 def test_the_module_runs_the_command_line() -> None:
     command = [sys.executable, "-m", "dehusk", "--version"]
-    assert b", version " in subprocess.run(command, capture_output=True, check=True).stdout
+    assert b"(model dehusk/" in subprocess.run(command, capture_output=True, check=True).stdout

@@ -10,6 +10,32 @@ from dehusk.streams.local.addresses import LOOPBACK, free_ports
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 
 
+ENDLESS = """\
+import sys
+import dehusk.streams.reading
+from dehusk.schemas.pages import Message
+from dehusk.streams.cli import main
+
+async def read_documents(kafka, topic, newest, follow):
+    while True:
+        yield Message(b"http://a.test/", b'{"text": "Corn"}', ())
+
+dehusk.streams.reading.read_documents = read_documents
+main()"""
+"""Runs a command whose Kafka has documents without end."""
+
+
+@pytest.mark.parametrize("options", [[], ["--text"], ["--follow"]])
+def test_nobody_who_reads_its_documents_ends_it_as_the_other_commands(options: list[str]) -> None:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", ENDLESS, "read", *options]
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+        assert (process.wait(timeout=60), said) == (141, b"")
+
+
 @pytest.mark.parametrize("follow", [[], ["--follow"]])
 def test_a_kafka_that_is_not_there_is_one_line_and_status_1(follow: list[str]) -> None:
     brokers = f"{LOOPBACK}:{free_ports(1)[0]}"

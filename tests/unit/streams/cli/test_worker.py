@@ -113,6 +113,16 @@ def test_first_pages_are_cleaned_again_only_where_that_is_asked_for(started: lis
     assert found == [(0, None), (20, "dehusk-revisits"), (5, "again")]
 
 
+def test_comments_are_told_apart_only_where_that_is_typed(
+    started: list[WorkerSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for typed in ((), ("--comments", "separate"), ("--comments", "drop"), ("--comments", "include")):
+        worker(*typed)
+    monkeypatch.setenv("DEHUSK_COMMENTS", "drop")
+    worker()
+    assert [settings.comments_are_told_apart for settings in started] == [False, True, True, False, False]
+
+
 def test_every_option_is_an_environment_variable(started: list[WorkerSettings]) -> None:
     worker(
         env={
@@ -170,7 +180,7 @@ def test_the_help_names_each_variable() -> None:
         (["--output", "a", "--dead-letters", "a"], "both go to a"),
         (
             ["--output", "a", "--revisit-after", "5", "--revisit-topic", "a"],
-            "revisits need a topic of their own",
+            "--revisit-topic needs a topic of its own, and a is that of --output",
         ),
         (["--revisit-after", "-1"], "is not in the range"),
         (["--labeler", "onnx", "--triton", "t:1"], "--triton is for --labeler triton, not onnx"),

@@ -133,6 +133,14 @@ async def test_after_a_first_pass_each_page_sees_all_others_whatever_their_order
     assert set(seen(in_order)) == {1, 13}
 
 
+async def test_pages_without_a_host_do_not_correct_each_other() -> None:
+    pages = [replace(page(number), url=url) for number in range(10) for url in ("", f"file:///{number}.html")]
+    found = await lines(pages, passes=2, labelers=[Unsure()])
+    assert seen(found) == [1] * len(pages)
+    for line in map(json.loads, found):
+        assert [(block["probability"], block["frequency"]) for block in line["blocks"]] == [(0.6, 1)] * 3
+
+
 class Ending(MemorySiteStatistics):
     """A store that stops answering."""
 
@@ -150,7 +158,7 @@ class Ending(MemorySiteStatistics):
 async def test_a_store_that_does_not_answer_ends_the_run_and_the_error_says_what_to_do() -> None:
     pages = [page(number) for number in range(20 * BATCH_PAGES)]
     with pytest.raises(
-        UnavailableError, match=r"^Redis does not answer; start it .*--site-statistics memory$"
+        UnavailableError, match=r"^Redis does not answer; run the command again.*--site-statistics memory$"
     ):
         await lines(pages, store=RequiredStatistics(Ending(2)), processes=2)
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.sites.catalogue import WholeSite
-from dehusk.streams.sites.exporting import HEADER, check_header, read_line
+from dehusk.streams.sites.catalogue import WholeSite, prevailing_key
+from dehusk.streams.sites.exporting import header, read_header, read_line
 from dehusk.streams.sites.stored import CorruptError, State
 
 STATE = b64encode(bytes(24)).decode()
@@ -61,17 +62,41 @@ def test_a_line_that_is_cut_short_is_no_site() -> None:
             read_line(line[:end])
 
 
-def test_its_own_header_is_accepted() -> None:
-    check_header(HEADER)
+@pytest.mark.parametrize("key", [None, *SiteKey])
+def test_its_own_header_says_by_which_key_sites_are_named(key: SiteKey | None) -> None:
+    assert read_header(header(key)) is key
+
+
+def test_a_header_that_says_no_key_is_accepted() -> None:
+    assert read_header(b'{"format":"dehusk-sites","version":1}') is None
+
+
+def test_a_key_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="unknown --site-key: 'port'"):
+        read_header(b'{"format":"dehusk-sites","version":1,"site_key":"port"}')
+
+
+@pytest.mark.parametrize(
+    ("sites", "key"),
+    [
+        ([], None),
+        (["03a87d95c09d138b"], None),
+        (["a.test", "192.0.2.1"], SiteKey.HOST),
+        ([".a.test", ".b.test", "localhost"], SiteKey.DOMAIN),
+        (["03a87d95c09d138b", "a.test/b"], SiteKey.PATH),
+    ],
+)
+def test_the_key_is_told_by_most_of_the_names(sites: list[str], key: SiteKey | None) -> None:
+    assert prevailing_key(sites) is key
 
 
 @pytest.mark.parametrize("line", [b"", b"\n", b"{}", b"[]", b"1", b"\xff", b'{"format":"other","version":1}'])
 def test_what_does_not_begin_as_an_export_is_refused(line: bytes) -> None:
     with pytest.raises(ConfigurationError, match="no export of sites"):
-        check_header(line)
+        read_header(line)
 
 
 @pytest.mark.parametrize("version", [2, 0, "1"])
 def test_an_export_of_another_version_is_refused(version: object) -> None:
     with pytest.raises(ConfigurationError, match=f"version {version}, and this dehusk reads version 1"):
-        check_header(orjson.dumps({"format": "dehusk-sites", "version": version}))
+        read_header(orjson.dumps({"format": "dehusk-sites", "version": version}))

@@ -21,6 +21,11 @@ def test_says_that_a_url_is_none_of_a_redis(url, cluster):
         RedisSiteStatistics(RedisSettings(url, cluster=cluster))
 
 
+def test_a_cluster_has_one_database() -> None:
+    with pytest.raises(ConfigurationError, match=r"it has the database 0 alone$"):
+        RedisSiteStatistics(RedisSettings("redis://localhost:6379/9", cluster=True))
+
+
 @pytest.mark.parametrize(
     "url", ["redis://user:secret/@host:6379", "user:secret@host", "rediss://:secret@[::1"]
 )

@@ -8,7 +8,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.samples import TextSample
 from dehusk.streams.local.addresses import LOOPBACK, free_ports
 from dehusk.streams.settings import RedisSettings
-from dehusk.streams.sites.samples import SampleLog, open_samples
+from dehusk.streams.sites.samples import open_samples
 
 SAMPLE = TextSample(1, "Sign up", 3, dropped=True)
 
@@ -36,6 +36,7 @@ async def test_without_samples_nobody_is_asked(caplog: pytest.LogCaptureFixture)
     assert caplog.records == []
 
 
-def test_a_url_that_is_none_of_a_redis_is_refused() -> None:
+async def test_a_url_that_is_none_of_a_redis_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no URL of a Redis"):
-        SampleLog(RedisSettings("http://localhost"))
+        async with open_samples(RedisSettings("http://localhost")):
+            pass

@@ -99,7 +99,9 @@ class Failing(RulesLabeler):
 
 
 async def test_a_labeler_that_answers_says_with_which_model() -> None:
-    assert await check_labeler(SETTINGS, RulesLabeler()) == BOILERPIPE
+    labels = await check_labeler(SETTINGS, RulesLabeler())
+    assert labels is not None
+    assert labels.model == BOILERPIPE
 
 
 async def test_a_labeler_that_rejects_a_line_of_text_is_refused() -> None:

@@ -72,6 +72,12 @@ async def test_newer_messages_are_told_before_their_documents_and_first_pages_be
     assert world.told == [("update", URLS), ("deliver", 1), ("remember", URLS)]
 
 
+async def test_a_page_of_no_site_that_has_gone_is_no_page_of_one(message, redis) -> None:
+    world = World()
+    await scheduling(world, redis).deliver([CleanedMessage(message, records=[Record(b"file:///", None)])])
+    assert world.told == [("update", []), ("deliver", 1), ("remember", [])]
+
+
 async def test_a_site_that_is_due_is_asked_for_before_that_is_noted(cleaned, redis) -> None:
     world = World("a", "b")
     await scheduling(world, redis).deliver([cleaned])
