@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.native.choosing import rounded
-from dehusk.inference.selection import Bools, Probabilities, likely_comments, select
+from dehusk.inference.selection import LIKELY, Bools, choose_content, look_like_comments
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.pages import EncodedPage, Prediction
 
@@ -38,26 +38,28 @@ def choose(
     comments: Comments = Comments.SEPARATE,
 ) -> Choice:
     """What becomes of the blocks of a page; with `drop_hidden`, none that is not shown at first is kept."""
+    like_comments = look_like_comments(labels.comments, page.words, page.alike)
     probabilities = rounded(labels.probabilities, _DIGITS)
-    content, comment = _choose(page, probabilities, labels.comments, drop_hidden, comments)
+    content, comment = _choose(page, probabilities, like_comments, drop_hidden, comments)
     alone = content
     if labels.uncorrected is not None:
         before = rounded(labels.uncorrected, _DIGITS)
-        alone, _ = _choose(page, before, labels.comments, drop_hidden, comments)
+        alone, _ = _choose(page, before, like_comments, drop_hidden, comments)
     return Choice(probabilities, content, comment, dropped=alone & ~content, saved=content & ~alone)
 
 
 def _choose(
     page: EncodedPage,
     probabilities: npt.NDArray[np.float64],
-    of_comments: Probabilities | None,
+    like_comments: Bools,
     drop_hidden: bool,  # noqa: FBT001
     comments: Comments,
 ) -> tuple[Bools, Bools]:
     """Which blocks are part of the text, and which are comments."""
     likely = probabilities * ~page.hidden if drop_hidden else probabilities
-    content = select(likely, page.words, page.repeat, of_comments, page.alike)
-    is_comment = likely_comments(probabilities, of_comments, page.words, page.alike) & ~content
+    is_comment = like_comments & (probabilities < LIKELY)
+    content = choose_content(likely, page.words, page.repeat, is_comment)
+    is_comment = is_comment & ~content
     if drop_hidden:
         content &= ~page.hidden
         is_comment &= ~page.hidden

@@ -10,10 +10,11 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, PageIdentity, RawPage, SegmentedPage
+from dehusk.schemas.pickled import PickledByFields
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PreparedPage:
+class PreparedPage(PickledByFields):
     """A page ready to be labeled, without its HTML."""
 
     identity: PageIdentity

@@ -25,34 +25,40 @@ def sample(page: PreparedPage, choice: Choice, frequencies: BlockFrequencies) ->
 
     What a site repeats changes slowly: the 4th, 8th, 16th … page shows it.
     """
-    counts = frequencies.counts.astype(np.int64)
-    changed = _most_frequent(choice.dropped | choice.saved, counts)[:MOST_CHANGED]
-    repeated = _most_frequent(_on_many(page, frequencies), counts)[:MOST_REPEATED]
-    of_text: dict[int, TextSample] = {}
-    for block in (*changed, *repeated):
-        found = _sample(page, choice, frequencies, block)
-        of_text.setdefault(found.fingerprint, found)
-    return tuple(of_text.values())
+    counts = frequencies.counts
+    blocks = _most_frequent(choice.dropped | choice.saved, counts)[:MOST_CHANGED]
+    if _shows_repeated(frequencies.pages_seen):
+        blocks += _most_frequent(_on_many(page, frequencies), counts)[:MOST_REPEATED]
+    of_text: dict[int, int] = {}
+    for block in blocks:
+        of_text.setdefault(int(page.encoded.fingerprints[block]), block)
+    return tuple(_sample(page, choice, frequencies, *each) for each in of_text.items())
 
 
-def _most_frequent(wanted: Bools, counts: npt.NDArray[np.int64]) -> list[int]:
+def _most_frequent(wanted: Bools, counts: npt.NDArray[np.uint32]) -> list[int]:
     """The wanted blocks, those with the highest counts first."""
-    blocks = np.flatnonzero(wanted)
-    ordered: list[int] = blocks[np.argsort(-counts[blocks], kind="stable")].tolist()
+    (blocks,) = wanted.nonzero()
+    order = (-counts[blocks].astype(np.int64)).argsort(kind="stable")
+    ordered: list[int] = blocks[order].tolist()
     return ordered
 
 
+def _shows_repeated(seen: int) -> bool:
+    """Whether a page that is one of so many shows what is on many of them."""
+    return seen >= LEAST_PAGES and not seen & (seen - 1)
+
+
 def _on_many(page: PreparedPage, frequencies: BlockFrequencies) -> Bools:
-    """Which blocks are on many pages, if it is the time to say so."""
+    """Which blocks are on many pages."""
     seen, counts = frequencies.pages_seen, frequencies.counts
-    if seen < LEAST_PAGES or seen & (seen - 1):
-        return np.zeros(len(counts), np.bool_)
     return (counts > 1) & (counts >= _MANY * seen) & (page.encoded.words > 0)
 
 
-def _sample(page: PreparedPage, choice: Choice, frequencies: BlockFrequencies, block: int) -> TextSample:
+def _sample(
+    page: PreparedPage, choice: Choice, frequencies: BlockFrequencies, fingerprint: int, block: int
+) -> TextSample:
     return TextSample(
-        int(page.encoded.fingerprints[block]),
+        fingerprint,
         page.segmented.texts[block][:MOST_CHARACTERS],
         int(frequencies.counts[block]),
         dropped=bool(choice.dropped[block]),

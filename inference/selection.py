@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.native.choosing import (
-    are_comments,
     best_expected_f1,
     expected_words,
     leave_repeats_out,
+    like_comments,
     most_probable,
 )
 
@@ -50,17 +50,31 @@ def select(
     Raises:
         ValueError: they are not of the same blocks.
     """
-    if not len(probabilities) == len(words) == len(repeat):
-        raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
-    likely = probabilities.astype(np.float64)
     lengths = words.astype(np.uint32, copy=False)
     is_comment = likely_comments(probabilities, comments, lengths, alike)
+    return choose_content(probabilities, lengths, repeat, is_comment)
+
+
+def choose_content(
+    probabilities: Probabilities,
+    words: npt.NDArray[np.uint32],
+    repeat: npt.NDArray[np.int32],
+    is_comment: Bools,
+) -> Bools:
+    """Which blocks are content, as in `select`, given which are user comments, all of shape [T].
+
+    Raises:
+        ValueError: they are not of the same blocks.
+    """
+    if not len(probabilities) == len(words) == len(repeat) == len(is_comment):
+        raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
+    likely = probabilities.astype(np.float64)
     likely[is_comment] = 0.0
     leave_repeats_out(likely, repeat, _BETTER_COPY)
-    expected = expected_words(likely, lengths)
-    if _has_none(likely, lengths, expected):
+    expected = expected_words(likely, words)
+    if _has_none(likely, words, expected):
         return is_comment
-    return likely >= best_expected_f1(likely, lengths, expected) / 2
+    return likely >= best_expected_f1(likely, words, expected) / 2
 
 
 def _has_none(probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float) -> bool:
@@ -79,9 +93,24 @@ def likely_comments(
 
     `alike` has for each block the index of the first whose innermost elements have the same tags and classes:
     among such blocks that are likely comments on the average, by their words, one may be less likely.
+
+    Raises:
+        ValueError: they are not of the same blocks.
+    """
+    return look_like_comments(comments, words, alike) & (probabilities < LIKELY)
+
+
+def look_like_comments(
+    comments: Probabilities | None,
+    words: npt.NDArray[np.uint32],
+    alike: npt.NDArray[np.int32] | None = None,
+) -> Bools:
+    """Which blocks are user comments, shape [T], unless they are likely to be content.
+
+    Raises:
+        ValueError: they are not of the same blocks.
     """
     if comments is None:
-        return np.zeros(len(probabilities), np.bool_)
-    content, others = (each.astype(np.float64, copy=False) for each in (probabilities, comments))
-    kinds = np.arange(len(content), dtype=np.int32) if alike is None else alike
-    return are_comments(content, others, words, kinds, LIKELY, AMONG_LIKELY)
+        return np.zeros(len(words), np.bool_)
+    kinds = np.arange(len(words), dtype=np.int32) if alike is None else alike
+    return like_comments(comments.astype(np.float64, copy=False), words, kinds, LIKELY, AMONG_LIKELY)

@@ -8,6 +8,7 @@ import orjson
 
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
+from dehusk.schemas.pickled import PickledByFields
 
 SCHEMA_VERSION = "1"
 
@@ -50,7 +51,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(PickledByFields):
     """The Kafka record that the page came from."""
 
     topic: str

@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING
 
+from dehusk.schemas.pickled import PickledByFields
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(PickledByFields):
     """A Kafka record as it was read."""
 
     key: bytes | None
@@ -51,7 +53,7 @@ class RawPage:
 
 
 @dataclass(frozen=True, slots=True)
-class PageIdentity:
+class PageIdentity(PickledByFields):
     """What a cleaned document says of its page: all that is kept once the HTML is segmented."""
 
     id: str
@@ -168,7 +170,7 @@ BULLET = -(2**31)
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentedPage:
+class SegmentedPage(PickledByFields):
     """The text blocks of a page in DOM order, as columns of equal length T (T may be 0)."""
 
     title: str
@@ -202,7 +204,7 @@ class SegmentedPage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructureTensors:
+class StructureTensors(PickledByFields):
     """What the default model reads of a page of T blocks in E elements."""
 
     word_ids: npt.NDArray[np.uint32]
@@ -291,7 +293,7 @@ class SiteStatistics:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BlockFrequencies:
+class BlockFrequencies(PickledByFields):
     """On how many distinct pages of the site each block of a page was seen, this page included."""
 
     pages_seen: int
@@ -301,7 +303,7 @@ class BlockFrequencies:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelVersion:
+class ModelVersion(PickledByFields):
     """Which model answered."""
 
     name: str
@@ -309,7 +311,7 @@ class ModelVersion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
+class Prediction(PickledByFields):
     """A labeler's answer for one page."""
 
     probabilities: npt.NDArray[np.float32]

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from dehusk.schemas.pickled import PickledByFields
+
 
 @dataclass(frozen=True, slots=True)
-class TextSample:
+class TextSample(PickledByFields):
     """The text of a block that many pages of its site have, or that the statistics of the site corrected."""
 
     fingerprint: int

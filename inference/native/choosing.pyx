@@ -29,23 +29,22 @@ def rounded(const float[::1] probabilities, int digits) -> object:
     return found
 
 
-def are_comments(
-    const double[::1] content,
+def like_comments(
     const double[::1] comments,
     const uint32_t[::1] words,
     const int32_t[::1] alike,
     double likely,
     double among_likely,
 ) -> object:
-    """Which blocks are likely to be comments, and not likely to be content.
+    """Which blocks are likely to be comments.
 
     `among_likely` is enough where the mean of the blocks alike, weighted by words, is likely. `alike` has for each
     the index of the first one that it is like. ValueError if the columns are not of the same blocks.
     """
-    cdef Py_ssize_t block, count = len(content)
+    cdef Py_ssize_t block, count = len(comments)
     cdef int32_t kind
-    if not len(comments) == len(words) == len(alike) == count:
-        raise ValueError(f"a mismatch: {len(comments)} probabilities of comments, {count} of content")
+    if not len(words) == len(alike) == count:
+        raise ValueError(f"a mismatch: {count} probabilities of comments, {len(words)} blocks")
     found = np.empty(count, np.bool_)
     cdef uint8_t[::1] column = found.view(np.uint8)
     cdef double least
@@ -59,7 +58,7 @@ def are_comments(
     for block in range(count):
         kind = alike[block]
         least = among_likely if sums[kind, 1] >= likely * sums[kind, 0] else likely
-        column[block] = comments[block] >= least and content[block] < likely
+        column[block] = comments[block] >= least
     return found
 
 

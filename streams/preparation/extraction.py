@@ -17,6 +17,7 @@ from dehusk.schemas.documents import CleanedDocument, Comments, Origin
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction
+from dehusk.schemas.pickled import PickledByFields
 from dehusk.schemas.samples import TextSample
 from dehusk.streams.settings import PageLimits
 
@@ -24,7 +25,7 @@ Write = Callable[[CleanedDocument], bytes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabeledPage:
+class LabeledPage(PickledByFields):
     """A page as it was packed, with what the dependencies said of it."""
 
     packed: bytes
@@ -38,7 +39,7 @@ class LabeledPage:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenDocument:
+class WrittenDocument(PickledByFields):
     """A cleaned document, as bytes of its format."""
 
     value: bytes

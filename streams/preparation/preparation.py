@@ -14,6 +14,7 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import EncodedPage, Message, PageIdentity, RawPage
+from dehusk.schemas.pickled import PickledByFields
 from dehusk.streams.preparation.process import NO_MEMORY
 from dehusk.streams.sources.source import Decoded, Source
 
@@ -26,7 +27,7 @@ class Postponed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PackedPage:
+class PackedPage(PickledByFields):
     """A prepared page as it travels between processes: what is read of it on the way, and all else packed."""
 
     identity: PageIdentity

@@ -1,12 +1,13 @@
 """Tallies and counts as `observe.lua` reads and writes them: keys of five bytes, big-endian integers."""
 
 import hashlib
+import struct
 
 import numpy as np
 import numpy.typing as npt
 
 from dehusk.schemas.pages import SiteObservation
-from dehusk.streams.sites.tally import Counts, Keys, Tally, highest_bits, tally
+from dehusk.streams.sites.tally import Counts, Keys, Numbers, Tally, highest_bits, tally
 
 KEY_BYTES = 5
 _KEY_BITS = 37
@@ -18,11 +19,11 @@ Those with the lowest keys are counted, so that pages agree which.
 """
 MOST_STRUCTURES = 500
 """Different structures of one page that are counted, likewise."""
-_LONG = np.dtype([("high", ">u2"), ("low", ">u4")])
-"""An integer of six bytes."""
-_STRUCTURE = np.dtype([("key", "u1", KEY_BYTES), ("blocks", ">u4"), ("likelihood", _LONG)])
-_HEAD = np.dtype([("is_counted", "?"), ("pages", ">u4")])
-_KNOWN = np.dtype([("pages", ">u2"), ("blocks", ">u4"), ("likelihood", _LONG)])
+_BLOCKS_BYTES, _LIKELIHOOD_BYTES = 4, 6
+_HEAD = struct.Struct(">?I")
+"""Of an answer: whether the page is counted, and the pages."""
+_KNOWN = np.array([(1, 0, 0), (0, 1 << 16, 0), (0, 1, 0), (0, 0, 1 << 32), (0, 0, 1 << 16), (0, 0, 1)])
+"""What each of the two-byte parts of an entry adds to the pages, blocks and likelihood of its structure."""
 
 
 def tally_to_pack(page: SiteObservation) -> Tally:
@@ -37,36 +38,36 @@ def page_key(name: str) -> bytes:
 
 def text_key(fingerprint: int) -> bytes:
     """The key of a text."""
-    return _packed(highest_bits(np.array([fingerprint], np.uint64), _KEY_BITS)).tobytes()
+    return _lowest_bytes(highest_bits(np.array([fingerprint], np.uint64), _KEY_BITS), KEY_BYTES).tobytes()
 
 
 def pack_texts(page: Tally) -> bytes:
     """The keys of the texts that are counted."""
-    return _packed(page.texts[:MOST_TEXTS]).tobytes()
+    return _lowest_bytes(page.texts[:MOST_TEXTS], KEY_BYTES).tobytes()
 
 
 def pack_structures(page: Tally) -> bytes:
     """The structures that are counted: key, blocks and likelihood of each."""
-    records = np.zeros(len(page.structures[:MOST_STRUCTURES]), _STRUCTURE)
-    records["key"] = _packed(page.structures[:MOST_STRUCTURES])
-    records["blocks"] = page.blocks[:MOST_STRUCTURES]
-    likelihood = page.likelihood[:MOST_STRUCTURES]
-    records["likelihood"]["high"], records["likelihood"]["low"] = likelihood >> 32, likelihood & 0xFFFFFFFF
-    return records.tobytes()
+    columns = (
+        _lowest_bytes(page.structures[:MOST_STRUCTURES], KEY_BYTES),
+        _lowest_bytes(page.blocks[:MOST_STRUCTURES], _BLOCKS_BYTES),
+        _lowest_bytes(page.likelihood[:MOST_STRUCTURES], _LIKELIHOOD_BYTES),
+    )
+    return np.concatenate(columns, axis=1).tobytes()
 
 
 def unpack_counts(answer: bytes, page: Tally) -> Counts:
     """What was counted of a page's texts and structures."""
-    head = np.frombuffer(answer, _HEAD, 1)[0]
+    is_counted, pages = _HEAD.unpack_from(answer)
+    numbers = np.frombuffer(answer, ">u2", offset=_HEAD.size).astype(np.int64)
     texts, structures = np.zeros(len(page.texts), np.int64), np.zeros((3, len(page.structures)), np.int64)
-    counted = min(len(texts), MOST_TEXTS)
-    texts[:counted] = np.frombuffer(answer, ">u2", counted, _HEAD.itemsize)
-    known = np.frombuffer(answer[_HEAD.itemsize + 2 * counted :], _KNOWN)
-    likelihood = known["likelihood"]["high"].astype(np.int64) << 32 | known["likelihood"]["low"]
-    structures[:, : len(known)] = known["pages"], known["blocks"], likelihood
-    return Counts(int(head["pages"]), bool(head["is_counted"]), texts, structures)
+    counted = min(len(page.texts), MOST_TEXTS)
+    texts[:counted] = numbers[:counted]
+    known = numbers[counted:].reshape(-1, len(_KNOWN)) @ _KNOWN
+    structures[:, : len(known)] = known.T
+    return Counts(pages, is_counted, texts, structures)
 
 
-def _packed(keys: Keys) -> npt.NDArray[np.uint8]:
-    """Shape [..., KEY_BYTES]."""
-    return keys.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - KEY_BYTES :]
+def _lowest_bytes(numbers: Keys | Numbers, width: int) -> npt.NDArray[np.uint8]:
+    """N numbers as so many bytes each, shape [N, width]."""
+    return numbers.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - width :]
