@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from benchmarks import duplicates, memory, metadata, quality, sites, steps, stream
+from benchmarks import duplicates, markdown, memory, metadata, quality, sites, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.streams.worker.settings import LabelerName
 
@@ -49,7 +49,9 @@ class _Load(click.ParamType):
 )
 @click.option(
     "--only",
-    type=click.Choice(["quality", "steps", "stream", "memory", "sites", "metadata", "duplicates"]),
+    type=click.Choice(
+        ["quality", "steps", "stream", "memory", "sites", "metadata", "duplicates", "markdown"]
+    ),
     help="Leave the others out.",
 )
 @click.option(
@@ -84,14 +86,28 @@ def main(
     warnings.simplefilter("ignore")
     if only in (None, "sites"):
         _measure_sites(loads)
-    if only == "sites":
-        return
+    if only != "sites":
+        _measure_pages(path, every, rounds=rounds, repeat=repeat, labelers=labelers, only=only, model=model)
+
+
+def _measure_pages(
+    path: Path | None,
+    every: int,
+    *,
+    rounds: int,
+    repeat: int,
+    labelers: tuple[LabelerName, ...],
+    only: str | None,
+    model: str,
+) -> None:
     if path is None:
         raise click.MissingParameter(param_hint="'--pages'", param_type="option")
     crawled = load_pages(path, every)
     if only in (None, "memory"):
         click.echo(memory.report(memory.measure(crawled, labelers, repeat)) + "\n")
     _measure_documents(crawled, rounds, model, only)
+    if only in (None, "markdown"):
+        _measure_markdown(crawled, model)
     if only in (None, "quality", "steps", "stream"):
         _measure_pages(crawled, rounds=rounds, repeat=repeat, labelers=labelers, model=model, only=only)
 
@@ -130,6 +146,11 @@ def _measure_sites(loads: tuple[sites.Load, ...]) -> None:
     for cost in sites.measure(loads):
         click.echo(sites.row(cost))
     click.echo()
+
+
+def _measure_markdown(pages: list[Page], model: str) -> None:
+    if all(page.content is not None for page in pages):
+        click.echo(markdown.report(*markdown.measure(pages, model)) + "\n")
 
 
 def _measure_stream(

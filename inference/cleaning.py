@@ -27,10 +27,12 @@ def prepare(
     max_blocks: int = sys.maxsize,
     name_site: NameSite = site_of,
     metadata: MetadataLevel = MetadataLevel.FAST,
+    *,
+    with_markup: bool = False,
 ) -> PreparedPage | Broken:
-    """A page segmented and encoded, or why it cannot be."""
+    """A page segmented and encoded, with its markup where it is wanted, or why it cannot be."""
     try:
-        segmented = segment(page.html, max_blocks, url=page.url, metadata=metadata)
+        segmented = segment(page.html, max_blocks, url=page.url, metadata=metadata, with_markup=with_markup)
     except PageError as error:
         return Broken(error.reason, str(error), page.url)
     return PreparedPage(identify(page, name_site), replace(segmented, structure=None), encode(segmented))

@@ -5,10 +5,14 @@ import numpy as np
 from dehusk.inference.choice import Choice, choose
 from dehusk.inference.cleaning import PreparedPage
 from dehusk.inference.duplicates import content_hash, similarity_hash
+from dehusk.inference.html import html
 from dehusk.inference.language import language_of
+from dehusk.inference.markdown import markdown
+from dehusk.inference.outline import outline
 from dehusk.inference.plain_text import plain_text
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
 from dehusk.schemas.pages import BlockFrequencies, Prediction, SegmentedPage
+from dehusk.schemas.rendering import NO_RENDERING, Rendering
 
 
 def extract(
@@ -21,6 +25,7 @@ def extract(
     with_blocks: bool = False,
     drop_hidden: bool = False,
     comments: Comments = Comments.SEPARATE,
+    rendering: Rendering = NO_RENDERING,
 ) -> CleanedDocument:
     """The document of a page: the blocks that are chosen as its content, or only the shown ones of them."""
     choice = choose(page.encoded, labels, drop_hidden=drop_hidden, comments=comments)
@@ -33,6 +38,7 @@ def extract(
         degraded=degraded,
         with_blocks=with_blocks,
         comments=comments,
+        rendering=rendering,
     )
 
 
@@ -46,9 +52,11 @@ def document_of(
     degraded: tuple[str, ...],
     with_blocks: bool,
     comments: Comments,
+    rendering: Rendering = NO_RENDERING,
 ) -> CleanedDocument:
     """The document of a page whose blocks are chosen."""
     identity, segmented = page.identity, page.segmented
+    tree = outline(segmented, choice.content, identity.url, rendering) if rendering.needs_markup else None
     text = plain_text(segmented, choice.content)
     declared = segmented.language or identity.language
     tells_comments = comments is Comments.SEPARATE and labels.comments is not None
@@ -73,6 +81,8 @@ def document_of(
         simhash=similarity_hash(text),
         metadata=segmented.metadata,
         blocks=_blocks(segmented, choice, frequencies) if with_blocks else None,
+        markdown=markdown(tree) if rendering.markdown and tree is not None else None,
+        html=html(tree) if rendering.html and tree is not None else None,
     )
 
 

@@ -1,11 +1,13 @@
 """A page's HTML as the text blocks that a reader sees, much as `innerText` in the HTML standard has them."""
 
 import sys
+from functools import partial
 from typing import NamedTuple
 
 from dehusk.inference.flattening import flatten
 from dehusk.inference.metadata import read_metadata
 from dehusk.inference.native.properties import Properties
+from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.scanning import count_tags
 from dehusk.inference.native.walk import Walk
 from dehusk.inference.parser import parse
@@ -13,6 +15,7 @@ from dehusk.inference.rewriting import end_like_xml, uncover
 from dehusk.inference.sites import primary_language
 from dehusk.inference.tokens import count_words, count_words_of_markup
 from dehusk.schemas.errors import PageError
+from dehusk.schemas.markup import Markup
 from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Declarations, SegmentedPage, Structure
@@ -39,8 +42,11 @@ def segment(
     *,
     url: str = "",
     metadata: MetadataLevel = MetadataLevel.NONE,
+    with_markup: bool = False,
 ) -> SegmentedPage:
     """The text blocks of a page, given in UTF-8, and its metadata, to whose addresses its own is the base.
+
+    They come with the markup that they stand in where it is wanted.
 
     What `<noscript>` holds counts where it has over a hundred words and more than all that is shown: such a
     page is made for readers without scripts.
@@ -50,16 +56,17 @@ def segment(
     """
     tags = _count_tags(html, max_blocks)
     markup = end_like_xml(html)
-    reading = _read(markup, max_blocks, metadata, tags if markup is html else None)
+    read = partial(_read, max_blocks=max_blocks, metadata=metadata, with_markup=with_markup)
+    reading = read(markup, tags=tags if markup is html else None)
     walk = reading.walk
     uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
     if uncovered is not markup:
         markup = uncovered
-        reading = _read(markup, max_blocks, metadata)
+        reading = read(markup)
         walk = reading.walk
     noscript_words = sum(map(count_words_of_markup, walk.noscripts))
     if noscript_words > _CONTENT_WORDS and noscript_words > _shown_words(walk):
-        reading = _read(markup, max_blocks, metadata, scripting=False)
+        reading = read(markup, scripting=False)
         walk = reading.walk
     return SegmentedPage(
         title=walk.head.title or "",
@@ -73,6 +80,7 @@ def segment(
         items=walk.items,
         structure=_structure(walk, noscript_words),
         metadata=_metadata(reading, url),
+        markup=None if walk.markup is None else Markup(**walk.markup),
     )
 
 
@@ -86,14 +94,21 @@ def _count_tags(html: bytes, max_blocks: int) -> int:
 
 
 def _read(
-    html: bytes, max_blocks: int, metadata: MetadataLevel, tags: int | None = None, *, scripting: bool = True
+    html: bytes,
+    *,
+    max_blocks: int,
+    metadata: MetadataLevel,
+    with_markup: bool,
+    tags: int | None = None,
+    scripting: bool = True,
 ) -> _Reading:
     """What is read of a document, of so many tags at most."""
     document = parse(flatten(html, tags), scripting=scripting)
     root = document.root
     address = root.mem_id if root is not None else 0
     try:
-        walk = Walk(document, address, max_blocks, fallback=not scripting)
+        recording = Recording() if with_markup else None
+        walk = Walk(document, address, max_blocks, fallback=not scripting, recording=recording)
     except MemoryError as error:
         raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML") from error
     properties = None

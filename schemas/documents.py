@@ -11,6 +11,7 @@ from dehusk.schemas.pages import ModelVersion
 from dehusk.schemas.pickled import PickledByFields
 
 SCHEMA_VERSION = "1"
+_OPTIONAL = ("blocks", "markdown", "html")
 
 
 class Comments(StrEnum):
@@ -103,12 +104,17 @@ class CleanedDocument:
     """What the page says of itself; None where it was not asked for."""
     blocks: tuple[CleanedBlock, ...] | None = None
     """Every block of the page with its label, where asked for."""
+    markdown: str | None = None
+    """The content as Markdown, where asked for."""
+    html: str | None = None
+    """The content as HTML, what stands in its body, where it is written as HTML."""
 
     def to_json(self) -> bytes:
-        """One JSON object; times in RFC 3339 UTC; `blocks` only where present."""
+        """One JSON object; times in RFC 3339 UTC; `blocks`, `markdown` and `html` only where present."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.blocks is None:
-            del named["blocks"]
+        for name in _OPTIONAL:
+            if named[name] is None:
+                del named[name]
         if self.fetched_at is not None:
             named["fetched_at"] = self.fetched_at.astimezone(UTC)
         return orjson.dumps(named, option=orjson.OPT_UTC_Z)

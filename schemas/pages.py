@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from dehusk.schemas.markup import Markup
     from dehusk.schemas.metadata import Metadata
 
 
@@ -198,6 +199,8 @@ class SegmentedPage(PickledByFields):
     """The elements around the blocks, needed to encode; dropped when the page travels on."""
     metadata: Metadata | None = None
     """What the page says of itself, where it was asked for."""
+    markup: Markup | None = field(default=None, compare=False, repr=False)
+    """What the page's Markdown and HTML are written from; None where neither is wanted."""
 
     def __len__(self) -> int:
         return len(self.texts)

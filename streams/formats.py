@@ -4,7 +4,7 @@ The same document gives the same bytes, whatever the format.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from html import escape
 from types import MappingProxyType
@@ -13,14 +13,9 @@ import orjson
 
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.metadata import Metadata
+from dehusk.schemas.rendering import Rendering
 
 _JSON = "application/json"
-_HOLDERS = frozenset({"ul", "ol", "dl", "figure"})
-_STRUCTURE = _HOLDERS | {
-    *("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre", "blockquote"),
-    *("li", "dt", "dd", "figcaption", "address", "summary"),
-}
-"""Tags whose meaning a block's path carries alone; a table's would need to know where its rows begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +23,15 @@ class Format:
     """One way to write a cleaned document."""
 
     content_type: str
-    needs_blocks: bool
-    """Whether the document must come with its blocks."""
     write: Callable[[CleanedDocument], bytes]
+    markdown: bool = False
+    """Whether the document must come with its Markdown."""
+    html: bool = False
+    """Whether the document must come with its HTML."""
+
+    def rendering(self, wanted: Rendering) -> Rendering:
+        """What is wanted, and what this format needs."""
+        return replace(wanted, markdown=wanted.markdown or self.markdown, html=self.html)
 
 
 def write(document: CleanedDocument, name: str) -> bytes:
@@ -108,61 +109,53 @@ def _milliseconds(when: datetime | None) -> str | None:
     return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _write_html(document: CleanedDocument) -> bytes:
-    """A page of the content blocks alone, their headings, paragraphs, lists and quotations kept.
+def _write_markdown(document: CleanedDocument) -> bytes:
+    """The content behind what is known of the document, in YAML, as makers of web sites have it.
 
     Raises:
-        ValueError: the document came without its blocks.
+        ValueError: the document came without its Markdown.
     """
-    if document.blocks is None:
-        raise ValueError("purified HTML is made of a document's blocks, which this one came without")
+    if document.markdown is None:
+        raise ValueError("the document came without its Markdown")
+    known = {"title": document.title, "url": document.url, "language": document.language}
+    return front_matter({**known, "revision": document.revision}) + _encoded(f"\n{document.markdown}\n")
+
+
+def front_matter(fields: Mapping[str, object]) -> bytes:
+    """Fields in YAML, of which JSON is a part, as Markdown has them at its beginning."""
+    lines = (name.encode() + b": " + orjson.dumps(value) for name, value in fields.items())
+    return b"\n".join([b"---", *lines, b"---\n"])
+
+
+def _write_html(document: CleanedDocument) -> bytes:
+    """A page of the content alone.
+
+    Raises:
+        ValueError: the document came without its HTML.
+    """
+    if document.html is None:
+        raise ValueError("the document came without its HTML")
     language = f' lang="{escape(document.language)}"' if document.language else ""
-    lines = [
-        "<!DOCTYPE html>",
-        f'<html{language}><head><meta charset="utf-8"><title>{escape(document.title)}</title>',
+    return _encoded(
+        f"<!DOCTYPE html>\n"
+        f'<html{language}><head><meta charset="utf-8"><title>{escape(document.title)}</title>\n'
         f'<link rel="canonical" href="{escape(document.url)}">'
-        f'<meta name="dehusk-revision" content="{document.revision}"></head><body>',
-    ]
-    opened: list[str] = []
-    for block in document.blocks:
-        if block.content:
-            wanted = _structure(block.path)
-            shared = _shared(opened, wanted)
-            lines.append(
-                _closing(opened[shared:]) + _opening(wanted[shared:]) + escape(block.text, quote=False)
-            )
-            opened = wanted
-    lines.append(_closing(opened) + "</body></html>\n")
-    return "\n".join(lines).encode("utf-8", "replace")
+        f'<meta name="dehusk-revision" content="{document.revision}"></head><body>\n'
+        f"{document.html}\n</body></html>\n"
+    )
 
 
-def _structure(path: str) -> list[str]:
-    """The elements that stand for a block's path; the last one holds its text."""
-    tags = [tag for tag in path.split("/") if tag in _STRUCTURE]
-    return tags if tags and tags[-1] not in _HOLDERS else [*tags, "p"]
-
-
-def _shared(opened: list[str], wanted: list[str]) -> int:
-    """How many open elements the next block stands in too; the last one is always its own."""
-    pairs = zip(opened, wanted[:-1], strict=False)
-    differing = (depth for depth, (left, right) in enumerate(pairs) if left != right)
-    return next(differing, min(len(opened), len(wanted) - 1))
-
-
-def _opening(tags: list[str]) -> str:
-    return "".join(f"<{tag}>" for tag in tags)
-
-
-def _closing(tags: list[str]) -> str:
-    return "".join(f"</{tag}>" for tag in reversed(tags))
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "document": Format(_JSON, needs_blocks=False, write=CleanedDocument.to_json),
-        "datatrove": Format(_JSON, needs_blocks=False, write=_write_datatrove),
-        "dolma": Format(_JSON, needs_blocks=False, write=_write_dolma),
-        "html": Format("text/html; charset=utf-8", needs_blocks=True, write=_write_html),
+        "document": Format(_JSON, write=CleanedDocument.to_json),
+        "datatrove": Format(_JSON, write=_write_datatrove),
+        "dolma": Format(_JSON, write=_write_dolma),
+        "markdown": Format("text/markdown; charset=utf-8", write=_write_markdown, markdown=True),
+        "html": Format("text/html; charset=utf-8", write=_write_html, html=True),
     }
 )
 """The values of `--format`."""

@@ -24,7 +24,7 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Prediction
 from dehusk.streams.offline.decoded import DecodedPages, Input
-from dehusk.streams.offline.lines import writing
+from dehusk.streams.offline.lines import failing, writing
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
 from dehusk.streams.page_lines import read_page_line
 from dehusk.streams.preparation.isolation import open_pool
@@ -120,7 +120,7 @@ def _content(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
 async def _texts(
     pages: Iterator[Input], pool: PreparationPool, labeler: Labeler
 ) -> AsyncGenerator[PredictedLine, None]:
-    async with aclosing(clean_lines(pages, pool, [labeler], with_blocks=False)) as lines:
+    async with aclosing(clean_lines(pages, pool, [labeler], failing(with_blocks=False))) as lines:
         async for line in lines:
             cleaned = orjson.loads(line)
             yield _line({name: cleaned[name] for name in ("id", "text")}, cleaned["error"] or "")

@@ -2,6 +2,12 @@ from dehusk.inference.native.buffer cimport Buffer
 from dehusk.inference.native.rows cimport Row
 
 
+cdef struct Item:
+    int parent
+    int held  # its index among the items that hold blocks, from 1 on
+    int number
+
+
 cdef class Lists:
     cdef Buffer _lists, _items, _blocks
 

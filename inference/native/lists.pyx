@@ -21,12 +21,6 @@ cdef struct List:
     int last  # item
 
 
-cdef struct Item:
-    int parent
-    int held  # its index among the items that hold blocks, from 1 on
-    int number
-
-
 cdef class Lists:
     """Items in the order in which they were entered, and the blocks in them."""
 

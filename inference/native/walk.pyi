@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.native.head import Head
+from dehusk.inference.native.recording import Recording
 
 class Walk:
     texts: list[str]
@@ -15,6 +16,15 @@ class Walk:
     head: Head
     has_shadow_roots: bool
     structure: dict[str, Any]
+    markup: dict[str, Any] | None
     items: npt.NDArray[np.int32]
     lists_and_tables: npt.NDArray[np.int32]
-    def __init__(self, document: object, address: int, most_blocks: int, *, fallback: bool) -> None: ...
+    def __init__(
+        self,
+        document: object,
+        address: int,
+        most_blocks: int,
+        *,
+        fallback: bool,
+        recording: Recording | None = None,
+    ) -> None: ...

@@ -11,6 +11,7 @@ from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lists cimport Lists
 from dehusk.inference.native.markup cimport Tag
+from dehusk.inference.native.recording cimport Recording
 from dehusk.inference.native.rows cimport NONE, Row, Rows
 from dehusk.inference.native.symbols cimport Symbols
 from dehusk.inference.native.tables cimport Tables
@@ -20,6 +21,7 @@ import numpy as np
 from dehusk.inference import elements
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.markup import Mark
 from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
@@ -29,14 +31,18 @@ cdef int VISIBILITY = Boundary.VISIBILITY.value, SPACE = Boundary.SPACE.value
 cdef int ITEM = elements.ITEM, CELL = elements.CELL
 cdef uint16_t CODE = ElementFlag.CODE, HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
+cdef int FORMULA_MARK = Mark.FORMULA
 cdef int FORMULA = elements.FORMULA, HOLDS_HTML = elements.HOLDS_HTML, TEMPLATE = elements.TEMPLATE
 
 
 cdef class Walk:
-    """The blocks of an element, as columns, and what a page declares; `<noscript>` is walked or collected."""
+    """The blocks of an element, as columns, and what a page declares; `<noscript>` is walked or collected.
+
+    With a `Recording`, the markup that they stand in, as the fields of `Markup`, too.
+    """
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
-    cdef readonly dict structure
+    cdef readonly dict structure, markup
     cdef readonly Head head
     cdef readonly bint has_shadow_roots
     cdef readonly object items, lists_and_tables
@@ -46,6 +52,7 @@ cdef class Walk:
     cdef Rows _rows
     cdef Lists _lists
     cdef Tables _tables
+    cdef Recording _recording
     # the open block
     cdef Buffer _leaves  # their text, as it came
     cdef Buffer _signs  # that elements put before their texts, while no text was read in them
@@ -59,17 +66,28 @@ cdef class Walk:
     cdef int _links, _boundary, _passed
     cdef Node *_formula  # holds the last one that was given as TeX
 
-    def __init__(self, document: object, size_t address, Py_ssize_t most_blocks, *, bint fallback):
+    def __init__(
+        self,
+        document: object,
+        size_t address,
+        Py_ssize_t most_blocks,
+        *,
+        bint fallback,
+        Recording recording = None,
+    ):
         self._document, self._most_blocks = document, most_blocks
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
         self.noscripts, self.counts = [], [0] * len(TagCount)
         self._fallback, self.head = fallback, Head()
         self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
+        self._recording = recording
         if address:
             self._walk(<Node *> address)
         self.items = _two_columns(self._lists.of_items())
         self.lists_and_tables = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
         self.structure = {**self._rows.columns(), "counts": np.array(self.counts, np.int32)}
+        if recording is not None:
+            self.markup = recording.columns(self._rows, self._lists, self.structure["elements"])
 
     def __dealloc__(self):
         free(&self._leaves)
@@ -113,6 +131,8 @@ cdef class Walk:
             if tag.says == TEMPLATE and markup.is_shadow_root(element):
                 self.has_shadow_roots = True
             self.head.look_into(&element.node)
+            if self._recording is not None:
+                self._recording.note(element)
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
@@ -131,6 +151,8 @@ cdef class Walk:
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
+            if self._recording is not None and (self._formula == NULL or element.node.prev != self._formula):
+                self._recording.add_image(element, parent, len(self.texts), self._leaves.used)
         if tag.counted == IMAGES or (tag.kind == LINK and marks.is_permalink(element)):
             self._edges = edges.START | edges.END
             return NONE
@@ -151,6 +173,8 @@ cdef class Walk:
         cdef String tex = formulas.tex_of(formula)
         cdef bint is_there = utf8.leading_space(tex.data, tex.length) < tex.length
         if is_there:
+            if self._recording is not None:
+                self._recording.begin(FORMULA_MARK, index, self._leaves.used, formula)
             self._read(tex, index)
             self._leave(index)
             self._formula = formula.node.parent
@@ -181,6 +205,8 @@ cdef class Walk:
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
         elif row.tag.shift:
             self._shift = row.tag.shift
+        if self._recording is not None:
+            self._recording.enter(row, index, self._leaves.used)
         return index
 
     cdef int _break(self, bint preformatted) except -1:
@@ -219,6 +245,8 @@ cdef class Walk:
             self._edges |= edges.END
         elif tag.shift:
             self._shift = c" "
+        if self._recording is not None:
+            self._recording.leave(index, self._leaves.used)
         if index == self._common:
             self._common = parent
         return parent
@@ -299,6 +327,8 @@ cdef class Walk:
         if not self._open:
             return 0
         cdef Row *row = self._rows.at(self._block)
+        if self._recording is not None and not row.preformatted:
+            self._recording.place(self._text())
         text = lines.kept(self._text()) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
         if text:
@@ -314,6 +344,8 @@ cdef class Walk:
             self._lists.add_block(row.item)
             self._tables.add_block(row, len(text))
             self._passed = 0
+        if self._recording is not None:
+            self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         return 0
 

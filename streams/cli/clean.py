@@ -13,6 +13,7 @@ from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.cli.interrupts import tell_interrupted
 from dehusk.streams.cli.offline_run import OfflineRun
 from dehusk.streams.cli.options import (
@@ -27,6 +28,7 @@ from dehusk.streams.cli.options import (
     page_seconds_option,
     processes_option,
     redis_client_options,
+    rendering_options,
     require_labeler_of_triton,
     site_key_option,
     was_typed,
@@ -50,6 +52,7 @@ Examples:
   dehusk clean < pages.jsonl > cleaned.jsonl       {"id","url","html"} per line
   dehusk clean CC-MAIN-*.warc.gz > cleaned.jsonl   the responses of WARC files
   dehusk clean page.html | jq -r .text             one page, its text
+  dehusk clean --format markdown page.html         one page, its Markdown
   dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server
   dehusk clean --two-pass crawl.warc.gz            by what all pages of a site repeat""",
 )
@@ -99,6 +102,16 @@ Examples:
 @hidden_text_option
 @metadata_option
 @click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
+@click.option(
+    "--format",
+    "document_format",
+    type=click.Choice(["json", "markdown", "html"]),
+    default="json",
+    show_default=True,
+    help="What is written for each page: a line of JSON, or nothing but its content as Markdown, below its "
+    "title and URL, or as HTML, one page after the other.",
+)
+@rendering_options
 @page_seconds_option("gets an error")
 @max_blocks_option("gets an error")
 @max_page_option("gets an error")
@@ -120,6 +133,8 @@ def command(
     hidden_text: str,
     metadata: str,
     no_blocks: bool,
+    document_format: str,
+    rendering: Rendering,
     page_seconds: float,
     max_page_blocks: int,
     max_page_mib: int,
@@ -163,6 +178,8 @@ def command(
         comments=Comments(comments),
         metadata=MetadataLevel(metadata),
         comments_are_told_apart=comments_are_told_apart(comments),
+        format=document_format,
+        rendering=rendering,
     )
     open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
     with abandoned_on_errors():

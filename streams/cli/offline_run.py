@@ -91,6 +91,8 @@ class OfflineRun:
             comments=settings.comments,
             metadata=settings.metadata,
             with_samples=is_shared(self.statistics),
+            document_format=settings.format,
+            rendering=settings.rendering,
         )
         async with (
             self._labelers() as labelers,
@@ -144,13 +146,18 @@ class OfflineRun:
         note: Note | None,
     ) -> Reading:
         """Write a line for each page."""
+        from dehusk.streams.offline.lines import failing
         from dehusk.streams.offline.run import clean_lines
 
         output = click.get_binary_stream("stdout")
         with self._reading("cleaning") as (pages, report):
-            lines_of = clean_lines(
-                iter(pages), pool, labelers, with_blocks=self.settings.with_blocks, store=store, note=note
+            fail = failing(
+                self.settings.format,
+                with_blocks=self.settings.with_blocks,
+                with_markdown=self.settings.rendering.markdown,
+                with_template=store is not None,
             )
+            lines_of = clean_lines(iter(pages), pool, labelers, fail, store=store, note=note)
             async with aclosing(lines_of) as lines:
                 async for line in lines:
                     output.write(line)

@@ -13,6 +13,7 @@ from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.cli.values import Brokers, Url
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.settings import (
@@ -211,6 +212,19 @@ def comments_are_told_apart(comments: str) -> bool:
     return was_typed("comments") and comments != Comments.INCLUDE
 
 
+def rendering_options(command: Command) -> Command:
+    """The options of Markdown and HTML, which reach `command` as `rendering: Rendering`."""
+
+    @wraps(command)
+    def with_rendering(
+        *, with_markdown: bool, links: str, images: str, tables: str, **others: object
+    ) -> None:
+        kept = {"links": links == "keep", "images": images == "keep", "tables": tables == "keep"}
+        command(rendering=Rendering(with_markdown, **kept), **others)
+
+    return _with_options(with_rendering, _RENDERING)
+
+
 def redis_options(
     *,
     help: str,  # noqa: A002 click's name
@@ -329,6 +343,28 @@ _REVISITS = (
         "--revisit-topic",
         default=REVISIT_TOPIC,
         help="The topic by which workers ask each other for that; only needed with --revisit-after.",
+    ),
+)
+_RENDERING = (
+    click.option(
+        "--with-markdown",
+        is_flag=True,
+        help="Add the field `markdown`: the content with its headings, emphasis, links, images, lists, "
+        "quotations, code, tables and formulas.",
+    ),
+    *(
+        click.option(
+            f"--{name}",
+            type=click.Choice(["keep", "drop"]),
+            default="keep",
+            show_default=True,
+            help=f"What becomes of {name} in Markdown and HTML{dropped}. The text is the same in any case.",
+        )
+        for name, dropped in (
+            ("links", "; what is linked is kept"),
+            ("images", ""),
+            ("tables", ", their texts included; tables that lay out a page are none"),
+        )
     ),
 )
 _SOURCE = (

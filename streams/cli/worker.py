@@ -8,6 +8,7 @@ import click
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.cli.interrupts import interrupts_postponed
 from dehusk.streams.cli.options import (
     comments_are_told_apart,
@@ -21,6 +22,7 @@ from dehusk.streams.cli.options import (
     page_seconds_option,
     processes_option,
     redis_options,
+    rendering_options,
     require_labeler_of_triton,
     require_warc_directory,
     revisit_options,
@@ -139,13 +141,15 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     type=click.Choice(list(FORMATS)),
     default=_WORKER.format,
     show_default=True,
-    help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, or purified HTML.",
+    help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, Markdown, or "
+    "HTML of the content alone.",
 )
 @compression_option
 @comments_option
 @hidden_text_option
 @metadata_option
 @click.option("--with-blocks", is_flag=True, help="List every block with its probability.")
+@rendering_options
 @processes_option(
     default_processes,
     shown="one per processor, at most 4",
@@ -216,6 +220,7 @@ def command(
     comments: str,
     hidden_text: str,
     metadata: str,
+    rendering: Rendering,
     processes: int,
     page_seconds: float,
     max_page_blocks: int,
@@ -269,6 +274,7 @@ def command(
         comments=Comments(comments),
         metadata=MetadataLevel(metadata),
         comments_are_told_apart=comments_are_told_apart(comments),
+        rendering=rendering,
         monitoring=_address(monitoring),
     )
     asyncio.run(run_worker(settings))

@@ -1,12 +1,16 @@
 """A worker's monitoring pages, read as its operators would."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from urllib.request import urlopen
 
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
+from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.worker.drops import Drop, DropsByReason, DropsOfReason
 from dehusk.streams.worker.metrics import Totals
 from dehusk.streams.worker.progress import Report
 
@@ -34,7 +38,8 @@ class Monitoring:
             UnavailableError: the worker does not answer.
         """
         fields = orjson.loads(self._get("report"))
-        return Report(**fields | {"totals": Totals(**fields["totals"])})
+        drops = {name: _drops(fields[name]) for name in ("skipped", "dead_letters")}
+        return Report(**fields | drops | {"totals": Totals(**fields["totals"])})
 
     def skipped(self) -> dict[str, int]:
         """How many messages the worker has skipped so far, by reason.
@@ -62,3 +67,15 @@ class Monitoring:
                 return bytes(answer.read())
         except OSError as error:
             raise UnavailableError(f"{self.url}{page} does not answer: {error}") from error
+
+
+def _drops(by_reason: dict[str, Any]) -> DropsByReason:
+    """What gave no document, as it is in JSON."""
+    return {
+        reason: DropsOfReason(fields["count"], tuple(_drop(**each) for each in fields["latest"]))
+        for reason, fields in by_reason.items()
+    }
+
+
+def _drop(*, time: str, source: dict[str, Any], url: str | None, detail: str) -> Drop:
+    return Drop(datetime.fromisoformat(time), Origin(**source), url, detail)

@@ -12,7 +12,7 @@ from dehusk.schemas.outcomes import Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.offline.batch import BatchCleaner, Note, Turn
 from dehusk.streams.offline.decoded import Input
-from dehusk.streams.offline.lines import failure_line
+from dehusk.streams.offline.lines import Fail
 from dehusk.streams.preparation.extraction import WrittenDocument
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.read_ahead import ReadAhead
@@ -28,12 +28,14 @@ async def clean_lines(
     pages: Iterator[Input],
     pool: PreparationPool,
     labelers: Sequence[Labeler],
+    fail: Fail,
     *,
-    with_blocks: bool,
     store: SiteStatisticsStore | None = None,
     note: Note | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """A line for each page, as soon as it and those before it are cleaned; nothing for what never was a page.
+
+    `fail` writes the line of a page that cannot be cleaned.
 
     The pool was opened with `writing`. Where there is a store of site statistics, a page is corrected by what
     it knows without the page: of the pages before it, and of those that it counted earlier. `note` is told of
@@ -43,7 +45,7 @@ async def clean_lines(
         UnavailableError: a labeler or the store does not answer.
         ConfigurationError: there is no such file, or a model does not fit.
     """
-    work = partial(_lines, with_blocks=with_blocks, with_template=store is not None)
+    work = partial(_lines, fail=fail)
     cleaner_of = partial(BatchCleaner, pool, _store=store, _note=note)
     async with aclosing(_batches(pages, labelers, cleaner_of, work)) as batches:
         async for lines in batches:
@@ -99,9 +101,7 @@ async def _batches(
         await asyncio.gather(*left, return_exceptions=True)
 
 
-async def _lines(
-    cleaner: BatchCleaner, batch: Sequence[Input], *, with_blocks: bool, with_template: bool
-) -> list[bytes]:
+async def _lines(cleaner: BatchCleaner, batch: Sequence[Input], *, fail: Fail) -> list[bytes]:
     fates = iter(await cleaner.clean([page for page in batch if isinstance(page, RawPage)]))
     lines: list[bytes] = []
     for page in batch:
@@ -109,7 +109,7 @@ async def _lines(
         if isinstance(fate, WrittenDocument):
             lines.append(fate.value)
         elif not (isinstance(fate, Skipped) and fate.reason is SkipReason.NOT_A_PAGE):
-            lines.append(failure_line(page, fate, with_blocks=with_blocks, with_template=with_template))
+            lines.append(fail(page, fate))
     return lines
 
 

@@ -18,6 +18,7 @@ from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction
 from dehusk.schemas.pickled import PickledByFields
+from dehusk.schemas.rendering import NO_RENDERING, Rendering
 from dehusk.schemas.samples import TextSample
 from dehusk.streams.settings import PageLimits
 
@@ -71,6 +72,8 @@ class Writing:
     """The largest document."""
     with_samples: bool = False
     """Whether documents come with samples of what their sites repeat."""
+    rendering: Rendering = NO_RENDERING
+    """Which Markdown and HTML documents have."""
 
     def extract(self, page: LabeledPage) -> WrittenDocument | Broken:
         """The document of a page; nothing raised but a lack of memory."""
@@ -88,6 +91,7 @@ class Writing:
                 degraded=page.degraded,
                 with_blocks=self.with_blocks,
                 comments=self.comments,
+                rendering=self.rendering,
             )
             samples = self._samples(prepared, choice, page.frequencies)
             with _room_to_write():

@@ -56,12 +56,16 @@ def prepare(
     max_blocks: int,
     name_site: NameSite = site_of,
     metadata: MetadataLevel = MetadataLevel.FAST,
+    *,
+    with_markup: bool = False,
 ) -> Outcomes:
     """What each page of the message became; never empty, nothing raised."""
     pages = decode(source, message)
     if isinstance(pages, Postponed):
         return pages
-    return tuple(prepare_decoded(page, max_blocks, name_site, metadata) for page in pages)
+    return tuple(
+        prepare_decoded(page, max_blocks, name_site, metadata, with_markup=with_markup) for page in pages
+    )
 
 
 def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
@@ -80,12 +84,14 @@ def prepare_decoded(
     max_blocks: int,
     name_site: NameSite = site_of,
     metadata: MetadataLevel = MetadataLevel.FAST,
+    *,
+    with_markup: bool = False,
 ) -> Outcome:
     """What one page became; nothing raised."""
     if not isinstance(page, RawPage):
         return page
     try:
-        prepared = prepare_page(page, max_blocks, name_site, metadata)
+        prepared = prepare_page(page, max_blocks, name_site, metadata, with_markup=with_markup)
         return prepared if isinstance(prepared, Broken) else pack(prepared)
     except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone
         return _broken(error, page.url)

@@ -23,10 +23,11 @@ def open_steps(
     """The steps for messages of a source, which is opened now, and for the pages that came out of them."""
     load_model()
     source, name_site = open_source(), open_naming(site_key)
+    with_markup = writing.rendering.needs_markup
 
     def take(task: Task) -> Outcomes | WrittenDocument | Broken:
         if isinstance(task, LabeledPage):
             return writing.extract(task)
-        return prepare(source, task, max_blocks, name_site, writing.metadata)
+        return prepare(source, task, max_blocks, name_site, writing.metadata, with_markup=with_markup)
 
     return take

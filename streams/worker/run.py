@@ -237,12 +237,13 @@ def _writing(settings: WorkerSettings) -> Writing:
     """How documents are made."""
     return Writing(
         FORMATS[settings.format].write,
-        with_blocks=settings.with_blocks or FORMATS[settings.format].needs_blocks,
+        with_blocks=settings.with_blocks,
         drop_hidden=settings.drop_hidden,
         comments=settings.comments,
         metadata=settings.metadata,
         most_bytes=2 * settings.page.max_bytes,
         with_samples=True,
+        rendering=FORMATS[settings.format].rendering(settings.rendering),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.rendering import NO_RENDERING, Rendering
 from dehusk.streams.settings import (
     Compression,
     FlowLimits,
@@ -83,4 +84,6 @@ class WorkerSettings:
     """How far the metadata of pages are looked for."""
     comments_are_told_apart: bool = False
     """Whether a model that does not tell them apart is worth a warning."""
+    rendering: Rendering = NO_RENDERING
+    """Which Markdown and HTML documents have, beside what their format needs."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)

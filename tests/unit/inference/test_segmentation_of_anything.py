@@ -52,6 +52,24 @@ def test_any_markup_gives_sound_columns(html: str) -> None:
     assert_sound(segment(html.encode()))
 
 
+@given(st.lists(SNIPPETS | TEXT, max_size=40).map("".join))
+def test_what_is_recorded_of_the_markup_changes_nothing_else(html: str) -> None:
+    bare, page = segment(html.encode()), segment(html.encode(), with_markup=True)
+    assert bare == page
+    assert bare.markup is None
+    markup = page.markup
+    assert markup is not None
+    containers = np.arange(markup.containers.shape[1])
+    assert (markup.containers[0] <= containers).all()
+    assert len(markup.blocks) == len(markup.holders) == len(page)
+    assert (markup.blocks <= len(containers)).all()
+    blocks, starts, ends, _, strings = markup.marks
+    lengths = np.array([len(text) for text in page.texts], np.int32)
+    assert (starts < ends).all()
+    assert (ends <= lengths[blocks]).all()
+    assert (strings <= len(markup.strings)).all()
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_give_sound_columns(html: bytes) -> None:
     assert_sound(segment(html.decode(errors="replace").encode()))

@@ -17,6 +17,7 @@ from dehusk.inference.rules import RulesLabeler
 from dehusk.schemas.documents import CleanedDocument, Origin
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import BlockFrequencies, Message, RawPage
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
 
 FOLDER = Path(dehusk.schemas.__file__).parent / "json"
@@ -34,7 +35,8 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def document(*, frequencies: bool, **others: object) -> CleanedDocument:
-    page = prepare(RawPage("https://www.example.org/a", HTML, fetched_at=datetime(2026, 1, 2, tzinfo=UTC)))
+    raw = RawPage("https://www.example.org/a", HTML, fetched_at=datetime(2026, 1, 2, tzinfo=UTC))
+    page = prepare(raw, with_markup="rendering" in others)
     counts = np.full(len(page.encoded), 3, np.uint32)
     return extract(
         page,
@@ -47,6 +49,7 @@ def document(*, frequencies: bool, **others: object) -> CleanedDocument:
 DOCUMENTS = {
     "streamed": document(frequencies=True, origin=Origin("raw", 0, 12), with_blocks=True),
     "degraded": document(frequencies=False, origin=Origin("raw", 0, 12), degraded=("frequencies", "model")),
+    "with Markdown": document(frequencies=False, rendering=Rendering(markdown=True)),
     "offline": document(frequencies=False, with_blocks=True),
 }
 DOCUMENTS["without metadata"] = replace(DOCUMENTS["offline"], metadata=None)

@@ -5,15 +5,11 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from dehusk.inference.segmentation import segment
-from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin
+from dehusk.schemas.documents import CleanedDocument, Origin
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.formats import FORMATS, content_type, write
-
-
-def block(text: str, path: str, *, content: bool = True) -> CleanedBlock:
-    return CleanedBlock(text, path, 0.9, content)
-
 
 DOCUMENT = CleanedDocument(
     id="id-1",
@@ -40,7 +36,8 @@ DOCUMENT = CleanedDocument(
         tags=("fish",),
         robots=("noindex",),
     ),
-    blocks=(block("Fish", "html/body/h1"), block("are nice", "html/body/div/p")),
+    markdown="# Fish\n\nare nice",
+    html="<h1>Fish</h1>\n<p>are nice</p>",
 )
 UNDATED = replace(DOCUMENT, fetched_at=None, source=None, language=None, metadata=None)
 
@@ -109,14 +106,24 @@ def test_says_what_it_writes():
         "document": "application/json",
         "datatrove": "application/json",
         "dolma": "application/json",
+        "markdown": "text/markdown; charset=utf-8",
         "html": "text/html; charset=utf-8",
     }
-    assert [name for name, form in FORMATS.items() if form.needs_blocks] == ["html"]
 
 
-def purified(*blocks: CleanedBlock) -> str:
-    lines = write(replace(DOCUMENT, blocks=blocks), "html").decode().splitlines()
-    return "".join(lines[3:])
+def test_a_format_asks_for_what_it_writes():
+    wanted = {name: form.rendering(Rendering(links=False)) for name, form in FORMATS.items()}
+    assert [name for name, rendering in wanted.items() if rendering.markdown] == ["markdown"]
+    assert [name for name, rendering in wanted.items() if rendering.html] == ["html"]
+    assert not any(rendering.links for rendering in wanted.values())
+    assert FORMATS["document"].rendering(Rendering(markdown=True)).markdown
+
+
+def test_markdown_stands_below_what_is_known_of_the_document():
+    assert write(DOCUMENT, "markdown").decode() == (
+        '---\ntitle: "Fish & <chips>"\nurl: "https://example.org/a?b=1&c=2"\nlanguage: "en"\nrevision: 1\n'
+        "---\n\n# Fish\n\nare nice\n"
+    )
 
 
 def test_html_is_a_page_of_its_own():
@@ -125,52 +132,10 @@ def test_html_is_a_page_of_its_own():
         '<html lang="en"><head><meta charset="utf-8"><title>Fish &amp; &lt;chips&gt;</title>\n'
         '<link rel="canonical" href="https://example.org/a?b=1&amp;c=2">'
         '<meta name="dehusk-revision" content="1"></head><body>\n'
-        "<h1>Fish\n"
-        "</h1><p>are nice\n"
-        "</p></body></html>\n"
+        "<h1>Fish</h1>\n<p>are nice</p>\n"
+        "</body></html>\n"
     )
     assert b"<html><head>" in write(UNDATED, "html")
-
-
-def test_html_leaves_out_what_is_no_content():
-    assert purified(block("menu", "html/body/ul/li", content=False)) == "</body></html>"
-
-
-@pytest.mark.parametrize(
-    ("paths", "expected"),
-    [
-        (["html/body/div"], "<p>0</p>"),
-        (["html/body/main/table/tbody/tr/td", "html/body/main/table/tbody/tr/td"], "<p>0</p><p>1</p>"),
-        (["html/body/ul/li", "html/body/ul/li"], "<ul><li>0</li><li>1</li></ul>"),
-        (["html/body/ul/li/p", "html/body/ul/li/p"], "<ul><li><p>0</p><p>1</p></li></ul>"),
-        (["html/body/ul/li", "html/body/ul/li/ol/li"], "<ul><li>0<ol><li>1</li></ol></li></ul>"),
-        (["html/body/ul/li/ul/li", "html/body/ul/li"], "<ul><li><ul><li>0</li></ul></li><li>1</li></ul>"),
-        (
-            ["html/body/ul/li", "html/body/p", "html/body/ul/li"],
-            "<ul><li>0</li></ul><p>1</p><ul><li>2</li></ul>",
-        ),
-        (["html/body/dl/dt", "html/body/dl/dd"], "<dl><dt>0</dt><dd>1</dd></dl>"),
-        (
-            ["html/body/blockquote/p", "html/body/blockquote"],
-            "<blockquote><p>0</p></blockquote><blockquote>1</blockquote>",
-        ),
-        (
-            ["html/body/figure/figcaption", "html/body/figure"],
-            "<figure><figcaption>0</figcaption><p>1</p></figure>",
-        ),
-        (["html/body/h2", "html/body/div/p/span"], "<h2>0</h2><p>1</p>"),
-    ],
-)
-def test_html_keeps_the_structure_that_paths_tell(paths, expected):
-    blocks = [block(str(number), path) for number, path in enumerate(paths)]
-    assert purified(*blocks) == expected + "</body></html>"
-
-
-def test_html_keeps_lines_of_preformatted_text_and_escapes_markup():
-    assert (
-        "<pre>if a &lt; b:\n  c"
-        in write(replace(DOCUMENT, blocks=(block("if a < b:\n  c", "html/body/pre"),)), "html").decode()
-    )
 
 
 def test_html_can_be_segmented_into_the_same_texts():
@@ -179,9 +144,10 @@ def test_html_can_be_segmented_into_the_same_texts():
     assert page.title == DOCUMENT.title
 
 
-def test_html_needs_blocks():
+@pytest.mark.parametrize("name", ["markdown", "html"])
+def test_what_a_document_came_without_cannot_be_written(name):
     with pytest.raises(ValueError, match="without"):
-        write(replace(DOCUMENT, blocks=None), "html")
+        write(replace(DOCUMENT, markdown=None, html=None), name)
 
 
 def test_times_are_told_in_utc():

@@ -327,3 +327,42 @@ def test_statistics_in_a_redis_that_is_not_there_are_an_error(crawl: Path) -> No
     (said,) = ended.stderr.splitlines()
     assert said.startswith("dehusk: Redis does not answer: ")
     assert said.endswith("or clean with --site-statistics memory")
+
+
+LINKED = f"<title>T</title><h1>Title</h1>{PAGE * 3} <a href=/x>link</a>"
+
+
+def test_a_page_is_written_as_markdown(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(LINKED)
+    ended = clean(tmp_path, "--labeler", "rules", "--format", "markdown")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith('---\ntitle: "T"\nurl: ')
+    assert "[link](" in ended.stdout
+
+
+def test_markdown_is_a_field_of_lines(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(LINKED)
+    ended = clean(tmp_path, "--labeler", "rules", "--with-markdown", "--links", "drop")
+    line = json.loads(ended.stdout)
+    assert line["markdown"].endswith(" link")
+    assert "html" not in line
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("markdown", ["---", 'url: "b"', 'error: "too-many-blocks: ']),
+        ("html", ["<!DOCTYPE html>", '<meta name="dehusk-error" content="too-many-blocks: ']),
+        ("json", ['"error":"too-many-blocks: ', '"markdown":null']),
+    ],
+)
+def test_a_page_that_cannot_be_cleaned_is_told_in_the_same_format(
+    tmp_path: Path, written: str, expected: list[str]
+) -> None:
+    file = tmp_path / "pages.jsonl"
+    file.write_text(json.dumps({"url": "b", "html": PAGE * 20}))
+    ended = clean(
+        *(file, "--labeler", "rules", "--format", written, "--with-markdown", "--max-page-blocks", "10")
+    )
+    assert ended.returncode == 0
+    assert all(each in ended.stdout for each in expected)

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.cli import cli, main
 from dehusk.streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
 from dehusk.streams.worker.logs import configure_logs
@@ -63,6 +64,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
         *("--max-page-blocks", "7"),
         *("--grace-seconds", "9", "--session-seconds", "8", "--monitoring", "0.0.0.0:99", "--with-blocks"),
         *("--hidden-text", "drop", "--metadata", "full"),
+        *("--hidden-text", "drop", "--with-markdown", "--links", "drop", "--tables", "drop"),
     )
     (settings,) = started
     assert settings.topics == TopicSettings("in,more", "out", "dead", "g")
@@ -74,6 +76,7 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
     assert settings.drop_hidden
     assert settings.metadata is MetadataLevel.FULL
+    assert settings.rendering == Rendering(markdown=True, links=False, tables=False)
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
     assert settings.page.max_blocks == 7
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)
@@ -177,7 +180,7 @@ def test_the_help_names_each_variable() -> None:
         (["--field", "adress=page.link"], "is not NAME=PATH"),
         (["--input", ",,"], "is neither names separated by commas nor one pattern"),
         (["--input", "a", "--output", "a"], "the input a holds a, which the worker writes to"),
-        (["--output", "a", "--dead-letters", "a"], "both go to a"),
+        (["--output", "a", "--dead-letters", "a"], "a is that of --output"),
         (
             ["--output", "a", "--revisit-after", "5", "--revisit-topic", "a"],
             "--revisit-topic needs a topic of its own, and a is that of --output",

@@ -1,12 +1,15 @@
 """The worker's monitoring pages, read from the worker's own code."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
+from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.local.monitoring import Monitoring
+from dehusk.streams.worker.drops import Drop, DropsOfReason
 from dehusk.streams.worker.metrics import Totals
 from dehusk.streams.worker.monitoring import monitoring
 from dehusk.streams.worker.progress import Report
@@ -15,6 +18,12 @@ from dehusk.streams.worker.settings import MonitoringSettings
 TOTALS = Totals(
     messages=9, bytes=900, pages=9, documents=6, empty_documents=1, tombstones=0, skipped=3, dead_letters=0
 )
+
+DROP = Drop(datetime(2026, 1, 2, tzinfo=UTC), Origin("raw", 0, 7), "http://x.test/", "a PDF")
+
+
+def no_stall() -> None:
+    """Nothing stands still."""
 
 
 def report(*unavailable: str) -> Report:
@@ -25,11 +34,13 @@ def report(*unavailable: str) -> Report:
         in_flight=2,
         lag=4,
         unavailable=dict.fromkeys(unavailable, "it is gone"),
+        skipped={"not-html": DropsOfReason(3, (DROP,))},
+        dead_letters={},
     )
 
 
 async def test_the_report_is_read_as_the_worker_made_it() -> None:
-    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report) as url:
+    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report, no_stall) as url:
         assert await asyncio.to_thread(Monitoring(url).report) == report()
 
 
@@ -39,14 +50,16 @@ async def test_skips_are_read_by_reason() -> None:
     skipped.labels("not-html").inc(2)
     skipped.labels("no-body").inc()
     skipped.labels("not-a-page")
-    async with monitoring(MonitoringSettings(port=0), registry, report) as url:
+    async with monitoring(MonitoringSettings(port=0), registry, report, no_stall) as url:
         assert await asyncio.to_thread(Monitoring(url).skipped) == {"not-html": 2, "no-body": 1}
 
 
 async def test_a_worker_that_misses_a_service_is_not_ready() -> None:
-    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report) as url:
+    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report, no_stall) as url:
         assert await asyncio.to_thread(Monitoring(url).is_ready)
-    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), lambda: report("redis")) as url:
+    async with monitoring(
+        MonitoringSettings(port=0), CollectorRegistry(), lambda: report("redis"), no_stall
+    ) as url:
         assert not await asyncio.to_thread(Monitoring(url).is_ready)
 
 

@@ -14,7 +14,7 @@ from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.offline.decoded import DecodedPages
-from dehusk.streams.offline.lines import writing
+from dehusk.streams.offline.lines import failing, writing
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
 from dehusk.streams.preparation.isolation import open_pool
 from dehusk.streams.settings import PageLimits
@@ -46,7 +46,7 @@ async def cleaned(pages, *, processes=1, seconds=10.0, labelers=None, with_block
     limits = PageLimits(seconds=seconds)
     lines_of = writing(limits.max_bytes, with_blocks=with_blocks)
     async with open_pool(HostilePages, processes, limits, lines_of) as pool:
-        lines = clean_lines(iter(pages), pool, labelers or [RulesLabeler()], with_blocks=with_blocks)
+        lines = clean_lines(iter(pages), pool, labelers or [RulesLabeler()], failing(with_blocks=with_blocks))
         return [json.loads(line) async for line in lines]
 
 
@@ -149,7 +149,7 @@ async def test_a_reader_that_fails_ends_it_behind_the_pages_it_gave():
         raise UnavailableError("the disk is gone")
 
     async with open_pool(HostilePages, 1, PageLimits(), WITHOUT_BLOCKS) as pool:
-        lines = clean_lines(pages(), pool, [RulesLabeler()], with_blocks=False)
+        lines = clean_lines(pages(), pool, [RulesLabeler()], failing(with_blocks=False))
         assert json.loads(await anext(lines))["id"] == "1"
         with pytest.raises(UnavailableError, match="the disk is gone"):
             await anext(lines)
@@ -166,7 +166,7 @@ async def test_reads_no_further_ahead_than_it_cleans():
 
     async with open_pool(HostilePages, 1, PageLimits(), WITHOUT_BLOCKS) as pool:
         written = 0
-        async for _ in clean_lines(pages(), pool, [RulesLabeler()], with_blocks=False):
+        async for _ in clean_lines(pages(), pool, [RulesLabeler()], failing(with_blocks=False)):
             written += 1
             assert read - written <= 6 * BATCH_PAGES
     assert written == 500

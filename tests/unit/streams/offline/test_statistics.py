@@ -15,7 +15,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Prediction, RawPage, SiteObservation, SiteStatistics
 from dehusk.streams.local.addresses import LOOPBACK, free_ports
 from dehusk.streams.offline.decoded import DecodedPages
-from dehusk.streams.offline.lines import writing
+from dehusk.streams.offline.lines import failing, writing
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines, observe_pages
 from dehusk.streams.offline.statistics import RequiredStatistics, open_statistics
 from dehusk.streams.preparation.isolation import open_pool
@@ -25,6 +25,7 @@ from dehusk.streams.sites.memory import MemorySiteStatistics
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. "
 LIMITS = PageLimits()
 LINES = writing(LIMITS.max_bytes, with_blocks=True)
+FAIL = failing(with_blocks=True, with_template=True)
 
 
 def page(number: int, site: str = "example.org", more: str = "") -> RawPage:
@@ -44,7 +45,7 @@ async def lines(pages, *, passes=1, processes=1, store=None, labelers=None) -> l
         if passes == 2:
             counts = observe_pages(iter(pages), pool, labelers, store)
             assert sum([count async for count in counts]) == len(pages)
-        cleaned = clean_lines(iter(pages), pool, labelers, with_blocks=True, store=store)
+        cleaned = clean_lines(iter(pages), pool, labelers, FAIL, store=store)
         return [line async for line in cleaned]
 
 
@@ -116,7 +117,7 @@ async def test_a_page_that_cannot_be_cleaned_is_not_counted_and_knows_nothing() 
             iter([page(0), broken, page(2)]),
             pool,
             [RulesLabeler()],
-            with_blocks=True,
+            FAIL,
             store=MemorySiteStatistics(),
         )
         first, failed, last = [json.loads(line) async for line in cleaned]

@@ -10,6 +10,7 @@ from dehusk.inference.cleaning import PreparedPage, prepare
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction, RawPage
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from dehusk.streams.preparation.preparation import PackedPage, pack
 
@@ -59,6 +60,22 @@ def test_what_the_site_changed_is_told_beside_the_document(
     template = orjson.loads(written.value)["template"]
     assert (template["blocks_dropped"], template["blocks_saved"]) == effects
     assert (written.blocks_dropped, written.blocks_saved) == effects
+
+
+@pytest.mark.parametrize("with_markup", [True, False])
+def test_markdown_and_html_are_written_of_pages_with_their_markup(html: bytes, *, with_markup: bool) -> None:
+    page = prepare(RawPage("https://example.org/a", html), with_markup=with_markup)
+    assert isinstance(page, PreparedPage)
+    writing = Writing(rendering=Rendering(markdown=True, html=True))
+    made = writing.extract(labeled(pack(page)))
+    if with_markup:
+        assert isinstance(made, WrittenDocument)
+        fields = orjson.loads(made.value)
+        assert fields["markdown"]
+        assert fields["html"].startswith("<")
+    else:
+        assert isinstance(made, Broken)
+        assert made.reason is BrokenReason.INTERNAL_ERROR
 
 
 def test_blocks_are_listed_where_asked_for(page: PackedPage) -> None:

@@ -89,7 +89,7 @@ def test_a_decoder_that_raises_breaks_its_message(
 
 
 def test_a_step_that_raises_breaks_its_page(message: Message, monkeypatch: pytest.MonkeyPatch) -> None:
-    def raises(*_: object) -> None:
+    def raises(*_: object, **__: object) -> None:
         raise ValueError("a bug")
 
     monkeypatch.setattr("dehusk.streams.preparation.preparation.prepare_page", raises)

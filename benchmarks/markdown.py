@@ -1,0 +1,193 @@
+"""How much of the structure of the content is in the Markdown, beside another extractor, and what it takes.
+
+Of the content are headings, items of lists, cells of tables and lines of code of the page whose text is a
+line of `main_content`, or lies in it and is no short one, as those of menus are; and links in such a text.
+One is found if the Markdown, rendered to HTML, has one of the same kind with the same letters and digits.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import trafilatura
+from markdown_it import MarkdownIt
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from benchmarks.pages import Page
+from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.inference.extraction import extract
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import RawPage
+from dehusk.schemas.rendering import NO_RENDERING, Rendering
+
+KINDS = ("headings", "items", "links", "cells", "code lines")
+_HEADINGS = "h1, h2, h3, h4, h5, h6"
+_LINES = frozenset("p li td th dd dt h1 h2 h3 h4 h5 h6 blockquote figcaption".split())  # noqa: SIM905
+_LISTS = frozenset({"ul", "ol"})
+_SHORTEST = 2
+"""Letters and digits of what is looked for."""
+_SHORTEST_SENTENCE = 20
+"""Those of a text that is told from a menu's by its length."""
+_RENDERER = MarkdownIt("commonmark").enable("table")
+
+ToMarkdown = Callable[[Page], str]
+Elements = dict[str, Counter[str]]
+
+
+@dataclass(slots=True)
+class Kept:
+    """What an extractor kept of the elements of all pages, and its time."""
+
+    found: Counter[str] = field(default_factory=Counter)
+    milliseconds: float = 0.0
+    milliseconds_of_text: float = 0.0
+    """Those of its text alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """From a page to its Markdown, and to its text."""
+
+    markdown: ToMarkdown
+    text: ToMarkdown
+
+
+def measure(pages: Sequence[Page], model: str) -> tuple[Counter[str], dict[str, Kept]]:
+    """How many elements of each kind the content of the pages has, and what each extractor kept of them."""
+    wanted: Counter[str] = Counter()
+    extractors = {f"dehusk ({model})": _dehusk(model), "trafilatura": _trafilatura()}
+    kept = {name: Kept() for name in extractors}
+    for page in pages:
+        gold = of_content(page)
+        wanted.update({kind: gold[kind].total() for kind in KINDS})
+        for name, extractor in extractors.items():
+            found = _elements(_RENDERER.render(_timed(extractor, page, kept[name])))
+            kept[name].found.update({kind: (gold[kind] & found[kind]).total() for kind in KINDS})
+    for each in kept.values():
+        each.milliseconds /= len(pages)
+        each.milliseconds_of_text /= len(pages)
+    return wanted, kept
+
+
+def report(wanted: Counter[str], kept: dict[str, Kept]) -> str:
+    """The shares as a table."""
+    lines = [f"{'':20}" + "".join(f"{kind:>12}" for kind in KINDS) + "  ms/page  text alone"]
+    lines.append(f"{'of the content':20}" + "".join(f"{wanted[kind]:12,}" for kind in KINDS))
+    for name, each in kept.items():
+        shares = "".join(f"{each.found[kind] / max(wanted[kind], 1):12.1%}" for kind in KINDS)
+        lines.append(f"{name:20}{shares}{each.milliseconds:9.2f}{each.milliseconds_of_text:12.2f}")
+    return "\n".join(lines)
+
+
+def _timed(extractor: Extractor, page: Page, kept: Kept) -> str:
+    """The Markdown of a page, after its text."""
+    started = time.process_time()
+    extractor.text(page)
+    between = time.process_time()
+    written = extractor.markdown(page)
+    kept.milliseconds_of_text += (between - started) * 1000
+    kept.milliseconds += (time.process_time() - between) * 1000
+    return written
+
+
+def _dehusk(model: str) -> Extractor:
+    labeler = OnnxLabeler(model)
+
+    def clean(page: Page, rendering: Rendering) -> str:
+        prepared = prepare(RawPage(page.url, page.html), with_markup=rendering.needs_markup)
+        if not isinstance(prepared, PreparedPage):
+            return ""
+        labels = labeler.label_here(prepared.encoded)
+        if isinstance(labels, Broken):
+            return ""
+        document = extract(prepared, labels, None, rendering=rendering)
+        return document.markdown if document.markdown is not None else document.text
+
+    return Extractor(
+        lambda page: clean(page, Rendering(markdown=True)),
+        lambda page: clean(page, NO_RENDERING),
+    )
+
+
+def _trafilatura() -> Extractor:
+    def markdown(page: Page) -> str:
+        return (
+            trafilatura.extract(
+                page.html,
+                url=page.url or None,
+                output_format="markdown",
+                include_links=True,
+                include_images=True,
+                include_formatting=True,
+            )
+            or ""
+        )
+
+    return Extractor(markdown, lambda page: trafilatura.extract(page.html) or "")
+
+
+def of_content(page: Page) -> Elements:
+    """The elements of a page that are of its content."""
+    content = page.content or ""
+    gold, lines = _letters(content), {_letters(line) for line in content.splitlines()} - {""}
+
+    def is_wanted(text: str) -> bool:
+        return text in lines or (len(text) >= _SHORTEST_SENTENCE and text in gold)
+
+    return _elements(page.html.decode("utf-8", "replace"), is_wanted)
+
+
+def _elements(html: str, is_wanted: Callable[[str], bool] = lambda _: True) -> Elements:
+    """The letters of the elements of each kind, of those that are wanted."""
+    document = LexborHTMLParser(html)
+    document.strip_tags(["script", "style", "template", "noscript"], recursive=True)
+    found = {
+        "headings": map(_text, document.css(_HEADINGS)),
+        "items": map(_own_text, document.css("li")),
+        "cells": (text for table in document.css("table") for text in _cells(table)),
+        "code lines": (
+            _letters(line) for node in document.css("pre") for line in (node.text() or "").splitlines()
+        ),
+    }
+    links = [_text(node) for node in document.css("a[href]") if is_wanted(_around(node))]
+    return {
+        **{kind: _counted(filter(is_wanted, texts)) for kind, texts in found.items()},
+        "links": _counted(links),
+    }
+
+
+def _counted(texts: Iterable[str]) -> Counter[str]:
+    return Counter(text for text in texts if len(text) >= _SHORTEST)
+
+
+def _cells(table: LexborNode) -> Iterator[str]:
+    """The cells of a table of several rows and columns that holds no other."""
+    rows = table.css("tr")
+    cells = table.css("td, th")
+    if len(rows) < 2 or len(cells) < 2 * len(rows) or table.css("table table"):
+        return
+    yield from map(_text, cells)
+
+
+def _around(link: LexborNode) -> str:
+    """The letters of the line that a link stands in."""
+    node: LexborNode | None = link
+    while node is not None and node.tag not in _LINES:
+        node = node.parent
+    return _text(node) if node is not None else ""
+
+
+def _own_text(item: LexborNode) -> str:
+    """The letters of an item without the lists in it."""
+    children = (child for child in item.iter(include_text=True) if child.tag not in _LISTS)
+    return _letters("".join(child.text(deep=True) or "" for child in children))
+
+
+def _text(node: LexborNode) -> str:
+    return _letters(node.text(deep=True) or "")
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()

@@ -1,0 +1,4 @@
+ATTRIBUTES: tuple[str, ...]
+
+class Recording:
+    def __init__(self) -> None: ...
