@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dehusk.schemas.documents import CleanedBlock, Comments
     from dehusk.schemas.documents import CleanedDocument as Document
     from dehusk.schemas.errors import ConfigurationError, DehuskError, ExtractionError
+    from dehusk.schemas.metadata import Metadata, MetadataLevel
 
     __version__: str
 
@@ -28,6 +29,8 @@ __all__ = [
     "Document",
     "ExtractionError",
     "Extractor",
+    "Metadata",
+    "MetadataLevel",
     "__version__",
     "extract",
 ]
@@ -40,6 +43,8 @@ _ORIGINS = {
     "Document": "dehusk.schemas.documents:CleanedDocument",
     "ExtractionError": "dehusk.schemas.errors:ExtractionError",
     "Extractor": "dehusk.extractor:Extractor",
+    "Metadata": "dehusk.schemas.metadata:Metadata",
+    "MetadataLevel": "dehusk.schemas.metadata:MetadataLevel",
     "extract": "dehusk.extractor:extract",
 }
 """Where each public name comes from, as `module:name`."""

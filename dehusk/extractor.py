@@ -12,8 +12,10 @@ from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.rules import RulesLabeler
 from dehusk.schemas.documents import CleanedDocument, Comments
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
+from dehusk.schemas.rendering import Rendering
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.page import offline_page
 
@@ -36,7 +38,13 @@ class Extractor:
         model_repository: the models, as `<model>/<version>/model.onnx`; by default those that dehusk ships.
         comments: what becomes of user comments: `separate`, `include` or `drop`.
         hidden_text: what the page hides at first is left to the `model`, or `drop`ped.
+        metadata: how far author, date and such are looked for: `none`, `fast` or `full`.
         with_blocks: whether documents list all blocks with their probabilities.
+        with_markdown: whether documents have their content as Markdown.
+        with_html: whether documents have their content as HTML.
+        links: whether these have the addresses of links.
+        images: whether these have images.
+        tables: whether these have tables.
         max_page_bytes: the largest page, in bytes.
         max_page_blocks: the most text blocks of a page.
 
@@ -53,13 +61,21 @@ class Extractor:
         model_repository: Path | str = DEFAULT_REPOSITORY,
         comments: Comments | Literal["separate", "include", "drop"] = Comments.SEPARATE,
         hidden_text: Literal["model", "drop"] = "model",
+        metadata: MetadataLevel | Literal["none", "fast", "full"] = MetadataLevel.FAST,
         with_blocks: bool = False,
+        with_markdown: bool = False,
+        with_html: bool = False,
+        links: bool = True,
+        images: bool = True,
+        tables: bool = True,
         max_page_bytes: int = _LIMITS.max_bytes,
         max_page_blocks: int = _LIMITS.max_blocks,
     ) -> None:
         self._comments = Comments(_one_of("comments", comments, tuple(Comments)))
         self._drop_hidden = _one_of("hidden_text", hidden_text, ("model", "drop")) == "drop"
+        self._metadata = MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel)))
         self._with_blocks = with_blocks
+        self._rendering = Rendering(with_markdown, with_html, links, images, tables)
         self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks
         self._labeler = (
             _open_model(model, model_version, Path(model_repository))
@@ -82,7 +98,12 @@ class Extractor:
             ExtractionError: it is no HTML page or cannot be cleaned; `reason` says why.
             TypeError: `html` is neither text nor bytes.
         """
-        prepared = prepare(self._page(html, url, content_type), self._max_blocks)
+        prepared = prepare(
+            self._page(html, url, content_type),
+            self._max_blocks,
+            metadata=self._metadata,
+            with_markup=self._rendering.needs_markup,
+        )
         if isinstance(prepared, Broken):
             raise ExtractionError(prepared.reason, prepared.detail)
         labels = self._labeler.label_here(prepared.encoded)
@@ -95,6 +116,7 @@ class Extractor:
             with_blocks=self._with_blocks,
             drop_hidden=self._drop_hidden,
             comments=self._comments,
+            rendering=self._rendering,
         )
 
     async def extract_async(

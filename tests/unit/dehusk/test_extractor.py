@@ -90,6 +90,7 @@ def test_what_is_neither_text_nor_bytes_is_an_error_of_the_caller(extractor: deh
     [
         ({"comments": "all"}, "comments is 'all'; it may be separate, include, drop"),
         ({"hidden_text": "keep"}, "hidden_text is 'keep'; it may be model, drop"),
+        ({"metadata": "all"}, "metadata is 'all'; it may be none, fast, full"),
         ({"labeler": "triton"}, "labeler is 'triton'; it may be onnx, rules"),
         ({"model": "dehask"}, "dehask"),
     ],
@@ -104,6 +105,28 @@ def test_text_that_is_hidden_may_be_dropped() -> None:
     kept, shown = (dehusk.Extractor(hidden_text=each).extract(page).text for each in ("model", "drop"))  # type: ignore[arg-type]
     assert "Disregard" in kept
     assert "Disregard" not in shown
+
+
+def test_markdown_html_and_metadata_come_where_they_are_asked_for() -> None:
+    text = "and some more prose in the same paragraph " * 5
+    page = (
+        f"<meta name=author content=Ann>{PROSE}<p>See <a href=/b>this</a> {text}<img src=c.png> {text}{PROSE}"
+    )
+    url = "http://x.test/a"
+    plain = dehusk.Extractor(labeler="rules").extract(page, url)
+    assert (plain.markdown, plain.html) == (None, None)
+    assert plain.metadata == dehusk.Metadata(author="Ann")
+    rich = dehusk.Extractor(labeler="rules", metadata="none", with_markdown=True, with_html=True)
+    document = rich.extract(page, url)
+    assert document.metadata is None
+    assert document.markdown is not None
+    assert document.html is not None
+    assert "[this](http://x.test/b)" in document.markdown
+    assert '<a href="http://x.test/b">this</a>' in document.html
+    bare = dehusk.Extractor(labeler="rules", with_markdown=True, links=False, images=False).extract(page, url)
+    assert bare.markdown is not None
+    assert "http" not in bare.markdown
+    assert bare.text == document.text == plain.text
 
 
 def test_threads_and_tasks_answer_as_one_thread_does(extractor: dehusk.Extractor) -> None:
