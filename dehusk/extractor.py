@@ -1,9 +1,10 @@
 """The Python interface: pages as they are in memory, cleaned in the calling process."""
 
 import asyncio
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import extract as extract_document
@@ -26,7 +27,8 @@ class Extractor:
     """Cleans pages with one model and one set of options, by the steps of `dehusk clean`.
 
     It is safe to use from several threads at once; the model, half of a page's time, runs beside other
-    threads. It holds no connection and needs no closing.
+    threads. Where it is sent to another process, the model is loaded there anew. It holds no connection and
+    needs no closing.
 
     A page is bounded in bytes and blocks, but not in CPU time or memory, as it is cleaned in this process.
     The command `dehusk clean` cleans hostile pages in processes with limits.
@@ -71,6 +73,10 @@ class Extractor:
         max_page_bytes: int = _LIMITS.max_bytes,
         max_page_blocks: int = _LIMITS.max_blocks,
     ) -> None:
+        self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
+        for name in ("with_blocks", "with_markdown", "with_html", "links", "images", "tables"):
+            if not isinstance(self._options[name], bool):
+                raise ConfigurationError(f"{name} is {self._options[name]!r}; it may be True or False")
         self._comments = Comments(_one_of("comments", comments, tuple(Comments)))
         self._drop_hidden = _one_of("hidden_text", hidden_text, ("model", "drop")) == "drop"
         self._metadata = MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel)))
@@ -82,6 +88,9 @@ class Extractor:
             if _one_of("labeler", labeler, ("onnx", "rules")) == "onnx"
             else RulesLabeler()
         )
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Extractor"], tuple[dict[str, Any]]]:
+        return _opened, (self._options,)
 
     def extract(
         self, html: str | bytes, url: str = "", *, content_type: str = "text/html"
@@ -96,7 +105,7 @@ class Extractor:
 
         Raises:
             ExtractionError: it is no HTML page or cannot be cleaned; `reason` says why.
-            TypeError: `html` is neither text nor bytes.
+            TypeError: `html` is neither text nor bytes, or another argument is no text.
         """
         prepared = prepare(
             self._page(html, url, content_type),
@@ -128,6 +137,9 @@ class Extractor:
     def _page(self, html: str | bytes, url: str, content_type: str) -> RawPage:
         if not isinstance(html, str | bytes):
             raise TypeError(f"html is {type(html).__name__}, neither str nor bytes")
+        for name, value in (("url", url), ("content_type", content_type)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} is {type(value).__name__}, not str")
         page = offline_page(
             url=url, body=html, content_type=content_type, source="python", max_bytes=self._max_bytes
         )
@@ -142,6 +154,10 @@ def extract(html: str | bytes, url: str = "", *, content_type: str = "text/html"
     The model is loaded at the first call, which takes some tenths of a second, and kept.
     """
     return _default().extract(html, url, content_type=content_type)
+
+
+def _opened(options: dict[str, Any]) -> Extractor:
+    return Extractor(**options)
 
 
 @cache

@@ -28,13 +28,21 @@ class PageError(DehuskError):
     """A page that cannot be cleaned, however often it is tried."""
 
     def __init__(self, reason: BrokenReason, message: str) -> None:
-        super().__init__(message)
+        super().__init__(reason, message)
         self.reason = reason
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class ExtractionError(DehuskError):
     """A page without a document: it is no HTML page or cannot be cleaned, however often it is tried."""
 
     def __init__(self, reason: BrokenReason | SkipReason, message: str) -> None:
-        super().__init__(f"{reason}: {message}")
+        super().__init__(reason, message)
         self.reason = reason
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.message}"

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 from dehusk.streams.auditing import AuditedPage, AuditRecord, read_audit_record
 from dehusk.streams.consuming import read
@@ -27,10 +28,10 @@ async def findings(kafka: KafkaSettings, topic: str, url: str) -> AsyncGenerator
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    wanted = {url, known_url(url)}
+    wanted = unquote(known_url(url) or url)
     async with aclosing(read(kafka, topic)) as messages:
         async for message, milliseconds in messages:
             record = read_audit_record(message)
             for page in record.pages if record else ():
-                if record and page.url in wanted:
+                if record and page.url and unquote(page.url) == wanted:
                     yield Finding(datetime.fromtimestamp(milliseconds / 1000, UTC), record, page)

@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.input_topics import InputTopics, input_topics
 from dehusk.streams.kafka_errors import kafka_errors, one_error
-from dehusk.streams.settings import KIB, REVISIT_TOPIC, KafkaSettings, TopicSettings
+from dehusk.streams.settings import AUDIT_TOPIC, KIB, REVISIT_TOPIC, KafkaSettings, TopicSettings
 from dehusk.streams.tls import tls_context
 
 SUGGESTED_PARTITIONS = 8
@@ -210,7 +210,7 @@ def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
 def topics_of_local_stack() -> str:
     """What a cluster has that comes without Kafka's tools."""
     local = TopicSettings()
-    names = f"{local.input}, {local.output}, {local.dead_letters} and {REVISIT_TOPIC}"
+    names = f"{local.input}, {local.output}, {local.dead_letters}, {AUDIT_TOPIC} and {REVISIT_TOPIC}"
     return f"the Kafka of `dehusk up`, which comes without Kafka's tools, has {names}: use these there"
 
 

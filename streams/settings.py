@@ -38,6 +38,7 @@ class KafkaSettings:
 
 
 REVISIT_TOPIC = "dehusk-revisits"
+AUDIT_TOPIC = "dehusk-audit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from dehusk.schemas.outcomes import Broken, Skipped
+from dehusk.schemas.pages import Message
 from dehusk.streams.auditing import AuditedBatch, AuditedPage, AuditRecord, PageOutcome, shortened
+from dehusk.streams.sources.keys import named_url
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage, Document, origin_of
 
@@ -26,9 +28,10 @@ def _pages(cleaned: CleanedMessage) -> Iterator[AuditedPage]:
     for record in cleaned.records:
         yield AuditedPage((record.key or b"").decode("utf-8", "replace"), _outcome(record))
     for skipped in cleaned.skipped:
-        yield _without_document(PageOutcome.SKIPPED, skipped)
+        yield _without_document(PageOutcome.SKIPPED, skipped, cleaned.message)
     if cleaned.failure is not None:
-        yield _without_document(PageOutcome.DEAD_LETTER, cleaned.failure.broken, cleaned.failure.stage)
+        failure = cleaned.failure
+        yield _without_document(PageOutcome.DEAD_LETTER, failure.broken, cleaned.message, failure.stage)
 
 
 def _outcome(record: Record) -> PageOutcome:
@@ -38,6 +41,9 @@ def _outcome(record: Record) -> PageOutcome:
     return PageOutcome.EMPTY_DOCUMENT if is_empty else PageOutcome.DOCUMENT
 
 
-def _without_document(outcome: PageOutcome, drop: Skipped | Broken, stage: str | None = None) -> AuditedPage:
-    url = None if drop.url is None else drop.url.encode("utf-8", "replace").decode()
+def _without_document(
+    outcome: PageOutcome, drop: Skipped | Broken, message: Message, stage: str | None = None
+) -> AuditedPage:
+    url = drop.url or named_url(message)
+    url = None if url is None else url.encode("utf-8", "replace").decode()
     return AuditedPage(url, outcome, drop.reason.value, shortened(drop.detail), stage)

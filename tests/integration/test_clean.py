@@ -53,7 +53,10 @@ def test_one_line_per_page_in_the_same_order(labeler):
     ended, lines = clean(*labeler, stdin="".join(map(line, range(50))))
     assert (ended.returncode, ended.stderr) == (0, "")
     assert [each["id"] for each in lines] == [f"id-{number}" for number in range(50)]
-    fields = "id url site title language text comments model labeler blocks error"
+    fields = (
+        "id url site title language declared_language text comments model labeler content_hash simhash "
+        "metadata blocks error"
+    )
     assert {" ".join(each) for each in lines} == {fields}
     assert {each["labeler"] for each in lines} == {labeler[1] if labeler else "onnx"}
     assert {each["error"] for each in lines} == {None}

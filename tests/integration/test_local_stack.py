@@ -1,5 +1,6 @@
 """The local stack itself, and `dehusk up`, on the real services."""
 
+import re
 import signal
 import socket
 import subprocess
@@ -225,7 +226,11 @@ def test_up_starts_a_service_again_that_ends_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("name", "argument", "how"),
     [
-        ("tritonserver", "--load-model=dehusk", b"it ended with status 139 (SIGSEGV)"),
+        (
+            "tritonserver",
+            "--load-model=dehusk",
+            rb"(it ended with status 139 \(SIGSEGV\)|the process of a model died)",
+        ),
         ("triton_python_backend_stub", "/dehusk/", b"the process of a model died"),
     ],
 )
@@ -239,7 +244,7 @@ def test_up_serves_the_model_again_after_a_segmentation_fault(
         (victim,) = (each for each in below if each.name() == name and argument in " ".join(each.cmdline()))
         victim.send_signal(signal.SIGSEGV)
         said = b"".join(errors_until(process, b"triton is ready again, at the same address"))
-        assert b"triton failed: " + how in said
+        assert re.search(b"triton failed: " + how, said)  # with the server, its models' processes die
         command = [DEHUSK, "clean", "--triton", addresses["triton_grpc"], page]
         subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
 

@@ -40,6 +40,7 @@ async def test_every_message_has_a_record_and_a_page_is_explained(bench, fresh: 
     first, second = why(bench, audit, urls[0], "--json").stdout.splitlines()
     assert [json.loads(line)["page"]["outcome"] for line in (first, second)] == ["document", "tombstone"]
     assert json.loads(first)["record"]["model"] == {"name": "boilerpipe", "version": "1"}
+    assert why(bench, audit, "nothing").returncode == 1
     unknown = why(bench, audit, "https://example.org/never")
     assert (unknown.returncode, unknown.stdout) == (1, "")
     assert "says nothing of https://example.org/never" in unknown.stderr

@@ -66,7 +66,7 @@ async def test_a_decoder_that_fails_ends_its_message_alone(bench, site) -> None:
     hostile = [Record(f"https://h.example/{name}".encode(), TEXT, HTML) for name in DECODERS]
     worker = bench.worker("--page-seconds", "0.5", program=HOSTILE_WORKER)
     await bench.produce(_mixed(neighbours, hostile))
-    await bench.until_done()
+    await bench.until_done(180)  # seconds; each decoder that sleeps takes its limit
 
     assert await _fates(bench, DECODERS) == DECODERS
     assert worker.metric("dehusk_skipped_total", "reason") == {"not-a-page": 1}

@@ -1,9 +1,10 @@
 import asyncio
 import gzip
 import json
+import multiprocessing
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,8 @@ def test_a_page_without_a_document_has_a_reason(html: str | bytes, reason: str) 
 def test_what_is_neither_text_nor_bytes_is_an_error_of_the_caller(extractor: dehusk.Extractor) -> None:
     with pytest.raises(TypeError, match="html is NoneType, neither str nor bytes"):
         extractor.extract(None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="url is NoneType, not str"):
+        extractor.extract(PROSE, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +94,7 @@ def test_what_is_neither_text_nor_bytes_is_an_error_of_the_caller(extractor: deh
         ({"comments": "all"}, "comments is 'all'; it may be separate, include, drop"),
         ({"hidden_text": "keep"}, "hidden_text is 'keep'; it may be model, drop"),
         ({"metadata": "all"}, "metadata is 'all'; it may be none, fast, full"),
+        ({"links": "drop"}, "links is 'drop'; it may be True or False"),
         ({"labeler": "triton"}, "labeler is 'triton'; it may be onnx, rules"),
         ({"model": "dehask"}, "dehask"),
     ],
@@ -139,6 +143,14 @@ def test_threads_and_tasks_answer_as_one_thread_does(extractor: dehusk.Extractor
         return await asyncio.gather(*(extractor.extract_async(page) for page in pages))
 
     assert asyncio.run(gathered()) == alone
+
+
+def test_processes_share_the_work_and_errors_come_back(extractor: dehusk.Extractor) -> None:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
+        assert processes.submit(extractor.extract, PROSE).result() == extractor.extract(PROSE)
+        failed = processes.submit(extractor.extract, b"%PDF-1.7").exception()
+    assert isinstance(failed, dehusk.ExtractionError)
+    assert (failed.reason, str(failed)) == ("not-html", "not-html: a PDF")
 
 
 def test_rules_need_no_model() -> None:

@@ -77,3 +77,11 @@ def test_the_key_is_the_first_url_that_is_known() -> None:
 )
 def test_what_is_no_audit_record_is_none(value: bytes | None) -> None:
     assert read_audit_record(Message(None, value)) is None
+
+
+@pytest.mark.parametrize("key", [b"https://example.org/k", None])
+def test_a_page_whose_url_is_not_known_has_that_of_its_key(key: bytes | None) -> None:
+    failed = CleanedMessage(Message(key, b"?", (), "raw", 3, 17))
+    failed.fail("prepare", Broken(BrokenReason.UNKNOWN_FORMAT, "?"))
+    (page,) = audit(failed).pages
+    assert page.url == (key.decode() if key else None)
