@@ -47,17 +47,23 @@ class Url(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The URL or word as it is."""
-        if value not in self._words and not self._fits(value):
+        if value in self._words:
+            return value
+        if not self._has_scheme(value):
             words = "".join(f"{word}, or " for word in self._words)
             schemes = " or ".join(f"{scheme}://" for scheme in self._schemes)
             self.fail(f"it must be {words}a URL that begins with {schemes}", param, ctx)
+        if not _has_address(value):
+            self.fail("the URL has no host, or a port that is not one of 1 to 65535", param, ctx)
         return value
 
-    def _fits(self, value: str) -> bool:
-        if not value.startswith(tuple(f"{scheme}://" for scheme in self._schemes)):
-            return False
-        try:
-            parts = urlsplit(value)
-            return bool(parts.hostname or parts.path) and parts.port != 0
-        except ValueError:
-            return False
+    def _has_scheme(self, value: str) -> bool:
+        return value.startswith(tuple(f"{scheme}://" for scheme in self._schemes))
+
+
+def _has_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname or parts.path) and parts.port != 0
+    except ValueError:
+        return False

@@ -170,7 +170,7 @@ def test_the_help_names_each_variable() -> None:
     ("options", "said"),
     [
         (["--redis", "redis:6379"], "it must be a URL that begins with redis:// or rediss:// or unix://"),
-        (["--redis", "redis://redis:port/0"], "it must be a URL"),
+        (["--redis", "redis://redis:port/0"], "the URL has no host, or a port that is not one of 1 to 65535"),
         (["--schema-registry", "registry:8081"], "it must be a URL that begins with http:// or https://"),
         (["--triton", "http://triton:8001"], "'http://triton:8001' is not HOST:PORT"),
         (["--brokers", "kafka:9092,kafka:port"], "'kafka:port' is not HOST:PORT"),
