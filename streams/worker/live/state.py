@@ -15,6 +15,7 @@ from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.progress import Report
 
 _MOST_PARTITIONS = 100
+_VERSION = version("dehusk")
 PartitionLags = Callable[[], Mapping[TP, int] | None]
 
 
@@ -81,7 +82,7 @@ class Watched:
         partitions = _farthest_behind(lags)
         return State(
             point,
-            version=version("dehusk"),
+            version=_VERSION,
             model=f"{model.name} version {model.version}" if model else None,
             started=self.started,
             report=report,
