@@ -146,3 +146,8 @@ class FlowLimits:
     """Bytes of those of these that are not delivered, compressed where they have to be cleaned alone."""
     grace_seconds: float = 25.0
     """Seconds a worker may take to finish what is in flight after SIGTERM."""
+
+    @property
+    def most_pages(self) -> int:
+        """Messages in flight from which no further micro-batch is begun."""
+        return self.batches * self.batch_pages + self.waiting_pages

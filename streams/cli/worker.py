@@ -1,6 +1,7 @@
 """`dehusk worker`: cleans the pages of a topic, for as long as it is let."""
 
 import asyncio
+import re
 from typing import get_args
 
 import click
@@ -58,6 +59,13 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     if as_json:
         configure_logs("info", as_json=True)
     return as_json
+
+
+def _token(_context: click.Context, _option: click.Parameter, token: str | None) -> str | None:
+    """A token that fits into a header and a URL; None for an empty one, too."""
+    if token and not re.fullmatch(r"[A-Za-z0-9._~-]{16,}", token):
+        raise click.BadParameter("it needs 16 characters or more, all of them letters, digits or one of -._~")
+    return token or None
 
 
 @click.command(
@@ -177,8 +185,16 @@ def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) 
     metavar="HOST:PORT",
     default=f"{_WORKER.monitoring.host}:{_WORKER.monitoring.port}",
     show_default=True,
-    help="Where a report, /metrics for Prometheus, /healthz and /readyz are served; port 0 is any free one, "
-    "which the log names.",
+    help="Where a live page for browsers, /metrics for Prometheus, /healthz and /readyz are served; port 0 "
+    "is any free one, which the log names.",
+)
+@click.option(
+    "--monitoring-token",
+    metavar="TOKEN",
+    callback=_token,
+    help="What all these pages but /healthz, /livez and /readyz ask for, 16 characters or more: as "
+    "`Authorization: Bearer TOKEN`, or in a browser once as /?token=TOKEN. None by default. Prefer the "
+    "environment variable: `ps` shows options to everyone.",
 )
 @click.option(
     "--log-level",
@@ -227,6 +243,7 @@ def command(
     session_seconds: float,
     grace_seconds: float,
     monitoring: str,
+    monitoring_token: str | None,
     log_level: str,
     log_json: bool,
 ) -> None:
@@ -275,11 +292,11 @@ def command(
         metadata=MetadataLevel(metadata),
         comments_are_told_apart=comments_are_told_apart(comments),
         rendering=rendering,
-        monitoring=_address(monitoring),
+        monitoring=_address(monitoring, monitoring_token),
     )
     asyncio.run(run_worker(settings))
 
 
-def _address(text: str) -> MonitoringSettings:
+def _address(text: str, token: str | None) -> MonitoringSettings:
     host, _, port = text.rpartition(":")
-    return MonitoringSettings(host, int(port))
+    return MonitoringSettings(host, int(port), token)

@@ -45,6 +45,7 @@ class Worker:
             "--redis": self.addresses.redis,
             "--labeler": self.labeler,
             "--monitoring": f"{LOOPBACK}:{self.port}",
+            "--monitoring-token": "",
             **({"--triton": self.addresses.triton_grpc} if self.labeler == "triton" else {}),
         }
         pairs = [argument for pair in options.items() for argument in pair]

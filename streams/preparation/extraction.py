@@ -51,6 +51,8 @@ class WrittenDocument(PickledByFields):
     blocks_saved: int = 0
     model: ModelVersion | None = None
     """What labeled its page."""
+    characters: int = 0
+    """Of its text."""
     samples: tuple[TextSample, ...] = ()
     """Of what its site repeats, where they are asked for and it is known."""
 
@@ -110,6 +112,7 @@ class Writing:
             blocks_dropped=template.blocks_dropped if template else 0,
             blocks_saved=template.blocks_saved if template else 0,
             model=document.model,
+            characters=len(document.text),
             samples=samples,
         )
 

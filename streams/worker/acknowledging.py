@@ -50,7 +50,7 @@ class Acknowledgments:
 
     def __init__(self, limits: FlowLimits) -> None:
         busy = limits.batches
-        self._most = busy * limits.batch_pages + limits.waiting_pages
+        self._most = limits.most_pages
         self._most_bytes = busy * limits.batch_bytes + limits.waiting_bytes
         self._partitions: defaultdict[tuple[str, int], deque[Entry]] = defaultdict(deque)
         self._bytes = 0

@@ -36,6 +36,8 @@ class Document(Record):
     blocks_saved: int = 0
     model: ModelVersion | None = None
     """What labeled its page."""
+    characters: int = 0
+    """Of its text."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,16 @@ class CleanedMessage:
     def empty_documents(self) -> int:
         """How many of the documents have no text."""
         return sum(record.is_empty for record in self._documents())
+
+    @property
+    def characters(self) -> int:
+        """How many characters their texts have."""
+        return sum(record.characters for record in self._documents())
+
+    @property
+    def model(self) -> ModelVersion | None:
+        """What labeled the last of the documents; None without any."""
+        return next((record.model for record in reversed([*self._documents()])), None)
 
     @property
     def blocks_dropped(self) -> int:
@@ -154,6 +166,7 @@ class Assembler:
             blocks_dropped=fate.blocks_dropped,
             blocks_saved=fate.blocks_saved,
             model=fate.model,
+            characters=fate.characters,
         )
         cleaned.records.append(document)
 

@@ -1,5 +1,6 @@
 """What a worker counts, in one Prometheus registry that is passed in."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -12,11 +13,13 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.counted import counted
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.availability import Dependency
 
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+STEP_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, math.inf)
+"""Seconds: the buckets in which the times of steps are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,16 @@ class Metrics:
         build = Gauge("dehusk_build_info", "1, with the version of dehusk.", ["version"], registry=registry)
         build.labels(version("dehusk")).set(1)
         self._messages = Counter("dehusk_messages", "Messages done with.", registry=registry)
+        self.model: ModelVersion | None = None
+        """What labeled the last document."""
         self._bytes = Counter("dehusk_bytes", "Bytes of the messages done with.", registry=registry)
         self._pages = Counter("dehusk_pages", "Pages in, whatever became of them.", registry=registry)
         self._documents = Counter("dehusk_documents", "Documents that Kafka acknowledged.", registry=registry)
         self._empty_documents = Counter(
             "dehusk_empty_documents", "Those of the documents that have no text.", registry=registry
+        )
+        self._characters = Counter(
+            "dehusk_text_characters", "Characters of the texts of documents.", registry=registry
         )
         self._tombstones = Counter("dehusk_tombstones", "Tombstones passed on.", registry=registry)
         self._skipped = Counter("dehusk_skipped", "Messages that are no page.", ["reason"], registry=registry)
@@ -75,7 +83,7 @@ class Metrics:
             "dehusk_step_seconds",
             "Seconds a batch takes for a step.",
             ["step"],
-            buckets=_SECONDS,
+            buckets=STEP_BOUNDS,
             registry=registry,
         )
         self.removed = Counter(
@@ -118,6 +126,8 @@ class Metrics:
         self._bytes.inc(len(cleaned.message.value or b""))
         self._documents.inc(cleaned.documents)
         self._empty_documents.inc(cleaned.empty_documents)
+        self._characters.inc(cleaned.characters)
+        self.model = cleaned.model or self.model
         self._tombstones.inc(len(cleaned.records) - cleaned.documents)
         self._corrected_blocks.labels("dropped").inc(cleaned.blocks_dropped)
         self._corrected_blocks.labels("saved").inc(cleaned.blocks_saved)
@@ -142,6 +152,21 @@ class Metrics:
             skipped=_total(self._skipped),
             dead_letters=_total(self._dead_letters),
         )
+
+    @property
+    def characters(self) -> int:
+        """How many characters the texts of documents have had so far."""
+        return _total(self._characters)
+
+    @property
+    def step_counts(self) -> dict[str, list[int]]:
+        """How many batches took for each step as long as the bounds STEP_BOUNDS say, at most."""
+        counts: dict[str, list[int]] = {}
+        for family in self._steps.collect():
+            for sample in family.samples:
+                if sample.name.endswith("_bucket"):
+                    counts.setdefault(sample.labels["step"], []).append(int(sample.value))
+        return counts
 
 
 class _PartitionLag(Collector):

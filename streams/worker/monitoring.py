@@ -1,14 +1,16 @@
 """The pages by which a worker is watched, on the loopback interface unless told otherwise.
 
-`/` is a report in text, `/report` the same as JSON; `/healthz`, or `/livez`, says whether the worker makes
-progress or has a reason to wait, `/readyz` whether it has its partitions and all dependencies are there, and
-`/metrics` is for Prometheus.
+`/` is the live page for browsers, kept up to date by `/events`, and a report in text for others; `/report` is
+the same as JSON; `/healthz`, or `/livez`, says whether the worker makes progress or has a reason to wait,
+`/readyz` whether it has its partitions and all dependencies are there, and `/metrics` is for Prometheus.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
 
 import orjson
 from aiohttp import web
@@ -17,8 +19,14 @@ from aiohttp.log import server_logger
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.worker.live.access import Guard, is_loopback, restrict
+from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.progress import Report
 from dehusk.streams.worker.settings import MonitoringSettings
+
+_FILES = Path(__file__).with_name("live") / "static"
+_PAGE = (_FILES / "index.html").read_text(encoding="utf-8")
+_log = logging.getLogger(__name__)
 
 
 async def check_port(settings: MonitoringSettings) -> None:
@@ -40,6 +48,7 @@ async def monitoring(
     registry: CollectorRegistry,
     report: Callable[[], Report],
     stall: Callable[[], str | None],
+    live: Live,
 ) -> AsyncIterator[str]:
     """The pages' address, while they are served; `stall` says what stands still, if anything does.
 
@@ -47,7 +56,8 @@ async def monitoring(
         ConfigurationError: the port is taken.
     """
     server_logger.addFilter(_is_no_malformed_request)
-    runner = web.AppRunner(_pages(registry, report, stall), access_log=None)
+    _warn_if_open(settings)
+    runner = web.AppRunner(_application(settings.token, registry, report, stall, live), access_log=None)
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port)
@@ -76,11 +86,44 @@ def _is_no_malformed_request(record: logging.LogRecord) -> bool:
     return not isinstance(error, HttpProcessingError)
 
 
+def _warn_if_open(settings: MonitoringSettings) -> None:
+    if settings.token is None and not is_loopback(settings.host):
+        _log.warning(
+            "the monitoring pages at %s:%s, which show URLs of pages, are open to everyone who reaches it; "
+            "--monitoring-token has them ask for a token",
+            settings.host,
+            settings.port,
+        )
+
+
+def _application(
+    token: str | None,
+    registry: CollectorRegistry,
+    report: Callable[[], Report],
+    stall: Callable[[], str | None],
+    live: Live,
+) -> web.Application:
+    pages = web.Application(middlewares=[] if token is None else [Guard(token).middleware()])
+    pages.on_response_prepare.append(restrict)
+    pages.on_shutdown.append(partial(_disconnect, live))
+    pages.add_routes(_pages(registry, report, stall))
+    pages.router.add_get("/events", live.feed.serve)
+    pages.router.add_static("/live/", _FILES)
+    return pages
+
+
+async def _disconnect(live: Live, _: web.Application) -> None:
+    live.feed.close()
+
+
 def _pages(
     registry: CollectorRegistry, report: Callable[[], Report], stall: Callable[[], str | None]
-) -> web.Application:
-    async def overview(_: web.Request) -> web.Response:
-        return web.Response(text=f"{report()}\n", headers={"Refresh": "2"})
+) -> list[web.RouteDef]:
+    async def overview(request: web.Request) -> web.Response:
+        about_accept = {"Vary": "Accept"}
+        if "text/html" in request.headers.get("Accept", ""):
+            return web.Response(text=_PAGE, content_type="text/html", headers=about_accept)
+        return web.Response(text=f"{report()}\n", headers=about_accept)
 
     async def as_json(_: web.Request) -> web.Response:
         return web.Response(body=orjson.dumps(report()), content_type="application/json")
@@ -96,11 +139,11 @@ def _pages(
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    pages = web.Application()
-    pages.router.add_get("/", overview)
-    pages.router.add_get("/report", as_json)
-    pages.router.add_get("/healthz", health)
-    pages.router.add_get("/livez", health)
-    pages.router.add_get("/readyz", readiness)
-    pages.router.add_get("/metrics", metrics)
-    return pages
+    return [
+        web.get("/", overview),
+        web.get("/report", as_json),
+        web.get("/healthz", health),
+        web.get("/livez", health),
+        web.get("/readyz", readiness),
+        web.get("/metrics", metrics),
+    ]

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -43,6 +44,9 @@ from dehusk.streams.worker.dependencies import Dependencies, name_dependencies, 
 from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.exit import fail
 from dehusk.streams.worker.flow import Deliver, Flow
+from dehusk.streams.worker.live.live import Live
+from dehusk.streams.worker.live.recorder import Recorder
+from dehusk.streams.worker.live.state import Watched
 from dehusk.streams.worker.memory import give_back_what_is_huge
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.monitoring import check_port, monitoring
@@ -118,7 +122,18 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
-        pages = monitoring(settings.monitoring, metrics.registry, progress.report, watchdog.stall)
+        live = Live(
+            Recorder(metrics, lambda: len(flow), lambda: lag(app)),
+            Watched(
+                metrics,
+                dependencies,
+                progress.report,
+                lambda: lag_by_partition(app),
+                settings.flow.most_pages,
+                time.time(),
+            ),
+        )
+        pages = monitoring(settings.monitoring, metrics.registry, progress.report, watchdog.stall, live)
         _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
         loops = (
             flow.run(),
@@ -127,6 +142,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             samples.write_every(_SAMPLES_SECONDS),
             commit_acknowledged(app),
             watchdog.run(),
+            live.run(),
             progress.log_every(_PROGRESS_SECONDS),
         )
         async with _working(app, loops):

@@ -39,11 +39,13 @@ def default_processes() -> int:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringSettings:
-    """Where the worker answers `/`, `/healthz`, `/readyz` and `/metrics`."""
+    """Where the worker answers `/`, `/events`, `/report`, `/healthz`, `/readyz` and `/metrics`."""
 
     host: str = "127.0.0.1"
     port: int = 8080
     """0 for any free port, which is logged."""
+    token: str | None = field(default=None, repr=False)
+    """What all pages but those of the worker's health ask for; None for nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,13 @@ def test_the_default_model_alone_is_in_it(wheel: Path) -> None:
     assert folders == {"dehusk"}
 
 
+def test_the_files_of_the_live_page_are_in_it(wheel: Path) -> None:
+    folder = "streams/worker/live/static"
+    names = zipfile.ZipFile(wheel).namelist()
+    found = {Path(name).name for name in names if name.startswith(f"dehusk/{folder}/")}
+    assert found == {file.name for file in (ROOT / folder).iterdir()} >= {"index.html", "uPlot-LICENSE.txt"}
+
+
 def test_no_source_of_a_test_or_of_a_compiler_is_in_it(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert [name for name in names if name.endswith((".c", ".pyc")) or "/tests/" in name] == []

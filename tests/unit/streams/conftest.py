@@ -1,10 +1,21 @@
 """A page and its message, which the tests of several steps share."""
 
+import time
+
 import pytest
+from prometheus_client import CollectorRegistry
 
 from dehusk.inference.cleaning import PreparedPage, prepare
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.preparation.preparation import PackedPage, pack
+from dehusk.streams.worker.dependencies import name_dependencies
+from dehusk.streams.worker.drops import DropLog
+from dehusk.streams.worker.live.live import Live
+from dehusk.streams.worker.live.recorder import Recorder
+from dehusk.streams.worker.live.state import Watched
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.progress import Progress
+from dehusk.streams.worker.settings import WorkerSettings
 
 URL = "https://example.org/a"
 
@@ -27,3 +38,18 @@ def page(html: bytes) -> PackedPage:
 def message(html: bytes) -> Message:
     headers = (("content-type", b"text/html"), ("traceparent", b"00-1-2-01"))
     return Message(URL.encode(), html, headers, "raw", 3, 41)
+
+
+@pytest.fixture
+def watched() -> Watched:
+    """What is watched of a worker that has done nothing, without partitions."""
+    dependencies = name_dependencies(WorkerSettings())
+    metrics = Metrics(CollectorRegistry(), dependencies)
+    progress = Progress(metrics, dependencies, DropLog("k:1", "dead"), lambda: 0, lambda: None)
+    return Watched(metrics, dependencies, progress.report, lambda: None, 100, time.time())
+
+
+@pytest.fixture
+def live(watched: Watched) -> Live:
+    """The record of this worker."""
+    return Live(Recorder(watched.metrics, lambda: 0, lambda: None), watched)

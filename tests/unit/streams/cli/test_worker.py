@@ -83,6 +83,23 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.monitoring == MonitoringSettings("0.0.0.0", 99)
 
 
+def test_a_token_guards_the_monitoring_pages(started: list[WorkerSettings]) -> None:
+    token = "0123456789abcdef"
+    worker(env={"DEHUSK_WORKER_MONITORING_TOKEN": token})
+    worker("--monitoring-token", token)
+    worker("--monitoring-token", "", env={"DEHUSK_MONITORING_TOKEN": token})
+    assert [settings.monitoring.token for settings in started] == [token, token, None]
+
+
+@pytest.mark.parametrize(
+    "token", ["short", "with a space in it", "not/for+a/url+=======", "0123456789abcdef\n"]
+)
+def test_a_token_that_fits_no_header_is_refused_and_not_repeated(token: str) -> None:
+    with pytest.raises(click.BadParameter, match="16 characters or more") as error:
+        worker("--monitoring-token", token)
+    assert token not in error.value.format_message()
+
+
 def test_files_of_redis_certificates_are_paths(started: list[WorkerSettings], tmp_path: Path) -> None:
     names = ("--redis-ca-file", "--redis-certificate-file", "--redis-key-file")
     files = [tmp_path / name for name in names]

@@ -10,6 +10,7 @@ from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.local.monitoring import Monitoring
 from dehusk.streams.worker.drops import Drop, DropsOfReason
+from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.metrics import Totals
 from dehusk.streams.worker.monitoring import monitoring
 from dehusk.streams.worker.progress import Report
@@ -39,26 +40,26 @@ def report(*unavailable: str) -> Report:
     )
 
 
-async def test_the_report_is_read_as_the_worker_made_it() -> None:
-    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report, no_stall) as url:
+async def test_the_report_is_read_as_the_worker_made_it(live: Live) -> None:
+    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report, no_stall, live) as url:
         assert await asyncio.to_thread(Monitoring(url).report) == report()
 
 
-async def test_skips_are_read_by_reason() -> None:
+async def test_skips_are_read_by_reason(live: Live) -> None:
     registry = CollectorRegistry()
     skipped = Counter("dehusk_skipped", "Messages that are no page.", ["reason"], registry=registry)
     skipped.labels("not-html").inc(2)
     skipped.labels("no-body").inc()
     skipped.labels("not-a-page")
-    async with monitoring(MonitoringSettings(port=0), registry, report, no_stall) as url:
+    async with monitoring(MonitoringSettings(port=0), registry, report, no_stall, live) as url:
         assert await asyncio.to_thread(Monitoring(url).skipped) == {"not-html": 2, "no-body": 1}
 
 
-async def test_a_worker_that_misses_a_service_is_not_ready() -> None:
-    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report, no_stall) as url:
+async def test_a_worker_that_misses_a_service_is_not_ready(live: Live) -> None:
+    async with monitoring(MonitoringSettings(port=0), CollectorRegistry(), report, no_stall, live) as url:
         assert await asyncio.to_thread(Monitoring(url).is_ready)
     async with monitoring(
-        MonitoringSettings(port=0), CollectorRegistry(), lambda: report("redis"), no_stall
+        MonitoringSettings(port=0), CollectorRegistry(), lambda: report("redis"), no_stall, live
     ) as url:
         assert not await asyncio.to_thread(Monitoring(url).is_ready)
 

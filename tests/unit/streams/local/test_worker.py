@@ -31,5 +31,11 @@ def test_the_worker_understands_its_command_line(labeler: str) -> None:
     assert (read["triton"] == "127.0.0.1:8") is (labeler == "triton")
 
 
+def test_a_token_of_other_workers_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEHUSK_WORKER_MONITORING_TOKEN", "0123456789abcdef")
+    line = Worker(ADDRESSES, TOPICS, "rules", port=8123).command()
+    assert worker.make_context("worker", list(line[2:])).params["monitoring_token"] is None
+
+
 def test_the_monitoring_pages_are_where_the_worker_was_told() -> None:
     assert Worker(ADDRESSES, TOPICS, "rules", port=8123).monitoring.url == "http://127.0.0.1:8123/"

@@ -42,6 +42,7 @@ def test_a_document_tells_what_the_dependencies_said(page: PackedPage) -> None:
     assert fields["revision"] == 2
     assert "blocks" not in fields
     assert not written.is_empty
+    assert written.characters == len(fields["text"]) > 0
 
 
 def test_a_document_without_text_is_empty(page: PackedPage) -> None:

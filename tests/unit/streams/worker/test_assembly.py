@@ -10,7 +10,7 @@ from dehusk.streams.preparation.preparation import Outcome, PackedPage
 from dehusk.streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate
 
 REFUSED = Failure("label", Broken(BrokenReason.REJECTED_BY_MODEL, "no answer"))
-DOCUMENT = WrittenDocument(b"a document", is_empty=False)
+DOCUMENT = WrittenDocument(b"a document", is_empty=False, characters=8)
 ASSEMBLER = Assembler("document")
 
 
@@ -35,7 +35,7 @@ def test_a_document_without_text_is_a_document_and_counted_as_empty_too(
     message: Message, page: PackedPage
 ) -> None:
     cleaned = assemble(message, page, page, fates=[WrittenDocument(b"nothing", is_empty=True), DOCUMENT])
-    assert (cleaned.documents, cleaned.empty_documents) == (2, 1)
+    assert (cleaned.documents, cleaned.empty_documents, cleaned.characters) == (2, 1, 8)
 
 
 def test_every_outcome_is_counted_once_and_broken_pages_together(message: Message, page: PackedPage) -> None:

@@ -19,8 +19,8 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
     full = CleanedMessage(
         message,
         records=[
-            Document(b"1", b"d", blocks_dropped=3, blocks_saved=1),
-            Document(b"2", b"d", is_empty=True, blocks_dropped=4),
+            Document(b"1", b"d", blocks_dropped=3, blocks_saved=1, characters=7),
+            Document(b"2", b"d", is_empty=True, blocks_dropped=4, characters=5),
             Record(b"3", None),
         ],
         skipped=[Skipped(SkipReason.NO_BODY, "")],
@@ -39,6 +39,7 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
         skipped=2,
         dead_letters=1,
     )
+    assert metrics.characters == registry.get_sample_value("dehusk_text_characters_total") == 12
     assert registry.get_sample_value("dehusk_skipped_total", {"reason": "not-html"}) == 1
     assert registry.get_sample_value("dehusk_dead_letters_total", {"reason": "missing-url"}) == 1
     assert registry.get_sample_value("dehusk_degraded_total", {"missing": "frequencies"}) == 2

@@ -14,6 +14,7 @@ from dehusk.streams.local.addresses import free_ports
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.dependencies import Dependencies, name_dependencies
 from dehusk.streams.worker.drops import DropLog
+from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.monitoring import check_port, monitoring
 from dehusk.streams.worker.progress import Progress, Report
@@ -41,10 +42,12 @@ def metrics(dependencies: Dependencies, message: Message) -> Metrics:
 
 
 @pytest.fixture
-async def client(dependencies: Dependencies, metrics: Metrics) -> AsyncIterator[aiohttp.ClientSession]:
+async def client(
+    dependencies: Dependencies, metrics: Metrics, live: Live
+) -> AsyncIterator[aiohttp.ClientSession]:
     progress = Progress(metrics, dependencies, DROPS, in_flight=lambda: 7, lag=lambda: 9)
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall, live) as address,
         aiohttp.ClientSession(address) as session,
     ):
         yield session
@@ -87,12 +90,12 @@ async def test_a_worker_whose_dependencies_are_unavailable_is_alive_but_not_read
 
 
 async def test_a_worker_without_partitions_says_so_and_is_not_ready(
-    metrics: Metrics, dependencies: Dependencies
+    metrics: Metrics, dependencies: Dependencies, live: Live
 ) -> None:
     progress = Progress(metrics, dependencies, DROPS, in_flight=lambda: 7, lag=lambda: None)
     dependencies.redis.missed(OSError("refused"))
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall, live) as address,
         aiohttp.ClientSession(address) as client,
     ):
         assert await get(client, "/readyz") == (
@@ -105,12 +108,12 @@ async def test_a_worker_without_partitions_says_so_and_is_not_ready(
         )
 
 
-async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Dependencies) -> None:
+async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Dependencies, live: Live) -> None:
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
-    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address:
+    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall, live) as address:
         taken = MonitoringSettings(port=int(address.rstrip("/").rpartition(":")[2]))
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
-            async with monitoring(taken, metrics.registry, progress.report, no_stall):
+            async with monitoring(taken, metrics.registry, progress.report, no_stall, live):
                 pass
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
             await check_port(taken)
@@ -118,12 +121,14 @@ async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Depe
             await run_worker(WorkerSettings(monitoring=taken))  # of which neither Kafka nor Triton answers
 
 
-async def test_a_port_that_was_checked_is_free(metrics: Metrics, dependencies: Dependencies) -> None:
+async def test_a_port_that_was_checked_is_free(
+    metrics: Metrics, dependencies: Dependencies, live: Live
+) -> None:
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
     (port,) = free_ports(1)
     await check_port(MonitoringSettings(port=port))
     async with monitoring(
-        MonitoringSettings(port=port), metrics.registry, progress.report, no_stall
+        MonitoringSettings(port=port), metrics.registry, progress.report, no_stall, live
     ) as address:
         assert address == f"http://127.0.0.1:{port}/"
 
@@ -143,10 +148,10 @@ async def test_the_log_tells_of_progress(
 
 
 async def test_a_stranger_who_speaks_no_http_1_is_refused_and_fills_no_log(
-    metrics: Metrics, dependencies: Dependencies, caplog: pytest.LogCaptureFixture
+    metrics: Metrics, dependencies: Dependencies, caplog: pytest.LogCaptureFixture, live: Live
 ) -> None:
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
-    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address:
+    async with monitoring(ANY_PORT, metrics.registry, progress.report, no_stall, live) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -158,13 +163,13 @@ async def test_a_stranger_who_speaks_no_http_1_is_refused_and_fills_no_log(
 
 
 async def test_the_report_has_the_latest_pages_without_a_document(
-    metrics: Metrics, dependencies: Dependencies, message: Message
+    metrics: Metrics, dependencies: Dependencies, message: Message, live: Live
 ) -> None:
     drops = DropLog("k:1", "dead")
     drops.note(CleanedMessage(message, skipped=[Skipped(SkipReason.NOT_HTML, "a PDF", "http://x.test/a")]))
     progress = Progress(metrics, dependencies, drops, lambda: 0, lambda: 0)
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall, live) as address,
         aiohttp.ClientSession(address) as client,
         client.get("/report") as answer,
     ):
@@ -176,24 +181,26 @@ async def test_the_report_has_the_latest_pages_without_a_document(
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez"])
 async def test_a_worker_that_stands_still_is_not_alive(
-    metrics: Metrics, dependencies: Dependencies, path: str
+    metrics: Metrics, dependencies: Dependencies, path: str, live: Live
 ) -> None:
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
     said: list[str | None] = [None, "a batch has taken 700 s"]
     async with (
-        monitoring(ANY_PORT, metrics.registry, progress.report, lambda: said.pop(0)) as address,
+        monitoring(ANY_PORT, metrics.registry, progress.report, lambda: said.pop(0), live) as address,
         aiohttp.ClientSession(address) as client,
     ):
         assert await get(client, path) == (200, "ok\n")
         assert await get(client, path) == (503, "a batch has taken 700 s\n")
 
 
-async def test_a_bug_in_a_page_is_logged(metrics: Metrics, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_in_a_page_is_logged(
+    metrics: Metrics, caplog: pytest.LogCaptureFixture, live: Live
+) -> None:
     def report() -> Report:
         raise KeyError("bug")
 
     async with (
-        monitoring(ANY_PORT, metrics.registry, report, no_stall) as address,
+        monitoring(ANY_PORT, metrics.registry, report, no_stall, live) as address,
         aiohttp.ClientSession(address) as client,
     ):
         assert (await get(client, "/"))[0] == 500

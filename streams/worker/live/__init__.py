@@ -1,0 +1,1 @@
+"""The live page of a worker: its last hour and, every second, its state."""

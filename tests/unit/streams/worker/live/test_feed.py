@@ -1,0 +1,158 @@
+"""Server-sent events."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+
+import aiohttp
+import orjson
+import pytest
+from aiohttp import web
+
+from dehusk.streams.worker.live.feed import MOST_CLIENTS, Feed
+
+
+class Source:
+    """States of a size that no buffer holds many of, which tell how many there have been."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.size = 10
+
+    def history(self) -> bytes:
+        return b"[1,2]"
+
+    def state(self) -> bytes:
+        return orjson.dumps({"number": self.number, "filling": "x" * self.size})
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+@pytest.fixture
+def feed(source: Source) -> Feed:
+    return Feed(source.history, source.state)
+
+
+@pytest.fixture
+async def runner(feed: Feed) -> AsyncIterator[web.AppRunner]:
+    async def close(_: web.Application) -> None:
+        feed.close()
+
+    application = web.Application()
+    application.router.add_get("/", feed.serve)
+    application.on_shutdown.append(close)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield runner
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def session(runner: web.AppRunner) -> AsyncIterator[aiohttp.ClientSession]:
+    host, port = runner.addresses[0][:2]
+    async with aiohttp.ClientSession(
+        f"http://{host}:{port}", connector=aiohttp.TCPConnector(limit=0), read_bufsize=1 << 12
+    ) as session:
+        yield session
+
+
+async def event(answer: aiohttp.ClientResponse) -> tuple[bytes, bytes]:
+    """The name and the data of the next event."""
+    text = await answer.content.readuntil(b"\n\n")
+    name, data = text.rstrip(b"\n").split(b"\n")
+    return name.removeprefix(b"event: "), data.removeprefix(b"data: ")
+
+
+async def number(answer: aiohttp.ClientResponse) -> int:
+    name, data = await event(answer)
+    assert name == b"state"
+    return int(orjson.loads(data)["number"])
+
+
+async def until(holds: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> None:
+    while True:
+        meanwhile()
+        await asyncio.sleep(0.01)
+        if holds():
+            return
+
+
+async def test_a_client_gets_the_history_and_then_states(
+    session: aiohttp.ClientSession, feed: Feed, source: Source
+) -> None:
+    async with session.get("/") as answer:
+        assert answer.content_type == "text/event-stream"
+        assert await event(answer) == (b"history", b"[1,2]")
+        assert await number(answer) == 0
+        source.number = 1
+        feed.publish()
+        assert await number(answer) == 1
+
+
+async def test_a_state_is_made_once_for_all_clients(
+    session: aiohttp.ClientSession, feed: Feed, source: Source
+) -> None:
+    async with session.get("/") as one, session.get("/") as other:
+        await event(one)
+        assert await number(one) == 0
+        source.number = 1
+        await event(other)
+        assert await number(other) == 0
+
+
+async def test_a_slow_client_misses_states_and_then_gets_the_newest(
+    runner: web.AppRunner, feed: Feed, source: Source
+) -> None:
+    host, port = runner.addresses[0][:2]
+    source.size = 200_000
+    reader, writer = await asyncio.open_connection(host, port, limit=1 << 12)
+    writer.write(b"GET / HTTP/1.0\r\n\r\n")
+    await reader.readuntil(b"[1,2]\n\n")
+    for source.number in range(1, 301):
+        feed.publish()
+        for _ in range(5):
+            await asyncio.sleep(0)
+    received = b""
+    while b'"number":300,' not in received[-2 * source.size :]:
+        received += await reader.read(1 << 20)
+    writer.close()
+    await writer.wait_closed()
+    numbers = [int(number) for number in re.findall(rb'"number":(\d+)', received)]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) < 150
+
+
+async def test_more_clients_than_that_are_turned_away(session: aiohttp.ClientSession, feed: Feed) -> None:
+    answers = [await session.get("/") for _ in range(MOST_CLIENTS)]
+    async with session.get("/") as refused:
+        assert refused.status == 503
+        assert refused.headers["Retry-After"] == "10"
+    answers[0].close()
+    await until(lambda: len(feed) < MOST_CLIENTS, feed.publish)
+    async with session.get("/") as answer:
+        assert answer.status == 200
+    for answer in answers:
+        answer.close()
+
+
+async def test_a_client_that_does_not_read_is_disconnected(
+    session: aiohttp.ClientSession, feed: Feed, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dehusk.streams.worker.live.feed._STUCK_SECONDS", 0.2)
+    source.size = 30_000_000
+    async with session.get("/"):
+        await until(lambda: len(feed) == 0)
+
+
+async def test_the_end_of_the_server_ends_all_clients(
+    session: aiohttp.ClientSession, runner: web.AppRunner, feed: Feed
+) -> None:
+    async with session.get("/") as answer:
+        await event(answer)
+        async with asyncio.timeout(30):  # aiohttp waits for a minute for what does not end
+            await runner.cleanup()
+    assert len(feed) == 0
