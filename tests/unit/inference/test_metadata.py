@@ -74,6 +74,8 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
     [
         (json_ld(datePublished="2024-05-01T10:00:00+02:00"), MORNING),
         (json_ld(datePublished=["2024-05-01"]), date(2024, 5, 1)),
+        (json_ld(datePublished=1714550400), MORNING),
+        (json_ld(datePublished=[True, 1714550400000]), MORNING),
         (
             json_ld(datePublished="0000-00-00") + meta("article:published_time", "2024-05-01"),
             date(2024, 5, 1),
