@@ -9,23 +9,42 @@ _LONGEST = 64
 _FIRST_YEAR, _LAST_YEAR = 1900, 2099
 _EPOCH = date(1970, 1, 1)
 """What a date becomes that was never set."""
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
+_MONTHS = (
+    "january jan januar jänner janvier enero gennaio janeiro januari",
+    "february feb februar février fevrier febrero febbraio fevereiro februari",
+    "march mar märz mars marzo março maart",
+    "april apr avril abril aprile",
+    "may mai mayo maggio maio mei",
+    "june jun juni juin junio giugno junho",
+    "july jul juli juillet julio luglio julho",
+    "august aug août aout agosto augustus",
+    "september sep sept septembre septiembre setiembre settembre setembro",
+    "october oct oktober octobre octubre ottobre outubro",
+    "november nov novembre noviembre novembro",
+    "december dec dezember décembre decembre diciembre dicembre dezembro",
+)
+"""Their names: English in full and short, German, French, Spanish, Italian, Portuguese and Dutch in full."""
+_MONTH_OF = {name: month for month, names in enumerate(_MONTHS, 1) for name in names.split()}
 _ZONES = {"z": 0, "utc": 0, "gmt": 0, "est": -300, "edt": -240, "cst": -360, "cdt": -300, "mst": -420}
 _ZONES |= {"mdt": -360, "pst": -480, "pdt": -420, "cet": 60, "cest": 120}
 """Minutes east of Greenwich."""
 
 _TIME = (
     r"(?:[T\s,]+(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
-    r"\s*(?P<half>[ap]\.?m\b\.?)?\s*(?P<zone>[+-]\d\d:?\d\d(?!\d)|[+-]\d\d\b|[a-z]{1,4}\b)?)?"
+    r"\s*(?P<half>[ap]\.?m\b\.?)?\s*(?P<zone>(?:GMT|UTC)?[+-]\d\d:?\d\d(?!\d)|(?:GMT|UTC)?[+-]\d\d\b|[a-z]{1,4}\b)?)?"
 )
+_NAME = rf"(?P<name>{'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\b"
 _PATTERNS = tuple(
     re.compile(pattern + _TIME, re.IGNORECASE)
     for pattern in (
         r"(?<!\d)(?P<year>\d{4})[-/.年]\s?(?P<month>\d{1,2})[-/.月]\s?(?P<day>\d{1,2})(?!\d)日?",
         r"(?<!\d)(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)(?!\d)",
-        r"\b(?P<name>[a-z]{3,9})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})\b",
-        r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?[\s-]+(?P<name>[a-z]{3,9})\.?,?[\s-]+(?P<year>\d{4})\b",
-        r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.(?P<year>\d{4})\b",
+        rf"\b{_NAME}\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})\b",
+        r"\b(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º|°)?(?:[\s-]+|(?<=\.))(?:(?:de|of)\s+)?"
+        rf"{_NAME}\.?,?[\s-]+(?:del?\s+)?(?P<year>\d{{4}})\b",
+        r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b",
+        r"(?<![\d/-])(?P<day>1[3-9]|2\d|3[01])(?P<dash>[/-])(?P<month>\d{1,2})(?P=dash)(?P<year>\d{4})(?![\d/-])",
+        r"(?<![\d/-])(?P<month>\d{1,2})(?P<dash>[/-])(?P<day>1[3-9]|2\d|3[01])(?P=dash)(?P<year>\d{4})(?![\d/-])",
     )
 )
 _IN_PATH = re.compile(
@@ -80,14 +99,8 @@ def _from_words(text: str) -> date | datetime | None:
 
 def _named_day(found: re.Match[str]) -> date | None:
     named = found.groupdict()
-    month = named.get("month") or _month(named["name"])
+    month = named.get("month") or _MONTH_OF[named["name"].lower()]
     return _day(int(named["year"]), int(month), int(named["day"]))
-
-
-def _month(name: str) -> int:
-    """The number of a month with an English name, else 0."""
-    name = name[:3].lower()
-    return _MONTHS.index(name) + 1 if name in _MONTHS else 0
 
 
 def _day(year: int, month: int, day: int) -> date | None:
@@ -117,6 +130,7 @@ def _zone(name: str | None) -> timezone | None:
     if name is None:
         return None
     minutes = _ZONES.get(name.lower())
+    name = name[3:] if name[3:4] in ("+", "-") else name
     if minutes is None and name[0] in "+-":
         minutes = (int(name[1:3]) * 60 + int(name[3:].lstrip(":") or 0)) * (1 if name[0] == "+" else -1)
     return None if minutes is None or abs(minutes) >= 1440 else timezone(timedelta(minutes=minutes))

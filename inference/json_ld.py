@@ -19,11 +19,14 @@ _MOST_ITEMS = 500
 _MOST_REPAIRED = 50_000
 """Characters of the longest text that is repaired where it is no JSON."""
 _HOLDERS = ("@graph", "mainEntity")
-_BEFORE = ("<!--", "//<![CDATA[", "// <![CDATA[", "/*<![CDATA[*/", "/* <![CDATA[ */", "<![CDATA[")
-_BEHIND = ("-->", "//]]>", "// ]]>", "/*]]>*/", "/* ]]> */", "]]>", ";")
+_BEFORE = ("\ufeff", "<!--", "//<![CDATA[", "// <![CDATA[", "/*<![CDATA[*/", "/* <![CDATA[ */", "<![CDATA[")
 _NO_JSON = re.compile(
-    r'("(?:[^"\\]|\\(?:.|\Z))*+(?:"|\Z))|/\*.*?(?:\*/|\Z)|//[^\n]*|,(?=\s*+[}\]])', re.DOTALL
+    r'("(?:[^"\\]|\\(?:.|\Z))*+(?:"|\Z))|/\*.*?(?:\*/|\Z)|//[^\n]*'
+    r"|,(?=(?:\s|/\*.*?\*/|//[^\n]*)*+[}\]])",
+    re.DOTALL,
 )
+"""Comments and the commas that nothing follows; strings, too, which are kept."""
+_DECODER = json.JSONDecoder(strict=False)
 _OF_PAGE = 2
 _RANKS = (
     """
@@ -109,7 +112,7 @@ def _items(parsed: object, most: int) -> Iterator[Item]:
 
 
 def _parsed(text: str) -> object:
-    """What a text holds, None where it cannot be made JSON of."""
+    """What a text holds, whatever follows it there; None where it cannot be made JSON of."""
     try:
         return orjson.loads(text)
     except ValueError:
@@ -117,16 +120,15 @@ def _parsed(text: str) -> object:
     if len(text) > _MOST_REPAIRED:
         return None
     try:
-        return json.loads(_NO_JSON.sub(lambda found: found[1] or "", _unwrapped(text)), strict=False)
+        value, _ = _DECODER.raw_decode(_NO_JSON.sub(lambda found: found[1] or "", _unwrapped(text)).lstrip())
     except (ValueError, RecursionError):
         return None
+    return value
 
 
 def _unwrapped(text: str) -> str:
-    """A text without what hides it from old browsers."""
+    """A text without what stands before it, such as what hides it from old browsers."""
     text = text.strip()
     for mark in _BEFORE:
         text = text.removeprefix(mark).lstrip()
-    for mark in _BEHIND:
-        text = text.removesuffix(mark).rstrip()
     return text

@@ -11,17 +11,22 @@ from dehusk.schemas.errors import ConfigurationError
 READ_CHARACTERS = 500
 """How much of a text is read."""
 _FEWEST_LETTERS = 50
+_FEWEST_SYLLABLES = 15
 _LIKELY = 0.5
 """The probability from which a detected language is believed where none is declared."""
 _CERTAIN = 0.8
 """The probability from which it is believed in spite of what is declared."""
 _NO_LETTERS = re.compile(r"[\W\d_]+")
+_SYLLABLE = re.compile(
+    "[\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1100-\u137f\u1780-\u17b3\u3041-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]"
+)
+"""A letter of Thai, Lao, Tibetan, Burmese, Hangul, Ethiopic, Khmer, Kana or Han, which have few to a word."""
 _ALIKE = (
-    frozenset(("no", "nb", "nn")),
+    frozenset(("no", "nb", "nn", "da")),
     frozenset(("sr", "hr", "bs", "sh", "cnr")),
-    frozenset(("id", "ms", "in")),
+    frozenset(("id", "ms")),
     frozenset(("zh", "cmn", "yue", "wuu")),
-    frozenset(("he", "iw")),
     frozenset(("tl", "fil")),
     frozenset(("ar", "arz")),
     frozenset(("de", "als", "gsw", "bar")),
@@ -36,12 +41,16 @@ class _Model(Protocol):
 def language_of(text: str, declared: str | None) -> str | None:
     """The primary language of a text, e.g. `en`, given what its page declares.
 
-    Of a text with fewer than 50 letters in its first 500 characters it is the declared one. Else it is the
-    detected one: if one is declared, only where that is another language and the detection is certain.
+    Of a text with too few letters in its first 500 characters, fewer than 50 or 15 by their script, it is the
+    declared one. Else it is the detected one: if one is declared, only where that is another language and the
+    detection is certain.
     """
     beginning = text[:READ_CHARACTERS]
-    if len(_NO_LETTERS.sub("", beginning)) < _FEWEST_LETTERS:
+    letters = _NO_LETTERS.sub("", beginning)
+    if not _is_enough(letters):
         return declared
+    if _is_in_capitals(letters):
+        beginning = beginning.lower()
     detected, probability = detect(beginning)
     if declared is None:
         return detected if probability >= _LIKELY else None
@@ -55,6 +64,16 @@ def detect(text: str) -> tuple[str, float]:
     if not labels:
         return "", 0.0
     return labels[0].removeprefix("__label__"), float(probabilities[0])
+
+
+def _is_enough(letters: str) -> bool:
+    """Whether letters tell a language: 50 of them, or 15 of a script such as Han or Thai."""
+    return len(letters) >= _FEWEST_LETTERS or len(_SYLLABLE.findall(letters)) >= _FEWEST_SYLLABLES
+
+
+def _is_in_capitals(letters: str) -> bool:
+    """Whether most letters are capitals, in which the model was hardly trained."""
+    return 2 * sum(map(str.isupper, letters)) > len(letters)
 
 
 def _are_alike(one: str, other: str) -> bool:

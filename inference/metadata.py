@@ -145,7 +145,7 @@ def _dates(page: Sources, name: str) -> Iterator[object]:
 def _first_date(*sources: Iterable[object]) -> date | datetime | None:
     for source in sources:
         for value in source:
-            if isinstance(value, str) and (found := read_date(value)):
+            if isinstance(value, str | int) and (found := read_date(str(value))):
                 return found
     return None
 

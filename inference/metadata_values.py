@@ -33,8 +33,9 @@ def short_text(text: str) -> str | None:
 
 
 def author_name(text: str) -> str | None:
-    """A name without the `by` before it; None for an address, or where no letter is in it."""
-    found = short_text(_BY.sub("", cleaned(text[: 4 * _LONGEST_NAME])))
+    """A name without markup or the `by` before it; None for an address, or where no letter is in it."""
+    name = cleaned(_TAG.sub(" ", cleaned(text[: 4 * _LONGEST_NAME])))
+    found = short_text(_BY.sub("", name))
     return None if found is None or _ADDRESS.search(found) or not re.search(r"[^\W\d_]", found) else found
 
 

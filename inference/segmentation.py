@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dehusk.inference.flattening import flatten
+from dehusk.inference.language_codes import primary_language
 from dehusk.inference.metadata import read_metadata
 from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.recording import Recording
@@ -12,7 +13,6 @@ from dehusk.inference.native.scanning import count_tags
 from dehusk.inference.native.walk import Walk
 from dehusk.inference.parser import parse
 from dehusk.inference.rewriting import end_like_xml, uncover
-from dehusk.inference.sites import primary_language
 from dehusk.inference.tokens import count_words, count_words_of_markup
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.markup import Markup

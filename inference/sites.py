@@ -5,6 +5,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from dehusk.inference.language_codes import primary_language
 from dehusk.schemas.pages import PageIdentity, RawPage
 
 NameSite = Callable[[str], str]
@@ -80,12 +81,6 @@ def _in_punycode(host: str) -> str:
         label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
         for label in folded.split(".")
     )
-
-
-def primary_language(tag: str | None) -> str | None:
-    """The primary subtag of a language tag, or of the first in a list: `en` of `en-GB, fr`."""
-    language = (tag or "").replace("_", "-").split(",")[0].split("-")[0].strip().lower()
-    return language if language.isalpha() and language.isascii() and len(language) <= 8 else None
 
 
 def identify(page: RawPage, name_site: NameSite = site_of) -> PageIdentity:

@@ -14,6 +14,13 @@ from dehusk.inference.json_ld import main_item, read_items
         '//<![CDATA[\n{"@type": "Article", "name": "a//b,}"}\n//]]>',
         '/* what */ {"@type": "Article", // which\n "name": "a//b,}",}',
         '{"@type": "Article", "name": "a//b,}"};',
+        '{"@type": "Article", "name": "a//b,}",/*c*/}',
+        '{"@type": "Article", "name": "a//b,}", // c, d\n /* e */ // f\n}',
+        '\ufeff{"@type": "Article", "name": "a//b,}"}',
+        '\ufeff <!-- {"@type": "Article", "name": "a//b,}",} -->',
+        '{"@type": "Article", "name": "a//b,}"}}',
+        '{"@type": "Article", "name": "a//b,}"} <!-- y -->',
+        '{"@type": "Article", "name": "a//b,}"}\n/* ]]> */',
         '{"@type": ["Thing", "https://schema.org/Article"], "name": "a//b,}"}',
     ],
 )
@@ -28,7 +35,21 @@ def test_line_breaks_in_strings_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[" * 100_000, '{"@type": ' * 40_000, "null", "1", '"x"', "var a = {};"]
+    "text",
+    [
+        "",
+        "\ufeff",
+        "{",
+        '{"a": 1,,}',
+        '{"a": /*',
+        '} {"a": 1}',
+        "[" * 100_000,
+        '{"@type": ' * 40_000,
+        "null",
+        "1",
+        '"x"',
+        "var a = {};",
+    ],
 )
 def test_what_is_no_json_has_no_items(text: str) -> None:
     assert read_items([text]) == []

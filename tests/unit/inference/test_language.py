@@ -30,11 +30,35 @@ def test_a_short_text_has_the_language_that_is_declared(declared: str | None) ->
     assert language_of("", declared) == declared
 
 
+@pytest.mark.parametrize("language", ["en", "de", "ru"])
+def test_the_language_of_a_text_in_capital_letters_is_detected(language: str) -> None:
+    assert language_of(TEXTS[language].upper(), None) == language
+    assert language_of("HELLO THIS IS AN ENGLISH TEXT IN WHICH EVERY LETTER IS A CAPITAL", None) == "en"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("図書館は朝の九時に開きます。本も借ります。", "ja"),
+        ("도서관은 아침 아홉 시에 문을 열고 책을 빌립니다", "ko"),
+        ("ห้องสมุดเปิดเวลาเก้าโมงเช้าทุกวันจันทร์", "th"),
+        ("图书馆早上九点开门，孩子们可以借书", "zh"),
+    ],
+)
+def test_fifteen_letters_suffice_in_scripts_with_few_to_a_word(text: str, language: str) -> None:
+    assert language_of(text, None) == language
+    assert language_of(text, "en") == language
+    assert language_of(text[:12], "en") == "en"
+
+
 def test_languages_that_are_hard_to_tell_apart_are_as_declared() -> None:
     norwegian = (
         "Biblioteket åpner klokken ni om morgenen, og barna kan låne opptil ti bøker om gangen hos oss."
     )
     assert language_of(norwegian, "nb") == "nb"
+    danish = "Biblioteket åbner klokken ni om morgenen, og børnene kan låne op til ti bøger ad gangen hos os."
+    assert language_of(danish, None) == "da"
+    assert language_of(danish, "no") == "no"
 
 
 def test_the_beginning_of_a_text_is_read_alone() -> None:

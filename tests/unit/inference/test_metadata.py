@@ -43,6 +43,9 @@ def test_a_page_that_says_nothing_has_no_metadata() -> None:
         (json_ld(**{"@id": "#a", "@type": "Person", "name": "Ann"}) + json_ld(author={"@id": "#a"}), "Ann"),
         (json_ld(**{"@id": "#x", "author": {"@id": "#x", "author": {"@id": "#x"}}}), None),
         (json_ld(author="By Ann"), "Ann"),
+        (json_ld(author="<a href=x>Ann</a>"), "Ann"),
+        (json_ld(author={"name": '<b>By</b> &lt;a href="x"&gt;Ann Lee&lt;/a&gt;'}), "Ann Lee"),
+        (json_ld(author="<br>") + meta("author", "Ann"), "Ann"),
         (json_ld(author="https://a.test/ann") + meta("author", "Ann"), "Ann"),
         (json_ld(author={"name": {"name": 1}}) + meta("author", "Ann"), "Ann"),
         (meta("article:author", "https://facebook.com/ann") + meta("dc.creator", "Ann"), "Ann"),
@@ -74,6 +77,8 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
     [
         (json_ld(datePublished="2024-05-01T10:00:00+02:00"), MORNING),
         (json_ld(datePublished=["2024-05-01"]), date(2024, 5, 1)),
+        (json_ld(datePublished=1714550400), MORNING),
+        (json_ld(datePublished=[True, 1714550400000]), MORNING),
         (
             json_ld(datePublished="0000-00-00") + meta("article:published_time", "2024-05-01"),
             date(2024, 5, 1),

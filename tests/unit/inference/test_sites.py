@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dehusk.inference.sites import SiteKey, host_of, identify, key_of, open_naming, primary_language, site_of
+from dehusk.inference.sites import SiteKey, host_of, identify, key_of, open_naming, site_of
 from dehusk.schemas.pages import PageIdentity, RawPage
 
 
@@ -95,26 +95,6 @@ def test_any_host_has_a_spelling_that_is_its_own(host: str) -> None:
     found = host_of(f"http://{host}/")
     assert found.isascii()
     assert host_of(f"http://{found}/") == found or ":" in found
-
-
-@pytest.mark.parametrize(
-    ("tag", "language"),
-    [
-        ("en", "en"),
-        ("EN-gb", "en"),
-        ("de_AT", "de"),
-        ("fr, en", "fr"),
-        (" zh-Hans ", "zh"),
-        ("", None),
-        (None, None),
-        ("12", None),
-        ("english language", None),
-        ("é", None),
-        ("abcdefghi", None),
-    ],
-)
-def test_a_primary_language_is_the_first_subtag(tag: str | None, language: str | None) -> None:
-    assert primary_language(tag) == language
 
 
 def test_an_identity_is_all_but_the_html() -> None:
