@@ -61,7 +61,14 @@ def explain(
     likely, is_comment = candidates(page, choice.probabilities, like_comments, drop_hidden=drop_hidden)
     weighed = weigh(likely, page.words, page.repeat, is_comment)
     copies = _copies(page.repeat, weighed.likely, likely > 0)
-    rules = _rules(choice, is_comment, page.hidden & drop_hidden, copies >= 0, likely, weighed.least)
+    rules = _rules(
+        choice,
+        is_comment=is_comment,
+        dropped=page.hidden & drop_hidden,
+        is_copy=copies >= 0,
+        likely=likely,
+        least=weighed.least,
+    )
     chosen = np.select([mask for mask, _ in rules], range(len(rules)), len(rules))
     reasons = [reason for _, reason in rules] + [Reason.UNLIKELY]
     is_copy = chosen == reasons.index(Reason.REPEAT)
@@ -75,6 +82,7 @@ def explain(
 
 def _rules(
     choice: Choice,
+    *,
     is_comment: Bools,
     dropped: Bools,
     is_copy: Bools,

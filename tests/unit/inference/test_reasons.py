@@ -45,10 +45,11 @@ def explained(page: EncodedPage, labels: Prediction, **how: object) -> list[str]
     return [str(reason) for reason in explain(page, labels, **how).reasons]  # type: ignore[arg-type]
 
 
-@given(BLOCKS, st.booleans(), st.sampled_from(Comments))
+@given(BLOCKS, st.sampled_from(["model", "drop"]), st.sampled_from(Comments))
 def test_the_reasons_agree_with_the_choice(
-    blocks: list[tuple[float, float, int, bool, int]], drop_hidden: bool, how: Comments
+    blocks: list[tuple[float, float, int, bool, int]], hidden_text: str, how: Comments
 ) -> None:
+    drop_hidden = hidden_text == "drop"
     likely, of_comments, words, hidden, numbers = map(list, zip(*blocks, strict=True)) if blocks else [[]] * 5
     repeat = [number if number < block else -1 for block, number in enumerate(numbers)]
     page, labels = page_of(words, hidden, repeat), labels_of(likely, of_comments)
