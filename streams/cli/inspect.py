@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import webbrowser
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -13,6 +13,7 @@ import click
 
 from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.documents import Comments
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.options import (
     comments_option,
     hidden_text_option,
@@ -25,6 +26,7 @@ from dehusk.streams.cli.options import (
     was_typed,
 )
 from dehusk.streams.cli.values import Address
+from dehusk.streams.printable import printable
 from dehusk.streams.readers import STANDARD_INPUT
 from dehusk.streams.settings import KafkaSettings, PageLimits, TritonSettings
 from dehusk.streams.worker.settings import LabelerName, WorkerSettings
@@ -153,7 +155,7 @@ def command(
         drop_hidden=hidden_text == "drop",
         comments=Comments(comments),
     )
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt) if output is None else nullcontext():
         asyncio.run(_inspect(_Wanted(page, topic, url, model_repository, listen, opens, output), settings))
 
 
@@ -184,8 +186,7 @@ async def _inspect(wanted: _Wanted, settings: WorkerSettings) -> None:
             if wanted.output is None:
                 await _serve(inspection, wanted)
             else:
-                written = html(inspection.page, await inspection.all_views(), is_served=False)
-                await asyncio.to_thread(wanted.output.write_text, written, "utf-8")
+                _write(wanted.output, html(inspection.page, await inspection.all_views(), is_served=False))
 
 
 async def _page(wanted: _Wanted, settings: WorkerSettings, pool: PreparationPool) -> Decoded:
@@ -195,6 +196,13 @@ async def _page(wanted: _Wanted, settings: WorkerSettings, pool: PreparationPool
         return await page_of_topic(settings.kafka, wanted.topic, wanted.page, pool)
     path = STANDARD_INPUT if wanted.page == str(STANDARD_INPUT) else Path(wanted.page)
     return page_of_file(path, wanted.url, settings.page.max_bytes)
+
+
+def _write(output: Path, written: str) -> None:
+    try:
+        output.write_text(written, "utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {printable(str(output))}: {error.strerror}") from error
 
 
 async def _serve(inspection: Inspection, wanted: _Wanted) -> None:

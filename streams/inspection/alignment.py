@@ -4,16 +4,13 @@ Both are compared by their letters and digits alone: white space and marks diffe
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 Piece = tuple[str, int]
 """A part of a text, and the block that it is of, or -1."""
-Place = tuple[int, int, int]
-"""A block, and where its letters begin and end among all letters of a text."""
 
-_LETTERS = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _OPENING = re.compile(r"[\W_]*(?:\d+[.)]\s+)?[\W_]*")
 """What may stand before the first letter of a line: marks of Markdown, the number of an item."""
 _SHORT = 12
@@ -21,57 +18,51 @@ _SHORT = 12
 _NEAR = 2_000
 """Letters within which a short block is looked for."""
 _FAR = 200_000
-_BEGINNING = 40
-"""Letters of a block that tell it, where the text has something in between."""
+_FIRST_WORDS = (8, 4, 2, 1)
+"""By so many words a block is looked for where the text has something in its middle, such as an address."""
 
 
 class Letters:
-    """The letters and digits of a text, and where each stands."""
+    """The letters and digits of a text, and where its words begin."""
 
     def __init__(self, text: str) -> None:
-        runs = list(_LETTERS.finditer(text))
-        self.letters = "".join(run[0] for run in runs)
-        self._origins = [run.start() for run in runs]
-        self._starts: list[int] = []
-        count = 0
-        for run in runs:
-            self._starts.append(count)
-            count += run.end() - run.start()
+        words = list(_WORD.finditer(text))
+        self.letters = "".join(word[0] for word in words)
+        starts = accumulate((word.end() - word.start() for word in words), initial=0)
+        self.origins = {start: word.start() for start, word in zip(starts, words, strict=False)}
+        """Where each word begins in the text, by where it begins among the letters."""
 
-    def origin(self, letter: int) -> int:
-        """Where a letter stands in the text."""
-        run = bisect_right(self._starts, letter) - 1
-        return self._origins[run] + letter - self._starts[run]
+    def find(self, text: str, position: int) -> tuple[int, int] | None:
+        """Where the letters of a block, or of its first words, begin behind a position and end; at a word."""
+        words = _WORD.findall(text)
+        for part in dict.fromkeys("".join(words[:count]) for count in (len(words), *_FIRST_WORDS)):
+            start = find_letters(self.letters, part, position)
+            while start >= 0 and start not in self.origins:
+                start = find_letters(self.letters, part, start + 1)
+            if start >= 0:
+                return start, start + len(part)
+        return None
 
 
 def letters_of(text: str) -> str:
     """The letters and digits of a text."""
-    return "".join(_LETTERS.findall(text))
+    return "".join(_WORD.findall(text))
 
 
-def places(letters: str, blocks: Sequence[Piece], *, whole: bool) -> Iterator[Place]:
-    """Where blocks stand among letters, in order; those that are not found, or have no letters, are left out.
-
-    With `whole`, all letters of a block stand in a row; else at least the first ones do.
-    """
-    position = 0
-    for text, block in blocks:
-        wanted = letters_of(text)
-        for part in (wanted,) if whole else (wanted, wanted[:_BEGINNING], wanted[:_SHORT]):
-            reach = position + len(part) + (_NEAR if len(part) < _SHORT else _FAR)
-            start = letters.find(part, position, reach) if part else -1
-            if start >= 0:
-                position = start + len(part)
-                yield block, start, position
-                break
+def find_letters(letters: str, wanted: str, position: int) -> int:
+    """Where letters begin among others behind a position, near it if they are few; -1 where they do not."""
+    reach = position + len(wanted) + (_NEAR if len(wanted) < _SHORT else _FAR)
+    return letters.find(wanted, position, reach) if wanted else -1
 
 
 def pieces(text: str, blocks: Sequence[Piece]) -> list[Piece]:
     """A text that was made of blocks, in the order given, cut where each begins."""
-    found = Letters(text)
-    starts = [(0, -1)]
-    for block, start, _ in places(found.letters, blocks, whole=False):
-        starts.append((_opening(text, found.origin(start)), block))
+    letters, position, starts = Letters(text), 0, [(0, -1)]
+    for block_text, block in blocks:
+        found = letters.find(block_text, position)
+        if found is not None:
+            starts.append((_opening(text, letters.origins[found[0]]), block))
+            position = found[1]
     cut = [(text[start:end], block) for (start, block), (end, _) in pairwise([*starts, (len(text), -1)])]
     return [piece for piece in cut if piece[0]]
 

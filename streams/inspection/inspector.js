@@ -81,7 +81,7 @@ function buildTexts() {
   }
 }
 
-const count = (kinds, kind) => kinds.filter((each) => each === kind).length;
+const count = (kinds, kind) => kinds.filter((each) => each === kind).length.toLocaleString("en");
 const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 
 function summary() {
@@ -89,7 +89,7 @@ function summary() {
   const kinds = view.kinds;
   const least = view.least === null ? "no content" : `content from ${view.least.toFixed(2)} on`;
   const said = `${view.model} (${view.labeler}): ${count(kinds, "content")} content, ` +
-    `${plural(count(kinds, "comment"), "comment")}, ${count(kinds, "boilerplate")} boilerplate; ${least}`;
+    `${count(kinds, "comment")} comment, ${count(kinds, "boilerplate")} boilerplate; ${least}`;
   return other ? `${said}. ${plural(shown.flipped.length, "block")} differ${
     shown.flipped.length === 1 ? "s" : ""} from ${other.model}.` : said;
 }

@@ -3,12 +3,14 @@
 What a page says of its looks is kept, style sheets included; nothing that runs, loads, links or sends is.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from html import escape
+from itertools import accumulate
 
 from dehusk.inference.flattening import flatten
 from dehusk.inference.parser import Node, parse
-from dehusk.streams.inspection.alignment import letters_of, places
+from dehusk.streams.inspection.alignment import find_letters, letters_of
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
 """What the page may load, besides its sandbox: nothing but what it holds."""
@@ -32,9 +34,9 @@ BLOCK_CLASS = "dehusk-block-"
 """How the class begins of what holds a block's text; the page's own classes do not begin so."""
 _DROPPED = frozenset(
     """
-    applet audio base canvas embed frame frameset iframe input link listing math meta noembed noframes
-    noscript object optgroup option param plaintext script select source style svg template textarea title
-    track video xmp
+    applet audio base canvas embed frame frameset iframe input link meta noembed noframes
+    noscript object optgroup option param script select source style svg template textarea title
+    track video
     """.split()  # noqa: SIM905
 )
 """Elements that are left out with all that they hold."""
@@ -66,22 +68,17 @@ def harmless(html: bytes, blocks: tuple[str, ...]) -> str:
 
 def _numbers(root: Node, blocks: tuple[str, ...]) -> list[int]:
     """The block that each text of the document is of, or -1."""
-    texts = [
-        letters_of(node.text_content or "") for node, entering in _walk(root) if entering and _is_text(node)
-    ]
-    numbers, starts, count = [-1] * len(texts), [], 0
-    for text in texts:
-        starts.append(count)
-        count += len(text)
-    node = 0
-    for block, start, end in places(
-        "".join(texts), [(text, at) for at, text in enumerate(blocks)], whole=True
-    ):
-        while node < len(texts) and starts[node] < start:
-            node += 1
-        while node < len(texts) and starts[node] < end:
-            numbers[node] = block if texts[node] else -1
-            node += 1
+    nodes = [node for node, entering in _walk(root) if entering and _is_text(node)]
+    texts = [letters_of(node.text_content or "") for node in nodes]
+    letters, starts = "".join(texts), list(accumulate(map(len, texts), initial=0))
+    numbers, position = [-1] * len(texts), 0
+    for number, block in enumerate(blocks):
+        wanted = letters_of(block)
+        start = find_letters(letters, wanted, position)
+        if start >= 0:
+            position = start + len(wanted)
+            for node in range(bisect_left(starts, start), bisect_left(starts, position)):
+                numbers[node] = number if texts[node] else -1
     return numbers
 
 
@@ -105,7 +102,7 @@ class _Writer:
         number, around = next(self._numbers), node.parent
         if number < 0 or (around is not None and around.tag in _WITHOUT_TEXT):
             return text
-        return f'<span class="{BLOCK_CLASS}{number}">{text}</span>'
+        return f'<span class="{BLOCK_CLASS}{number}" title="block {number + 1}">{text}</span>'
 
 
 def _walk(root: Node, styles: list[str] | None = None) -> Iterator[tuple[Node, bool]]:

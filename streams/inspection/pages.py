@@ -14,7 +14,7 @@ from dehusk.streams.inspection.steps import Reading
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.preparation import Postponed
 from dehusk.streams.printable import printable
-from dehusk.streams.readers import read_pages
+from dehusk.streams.readers import STANDARD_INPUT, read_pages
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.keys import named_urls
 from dehusk.streams.sources.page import known_url
@@ -34,7 +34,8 @@ def page_of_file(path: Path, wanted: str | None, max_bytes: int) -> Decoded:
         if wanted is None or _is(page, {wanted, known_url(wanted)}):
             return page
     what = "page" if wanted is None else f"page {printable(wanted)}"
-    raise ConfigurationError(f"{printable(str(path))} holds no {what}")
+    where = "standard input" if path == STANDARD_INPUT else printable(str(path))
+    raise ConfigurationError(f"{where} holds no {what}")
 
 
 async def page_of_topic(kafka: KafkaSettings, topic: str, wanted: str, pool: PreparationPool) -> Decoded:

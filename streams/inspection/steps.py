@@ -30,11 +30,11 @@ _MOST_ORIGINAL = 8 << 20
 """Characters of the largest page that is shown as it looked."""
 _DIGITS = 4
 _SENTENCES = {
-    Reason.LIKELY: "Content: at {least}, where this page begins, or above.",
+    Reason.LIKELY: "Content: it reaches {least}, from which on this page's blocks are content.",
     Reason.THREAD: "A user comment, kept as content: the page has nothing but comments.",
     Reason.INCLUDED: "A user comment, part of the text as --comments include asks.",
     Reason.COMMENT: "A user comment: likely to be one, and not likely to be content.",
-    Reason.UNLIKELY: "Left out: below {least}, where the content of this page begins.",
+    Reason.UNLIKELY: "Left out: it does not reach {least}, from which on this page's blocks are content.",
     Reason.REPEAT: "Left out: it repeats what block {copy} says, which is kept.",
     Reason.HIDDEN: "Left out: the page hides it at first, and --hidden-text drop asks for it.",
     Reason.NO_CONTENT: "Left out: no block of this page is likely enough for it to have any content.",
