@@ -66,7 +66,7 @@ Examples:
 @click.option(
     "--topic",
     metavar="TOPIC",
-    help="PAGE is the URL, key or identifier of a page of this topic, whose newest message is inspected.",
+    help="The argument is the URL, key or identifier of a page of this topic; its newest message is read.",
 )
 @click.option(
     "--page",
@@ -105,7 +105,9 @@ Examples:
 )
 @click.option("--open", "opens", is_flag=True, help="Open a browser.")
 @click.option(
+    "--output-file",  # its name for variables and files, where `output` is the topic of workers
     "--output",
+    "output",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE",
     help="Write the inspector as one HTML file, with what every labeler says, and serve nothing.",

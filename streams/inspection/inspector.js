@@ -4,7 +4,8 @@
 const page = JSON.parse(document.getElementById("page-data").textContent);
 const views = JSON.parse(document.getElementById("view-data").textContent);
 const at = (id) => document.getElementById(id);
-const shown = { view: null, number: 0, other: null, blocks: [], pieces: {}, flipped: [], current: -1 };
+const shown = { view: null, number: 0, other: null, blocks: [], pieces: {}, flipped: [], current: -1,
+  pointed: [] };
 const TEXTS = ["text", "markdown", "comments"];
 
 function make(name, classes, text) {
@@ -176,17 +177,15 @@ async function show() {
 
 // Points at a block on both sides; it scrolls the sides that are named.
 function point(number, ...scrolled) {
-  for (const each of document.querySelectorAll(".pointed")) each.classList.remove("pointed");
+  const pieces = TEXTS.map((name) => shown.pieces[name][number]).filter(Boolean);
+  for (const each of shown.pointed) each.classList.remove("pointed");
+  shown.pointed = [shown.blocks[number], ...pieces];
+  for (const each of shown.pointed) each.classList.add("pointed");
   shown.current = number;
   describe(number);
-  shown.blocks[number].classList.add("pointed");
   if (scrolled.includes("blocks")) {
     choose("tab-blocks");
     shown.blocks[number].scrollIntoView({ block: "center" });
-  }
-  for (const name of TEXTS) {
-    const piece = shown.pieces[name][number];
-    if (piece) piece.classList.add("pointed");
   }
   if (scrolled.includes("texts")) scrollTexts(number);
 }
