@@ -61,7 +61,9 @@ def pieces(text: str, blocks: Sequence[Piece]) -> list[Piece]:
     for block_text, block in blocks:
         found = letters.find(block_text, position)
         if found is not None:
-            starts.append((_opening(text, letters.origins[found[0]]), block))
+            start, (before, last) = letters.origins[found[0]], starts[-1]
+            opening = _opening(text, start)
+            starts.append((opening if last < 0 or opening > before else start, block))
             position = found[1]
     cut = [(text[start:end], block) for (start, block), (end, _) in pairwise([*starts, (len(text), -1)])]
     return [piece for piece in cut if piece[0]]

@@ -42,6 +42,10 @@ def test_what_stands_before_the_first_block_is_of_none() -> None:
     assert pieces("title one", numbered("one")) == [("title ", -1), ("one", 0)]
 
 
+def test_a_block_may_look_like_the_number_of_the_next_one() -> None:
+    assert pieces("1. 1", numbered("1.", "1")) == [("1. ", 0), ("1", 1)]
+
+
 def test_short_blocks_are_not_found_far_away() -> None:
     letters = "x" * 10_000 + "ab"
     assert find_letters(letters, "ab", 0) == -1
