@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.native.choosing import rounded
-from dehusk.inference.selection import LIKELY, Bools, choose_content, look_like_comments
+from dehusk.inference.selection import LIKELY, Bools, Probabilities, choose_content, look_like_comments
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.pages import EncodedPage, Prediction
 
@@ -48,6 +48,14 @@ def choose(
     return Choice(probabilities, content, comment, dropped=alone & ~content, saved=content & ~alone)
 
 
+def candidates(
+    page: EncodedPage, probabilities: npt.NDArray[np.float64], like_comments: Bools, *, drop_hidden: bool
+) -> tuple[Probabilities, Bools]:
+    """How likely each block is chosen as content, and which are user comments, both of shape [T]."""
+    likely = probabilities * ~page.hidden if drop_hidden else probabilities
+    return likely, like_comments & (probabilities < LIKELY)
+
+
 def _choose(
     page: EncodedPage,
     probabilities: npt.NDArray[np.float64],
@@ -56,8 +64,7 @@ def _choose(
     comments: Comments,
 ) -> tuple[Bools, Bools]:
     """Which blocks are part of the text, and which are comments."""
-    likely = probabilities * ~page.hidden if drop_hidden else probabilities
-    is_comment = like_comments & (probabilities < LIKELY)
+    likely, is_comment = candidates(page, probabilities, like_comments, drop_hidden=drop_hidden)
     content = choose_content(likely, page.words, page.repeat, is_comment)
     is_comment = is_comment & ~content
     if drop_hidden:

@@ -26,7 +26,15 @@ def check_version() -> None:
 
 check_version()  # before what another version may not have
 
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, SelectolaxError  # noqa: E402
+from selectolax.lexbor import (  # noqa: E402
+    LexborDocumentOptions,
+    LexborHTMLParser,
+    LexborNode,
+    SelectolaxError,
+)
+
+Node = LexborNode
+"""A node of a document."""
 
 
 def parse(html: bytes, *, scripting: bool = True) -> LexborHTMLParser:

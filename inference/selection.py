@@ -1,5 +1,7 @@
 """From probabilities to content: which blocks a cleaned text is made of."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +29,15 @@ AMONG_LIKELY = 0.25
 """What suffices for a comment among blocks of its kind that are likely to be comments."""
 _BETTER_COPY = 0.25
 """The probability from which the first copy of a repeated run is kept, however likely a later one is."""
+
+
+class Weighed(NamedTuple):
+    """What decides on the T blocks of a page."""
+
+    likely: npt.NDArray[np.float64]
+    """Shape [T]: the probability that each is content; 0 of comments, and of copies that are left out."""
+    least: float | None
+    """What a block must reach to be content; None where the page has none."""
 
 
 def select(
@@ -66,6 +77,21 @@ def choose_content(
     Raises:
         ValueError: they are not of the same blocks.
     """
+    likely, least = weigh(probabilities, words, repeat, is_comment)
+    return is_comment if least is None else likely >= least
+
+
+def weigh(
+    probabilities: Probabilities,
+    words: npt.NDArray[np.uint32],
+    repeat: npt.NDArray[np.int32],
+    is_comment: Bools,
+) -> Weighed:
+    """What decides which blocks are content, given which are user comments, all of shape [T].
+
+    Raises:
+        ValueError: they are not of the same blocks.
+    """
     if not len(probabilities) == len(words) == len(repeat) == len(is_comment):
         raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
     likely = probabilities.astype(np.float64)
@@ -73,8 +99,8 @@ def choose_content(
     leave_repeats_out(likely, repeat, _BETTER_COPY)
     expected = expected_words(likely, words)
     if _has_none(likely, words, expected):
-        return is_comment
-    return likely >= best_expected_f1(likely, words, expected) / 2
+        return Weighed(likely, None)
+    return Weighed(likely, best_expected_f1(likely, words, expected) / 2)
 
 
 def _has_none(probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float) -> bool:

@@ -26,6 +26,7 @@ _COMMANDS = {
     "feed": "Put pages from files on the input topic.",
     "read": "Print the documents of the output topic.",
     "clean": "Clean pages offline, JSON lines in, JSON lines out.",
+    "inspect": "Show what becomes of each block of a page, and why.",
     "why": "Say what became of a page.",
     "dead-letters": "List or replay pages that could not be cleaned.",
     "sites": "Show, forget, export or import what is known of sites.",

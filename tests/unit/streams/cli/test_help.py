@@ -19,7 +19,17 @@ print(*sys.modules, file=sys.stderr)
 
 @pytest.mark.parametrize(
     "words",
-    ["worker", "probe", "feed", "read", "clean", "dead-letters list", "dead-letters replay", "sites show"],
+    [
+        "worker",
+        "probe",
+        "feed",
+        "read",
+        "clean",
+        "inspect",
+        "dead-letters list",
+        "dead-letters replay",
+        "sites show",
+    ],
 )
 def test_help_loads_neither_clients_nor_arrays(words: str) -> None:
     command = [sys.executable, "-c", LOADED, *words.split(), "--help"]

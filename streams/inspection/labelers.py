@@ -1,0 +1,75 @@
+"""The labelers that a page can be shown with: the one asked for, those of the model repository, the rules."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dehusk.inference.labeler import Labeler
+from dehusk.inference.repository import models, versions
+from dehusk.inference.rules import BOILERPIPE
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.worker.dependencies import open_labeler
+from dehusk.streams.worker.settings import WorkerSettings
+
+_RULES = f"{BOILERPIPE.name}/{BOILERPIPE.version} (rules)"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A labeler that can be chosen."""
+
+    name: str
+    """What it is called, e.g. `dehusk/7 (onnx)`."""
+    settings: WorkerSettings
+
+
+def choices(settings: WorkerSettings, repository: Path) -> list[Choice]:
+    """The labeler of the settings, then every version of every model, then the rules; none of them twice."""
+    found = [Choice(_name(settings, repository), settings)]
+    for model in models(repository):
+        for version in reversed(versions(repository, model)):
+            triton = replace(settings.triton, model=model, version=version)
+            found.append(
+                Choice(f"{model}/{version} (onnx)", replace(settings, labeler="onnx", triton=triton))
+            )
+    found.append(Choice(_RULES, replace(settings, labeler="rules")))
+    named: dict[str, Choice] = {}
+    for choice in found:
+        named.setdefault(choice.name, choice)
+    return list(named.values())
+
+
+def _name(settings: WorkerSettings, repository: Path) -> str:
+    if settings.labeler == "rules":
+        return _RULES
+    triton = settings.triton
+    known = versions(repository, triton.model) if settings.labeler == "onnx" else []
+    version = triton.version or (known[-1] if known else "")
+    return f"{triton.model}{version and '/'}{version} ({settings.labeler})"
+
+
+class Labelers:
+    """Opens labelers when they are first asked, and keeps them.
+
+    Raises what `open_labeler` and `Labeler.label` raise.
+    """
+
+    def __init__(self, offered: Sequence[Choice], repository: Path) -> None:
+        self._offered = offered
+        self._repository = repository
+        self._open: dict[int, Labeler] = {}
+
+    async def label(self, number: int, page: EncodedPage) -> Prediction | Broken:
+        """What the labeler of this number says of a page."""
+        if number not in self._open:
+            settings = self._offered[number].settings
+            self._open[number] = await asyncio.to_thread(open_labeler, settings, self._repository)
+        (answer,) = await self._open[number].label([page])
+        return answer
+
+    async def close(self) -> None:
+        """Give back connections and sessions."""
+        for labeler in self._open.values():
+            await labeler.close()

@@ -1,0 +1,92 @@
+"""The inspector on the loopback interface: its page, and the views that it asks for."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+
+from aiohttp import web
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.inspection.html import html, policy
+from dehusk.streams.inspection.inspection import Inspection
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:]+)(:\d+)?")
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@asynccontextmanager
+async def serving(inspection: Inspection, host: str, port: int) -> AsyncIterator[str]:
+    """The URL of the inspector while it is served; port 0 is any free one.
+
+    Raises:
+        ConfigurationError: the port is taken, or there is no such interface.
+    """
+    runner = web.AppRunner(application(inspection, host), access_log=None)
+    await runner.setup()
+    try:
+        await _listen(web.TCPSite(runner, host, port), f"{host}:{port}")
+        bound, chosen = runner.addresses[0][:2]
+        yield f"http://{f'[{bound}]' if ':' in bound else bound}:{chosen}/"
+    finally:
+        await runner.cleanup()
+
+
+async def _listen(site: web.TCPSite, address: str) -> None:
+    try:
+        await site.start()
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {address}: {error}; choose another with --listen HOST:PORT, "
+            "port 0 for any free one"
+        ) from error
+
+
+def application(inspection: Inspection, host: str) -> web.Application:
+    """What answers browsers: nothing to pages of other names, which may have been made to lead here."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not _is_ours(request.headers.get("Host", ""), host):
+            raise web.HTTPMisdirectedRequest(text="the inspector is not served under this name\n")
+        response = await handler(request)
+        response.headers.update(_HEADERS)
+        response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"
+        return response
+
+    async def inspector(_: web.Request) -> web.Response:
+        written = html(inspection.page, [await inspection.first_view()], is_served=True)
+        return web.Response(text=written, content_type="text/html")
+
+    async def view(request: web.Request) -> web.Response:
+        number = int(request.match_info["number"])
+        if number >= len(inspection):
+            raise web.HTTPNotFound
+        return web.Response(text=await inspection.view(number), content_type="application/json")
+
+    pages = web.Application(middlewares=[guard])
+    pages.router.add_get("/", inspector)
+    pages.router.add_get(r"/views/{number:\d{1,4}}", view)
+    return pages
+
+
+def _is_ours(named: str, host: str) -> bool:
+    """Whether a request names this server by its address or as `localhost`, as no other site can."""
+    matched = _HOST.fullmatch(named)
+    name = matched[1].strip("[]").lower() if matched else ""
+    return name in ("localhost", host.strip("[]").lower()) or _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""What is shown of a page, and what each labeler says of it."""
+
+import json
+
+from dehusk.schemas.errors import ExtractionError
+from dehusk.streams.inspection import inspection as module
+from dehusk.streams.inspection.steps import Showing
+
+PROSE = "A paragraph of prose that has words enough for the rules to hold it for the content of a page. " * 3
+PAGE = f"""<html><title>T</title><body><ul><li><a href=/>Home</a><li><a href=/b>About</a></ul>
+<h1>Head</h1><p>{PROSE}</p><div class=print>{PROSE}</div><p hidden>Hidden words</p>""".encode()
+
+
+async def test_views_explain_every_block(inspecting) -> None:
+    async with inspecting(PAGE) as inspection:
+        page, view = json.loads(inspection.page), json.loads(await inspection.first_view())
+    texts = [block["text"] for block in page["blocks"]]
+    assert (page["title"], page["url"], page["labelers"][0]) == (
+        "T",
+        "https://example.org/a",
+        "boilerpipe/1 (rules)",
+    )
+    assert len(texts) == len(view["kinds"]) == len(view["why"]) == len(view["content"])
+    kept, copy, hidden = (
+        texts.index(PROSE.strip()),
+        texts.index("Hidden words") - 1,
+        texts.index("Hidden words"),
+    )
+    assert view["kinds"][kept] == "content"
+    assert view["reasons"][copy] == "repeat"
+    assert view["sentences"][view["why"][copy]].endswith(f"what block {kept + 1} says, which is kept.")
+    assert view["reasons"][hidden] == "unlikely"
+    assert page["blocks"][hidden]["hidden"]
+    assert view["text"] == [["Head\n\n", texts.index("Head")], [PROSE.strip(), kept]]
+    assert view["markdown"] == [["# Head\n\n", texts.index("Head")], [PROSE.strip(), kept]]
+    assert view["comments"] is None
+
+
+async def test_every_labeler_has_a_view(inspecting) -> None:
+    async with inspecting(PAGE) as inspection:
+        views = [json.loads(view) for view in await inspection.all_views()]
+        names = json.loads(inspection.page)["labelers"]
+    assert [f"{view['model']} ({view['labeler']})" for view in views] == names
+    of_default = views[[view["model"].startswith("dehusk/") for view in views].index(True)]
+    assert of_default["comment"] is not None
+    assert of_default["comments"] == []
+
+
+async def test_a_page_without_text_is_shown(inspecting) -> None:
+    async with inspecting(b"<p>") as inspection:
+        assert json.loads(inspection.page)["blocks"] == []
+        assert json.loads(await inspection.first_view())["text"] == []
+
+
+async def test_a_labeler_that_fails_says_so_and_is_asked_again(inspecting, monkeypatch) -> None:
+    async with inspecting(PAGE) as inspection:
+        label = inspection._labelers.label
+        monkeypatch.setattr(inspection._labelers, "label", _failing)
+        assert json.loads(await inspection.view(1)) == {"error": "not-html: it fails"}
+        monkeypatch.setattr(inspection._labelers, "label", label)
+        assert "kinds" in json.loads(await inspection.view(1))
+
+
+async def _failing(*_: object) -> None:
+    raise ExtractionError("not-html", "it fails")
+
+
+async def test_an_original_that_cannot_be_shown_leaves_the_blocks(inspecting, monkeypatch) -> None:
+    monkeypatch.setattr(module, "Showing", lambda html, texts: Showing(html, None))
+    async with inspecting(PAGE) as inspection:
+        page = json.loads(inspection.page)
+    assert page["refusal"].startswith("internal-error: TypeError")
+    assert page["blocks"]
