@@ -58,8 +58,8 @@ class Markup:
     """The address that the page gives for its relative ones, e.g. `/a/`; empty where it gives none."""
     containers: npt.NDArray[np.int32]
     """Shape [3, C]: 1 + the index of the container around each, which comes before it, 0 for none; its
-    `Container`; and the level of a heading, the number of an item, or 1 + the index in `strings` of the
-    language of code, 0 for none."""
+    `Container`; and the level of a heading, the number of an item, the column of a cell from 1 on, or 1 + the
+    index in `strings` of the language of code, 0 for none."""
     blocks: npt.NDArray[np.int32]
     """Shape [T]: 1 + the index of the innermost container of each block, 0 for none."""
     holders: npt.NDArray[np.int32]

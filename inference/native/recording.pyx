@@ -10,6 +10,7 @@ from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String, de
 from dehusk.inference.native.lists cimport Item, Lists
 from dehusk.inference.native.markup cimport spells, tag_name
 from dehusk.inference.native.rows cimport NONE, Block, Row, Rows
+from dehusk.inference.native.tables cimport Tables
 
 import numpy as np
 
@@ -37,6 +38,9 @@ cdef enum:
 
 cdef int LINK = Mark.LINK, FORMULA = Mark.FORMULA, DISPLAYED = Mark.DISPLAYED_FORMULA
 cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
+cdef int CELL = Container.CELL, HEADER_CELL = Container.HEADER_CELL
+cdef int FIGURE = Container.FIGURE
+cdef frozenset FIGURES = frozenset({"wp-caption", "caption", "image-caption", "captioned-image", "figure"})
 cdef int HIDDEN = ElementFlag.HIDDEN
 cdef dict MARKS = {
     "a": Mark.LINK,
@@ -238,11 +242,11 @@ cdef class Recording:
             self._strings.append(text)
         return index
 
-    cdef dict columns(self, Rows rows, Lists lists, object holders):
+    cdef dict columns(self, Rows rows, Lists lists, Tables tables, object holders):
         """The fields of `Markup`, once `Rows.columns` and the items of lists were asked for."""
         cdef Block *blocks = <Block *> rows._blocks.data
         cdef int count = rows._blocks.used // sizeof(Block), block
-        cdef Around around = Around(self, rows, lists)
+        cdef Around around = Around(self, rows, lists, tables)
         of_blocks = np.empty(count, np.int32)
         cdef int32_t[::1] column = of_blocks
         for block in range(count):
@@ -269,10 +273,11 @@ cdef class Around:
     cdef Recording _recording
     cdef Rows _rows
     cdef Lists _lists
+    cdef Tables _tables
 
-    def __init__(self, Recording recording, Rows rows, Lists lists):
+    def __init__(self, Recording recording, Rows rows, Lists lists, Tables tables):
         cdef size_t size = rows._rows.used // sizeof(Row) * sizeof(int)
-        self._recording, self._rows, self._lists = recording, rows, lists
+        self._recording, self._rows, self._lists, self._tables = recording, rows, lists, tables
         memset(more(&self._of_rows, size), 0xFF, size)
 
     def __dealloc__(self):
@@ -313,6 +318,8 @@ cdef class Around:
             value = (<Item *> self._lists._items.data)[row.item].number if row.item != NONE else 0
         elif kind == CODE:
             value = self._language(index)
+        elif kind == CELL or kind == HEADER_CELL:
+            value = self._tables.column_of(row.cell)
         added = <int *> more(&self.containers, 3 * sizeof(int))
         added[0], added[1], added[2] = outer, kind, value
         return self.containers.used // (3 * sizeof(int))

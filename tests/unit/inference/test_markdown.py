@@ -10,6 +10,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from dehusk.inference.markdown import markdown
 from dehusk.inference.outline import outline
+from dehusk.inference.plain_text import plain_text
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.pages import SegmentedPage
 from dehusk.schemas.rendering import NO_RENDERING, Rendering
@@ -238,7 +239,16 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
         ("<caption>x</caption><tr><th>a<th>b<tr><td>c<td>d", "x\n\n| a | b |\n| --- | --- |\n| c | d |"),
         ("<tr><td>a<td>b", "a\n\nb"),
         ("<tr><td>a<tr><td>b", "a\n\nb"),
-        ("<tr><td><pre>a</pre><td>b<tr><td>c<td>d", "```\na\n```\n\nb\n\nc\n\nd"),
+        ("<tr><th>a<th>b<tr><td><pre>c|d</pre><td>e", "| a | b |\n| --- | --- |\n| `c\\|d` | e |"),
+        ("<tr><td><pre>a\n b</pre><td>c<tr><td>d<td>e", "```\na\n b\n```\n\nc\n\nd\n\ne"),
+        (
+            "<tr><th>a<th>b<th>c<tr><td>d<td><ul><li>red<li>green</ul><td>e<tr><td colspan=2>f<td>g",
+            "| a | b | c |\n| --- | --- | --- |\n| d | red green | e |\n| f |  | g |",
+        ),
+        (
+            f"<tr><th>a<th>b<tr><td>c<td><ol><li>{'d' * 150}<li>{'e' * 150}</ol>",
+            f"| a | b |\n| --- | --- |\n| c | {'d' * 150} {'e' * 150} |",
+        ),
         (
             "<tr><td>a<td><table><tr><th>b<th>c<tr><td>d<td>e</table>",
             "a\n\n| b | c |\n| --- | --- |\n| d | e |",
@@ -247,6 +257,33 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
 )
 def test_tables_have_columns_and_layout_is_text(html: str, text: str) -> None:
     assert markdown_of(f"<table>{html}</table>") == text
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "<h3>c</h3><p>d",
+        "<h3>c</h3><ul><li>d</ul>",
+        "<h3>MENU</h3><ul><li>c<li>d</ul>",
+        f"<p>{'c' * 150}<p>{'d' * 150}",
+        f"<p>{'c' * 150}<ul><li>{'d' * 150}</ul>",
+        "<table><tr><td>MENU</table><ul><li>c</ul>",
+        "<pre>c\nd</pre>",
+    ],
+)
+def test_cells_that_lay_out_a_page_are_text(cell: str) -> None:
+    html = f"<table><tr><td>a<td>b<tr><td>{cell}<td><ul><li>e<li>f</ul></table>"
+    assert "|" not in markdown_of(html, "MENU")
+
+
+def test_a_row_of_a_single_list_is_no_row_of_a_table() -> None:
+    assert "|" not in markdown_of("<table><tr><td>a<td>b<tr><td colspan=2><ul><li>c<li>d</ul></table>")
+
+
+def test_the_text_of_rows_with_lists_is_as_before() -> None:
+    page = segmented("<table><tr><th>a<th>b<tr><td>c<td><ul><li>d<li>e</ul></table>")
+    text = plain_text(page, np.ones(len(page), np.bool_))
+    assert text == "a\tb\nc\n\n- d\n- e"
 
 
 TEX = (
