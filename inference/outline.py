@@ -321,7 +321,7 @@ class _Finisher:
         for child in node.children:
             if isinstance(child, _Node) and child.kind == Container.ROW:
                 rows.append(child)
-            else:
+            elif self._tables or not isinstance(child, _Node) or child.kind != Container.CAPTION:
                 others.append(child)
         found = _grid(rows)
         if found is None:

@@ -350,6 +350,11 @@ def test_links_images_and_tables_can_be_left_out(rendering: Rendering, text: str
     assert markdown_of(html, rendering=rendering) == text
 
 
+def test_a_table_is_left_out_with_its_caption() -> None:
+    html = "<p>a<table><caption>b</caption><tr><th>c<th>d<tr><td>e<td>f</table><p>g"
+    assert markdown_of(html, rendering=Rendering(tables=False)) == "a\n\ng"
+
+
 def test_without_its_markup_a_page_has_no_markdown() -> None:
     page = segment(b"<p>a")
     with pytest.raises(ValueError, match="markup"):
