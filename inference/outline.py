@@ -240,23 +240,31 @@ class _Reader:
 
     def _read_images(self) -> None:
         strings = self._markup.strings
-        for block, character, container, first, behind, address, text in self._markup.images.T.tolist():
-            if not self._is_kept(block, character, first, behind):
+        for block, character, container, *near, address, text in self._markup.images.T.tolist():
+            if not self._is_kept(block, character, near):
                 continue
             found = self._addresses.of_image(strings[address])
             if found is not None:
-                picture = Picture(found, strings[text], character)
-                if character < 0:
-                    self._between.setdefault(block, []).append((container, picture))
-                else:
-                    self._within.setdefault(block, []).append(picture)
+                self._place(Picture(found, strings[text], character), block, container)
 
-    def _is_kept(self, block: int, character: int, first: int, behind: int) -> bool:
-        """Whether an image stands in a block that is kept, or all blocks beside it are, of those around."""
-        if character >= 0:
-            return bool(self._content[block])
-        beside = [each for each in (block - 1, block) if first <= each < behind]
-        return bool(beside) and all(self._content[each] for each in beside)
+    def _place(self, picture: Picture, block: int, container: int) -> None:
+        """Let an image stand in its block, or between those that are kept."""
+        if picture.character >= 0 and self._content[block]:
+            self._within.setdefault(block, []).append(picture)
+        else:
+            picture.character = -1
+            self._between.setdefault(block, []).append((container, picture))
+
+    def _is_kept(self, block: int, character: int, near: Sequence[int]) -> bool:
+        """Whether an image's block is kept, or all beside it, or all beside the figure that it stands in."""
+        if character >= 0 and self._content[block]:
+            return True
+        first, behind, before, after = near
+        beside = [each for each in (block - 1, block) if character < 0 and first <= each < behind]
+        return self._are_content(beside) or self._are_content([each for each in (before, after) if each >= 0])
+
+    def _are_content(self, blocks: Sequence[int]) -> bool:
+        return bool(blocks) and all(self._content[each] for each in blocks)
 
 
 class _Finisher:

@@ -68,8 +68,9 @@ class Markup:
     """Shape [5, S]: the block of each mark; the characters of its text where it begins and ends; its `Mark`;
     and the index in `strings` of a link's address. Those that begin together come outermost first."""
     images: npt.NDArray[np.int32]
-    """Shape [7, M]: the block that each image stands in, or before; the character of its text that it stands
+    """Shape [9, M]: the block that each image stands in, or before; the character of its text that it stands
     before, or -1 for an image between blocks; 1 + the index of its innermost container; the first block of
-    the innermost element around it that holds blocks, and the one behind its last; and the indices in
-    `strings` of its address and its alternative text."""
+    the innermost element around it that holds blocks, and the one behind its last; the blocks before and
+    behind the figure with text that it stands in, of the innermost element around that holds others, -1 for
+    none; and the indices in `strings` of its address and its alternative text."""
     strings: tuple[str, ...]

@@ -35,6 +35,7 @@ cdef enum:
     LONGEST_TEXT = 1000  # bytes of an image's alternative text
     LONGEST_CLASSES = 200  # bytes
     MOST_AROUND_CODE = 3  # elements whose classes may name its language
+    MOST_AROUND_IMAGE = 5  # elements of which one may be its figure
 
 cdef int LINK = Mark.LINK, FORMULA = Mark.FORMULA, DISPLAYED = Mark.DISPLAYED_FORMULA
 cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
@@ -258,7 +259,7 @@ cdef class Recording:
             "blocks": of_blocks,
             "holders": holders,
             "marks": np.ascontiguousarray(_columns(content(&self._marks), 5)),
-            "images": np.array(images, np.int32).reshape(-1, 7).T.copy(),
+            "images": np.array(images, np.int32).reshape(-1, 9).T.copy(),
             "strings": tuple(self._strings),
         }
 
@@ -369,7 +370,8 @@ cdef class Around:
             if image.block != NONE and not self._rows.at(image.row).flags & HIDDEN:
                 near = self._blocks_near(image.row)
                 where = image.block, image.character, self.container_of(image.row)
-                found.append((*where, *near, image.address, image.text))
+                around = self._blocks_around(self._figure_of(image.row))
+                found.append((*where, *near, *around, image.address, image.text))
         return found
 
     cdef tuple _blocks_near(self, int row):
@@ -381,9 +383,45 @@ cdef class Around:
             return 0, 0
         return firsts[row], (<int *> self._lasts.data)[row] + 1
 
+    cdef int _figure_of(self, int row) except -2:
+        """The figure that a row stands in, if that holds blocks, else NONE: by its tag, or its class of a caption."""
+        cdef int around
+        cdef Row *found
+        for around in range(MOST_AROUND_IMAGE):
+            if row == NONE:
+                return NONE
+            found = self._rows.at(row)
+            if (<int *> self._firsts.data)[row] != NONE and _is_figure(found.element):
+                return row
+            row = found.parent
+        return NONE
+
+    cdef tuple _blocks_around(self, int row):
+        """The blocks before and behind those in a row, of the innermost row around that holds any; NONE for none."""
+        cdef int *firsts = <int *> self._firsts.data
+        cdef int *lasts = <int *> self._lasts.data
+        cdef int first, last
+        if row == NONE:
+            return NONE, NONE
+        first, last = firsts[row], lasts[row]
+        while row != NONE and firsts[row] == first and lasts[row] == last:
+            row = self._rows.at(row).parent
+        if row == NONE:
+            return NONE, NONE
+        return first - 1 if firsts[row] < first else NONE, last + 1 if last < lasts[row] else NONE
+
 
 cdef _columns(bytearray integers, int count):
     return np.frombuffer(integers, np.int32).reshape(-1, count).T
+
+
+cdef bint _is_figure(Element *element) except -1:
+    """Whether an element is a figure, or one with a caption by the classes that publishing systems give."""
+    cdef uintptr_t name = element.node.name
+    if name < lexbor.NUMBERED_TAGS and _containers_of_tags[name] == FIGURE:
+        return True
+    classes = decoded(lexbor.value_of(element.classes))[:LONGEST_CLASSES].split()
+    return any(each in FIGURES for each in classes)
 
 
 cdef list _languages(Element *element):

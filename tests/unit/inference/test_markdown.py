@@ -189,11 +189,29 @@ def test_images_are_kept_where_they_illustrate(html: str, text: str) -> None:
         "<p>a<p>MENU<img src=d><p>MENU",
         "<p>MENU<p><img src=d><p>b",
         "<p>a<div><img src=d>MENU</div>",
-        "<p>a<figure><img src=d><figcaption>MENU</figure>",
+        "<p>a<figure><img src=d><figcaption>MENU</figure><p>MENU",
+        "<p>MENU<figure><img src=d><figcaption>MENU</figure><p>a",
+        "<p>a<div><figure><img src=d><figcaption>MENU</figure><p>MENU</div><p>b",
+        "<figure><img src=d><figcaption>MENU</figure>",
     ],
 )
 def test_images_beside_what_is_left_out_are_left_out(html: str) -> None:
     assert "![" not in markdown_of(html, "MENU")
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "<figure><img src=d><figcaption>CREDIT</figcaption></figure>",
+        "<div><figure><a href=e><img src=d></a><div><figcaption>CREDIT</figcaption></div></figure></div>",
+        "<figure><div><img src=d><span>CREDIT</span></div><figcaption>CREDIT</figcaption></figure>",
+        "<figure>CREDIT <img src=d></figure>",
+        "<div class='wp-caption alignleft'><img src=d><p>CREDIT</div>",
+    ],
+)
+def test_an_image_is_kept_where_its_caption_is_left_out(figure: str) -> None:
+    assert markdown_of(f"<p>a</p>{figure}<p>b", "CREDIT") == "a\n\n![](https://a.test/b/d)\n\nb"
+    assert markdown_of(f"<p>a</p>{figure}", "CREDIT") == "a\n\n![](https://a.test/b/d)"
 
 
 @pytest.mark.parametrize(
