@@ -40,6 +40,7 @@ _BRACKET = re.compile(r"[\[\]]")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _BACKTICKS = re.compile("`+")
 _MAYBE_ESCAPED = re.compile(r"[\\`~*_\[\]<&$|!]")
+_EXPONENT = re.compile(r"[+\-\u2212]?[0-9]+")
 _EMPHASIS = {Mark.STRONG: "**", Mark.EMPHASIS: "*"}
 _TRANSPARENT = frozenset({Mark.RAISED, Mark.LOWERED})
 _FIRSTS = {Mark.LINK: "[", Mark.CODE: "`", Mark.FORMULA: "$", Mark.DISPLAYED_FORMULA: "$"}
@@ -290,7 +291,17 @@ class _Inline:
             case Mark.FORMULA | Mark.DISPLAYED_FORMULA:
                 self._formula(span, after)
             case _:
+                self._put("^" if self._is_exponent(span) else "")
                 self._write(span.children, span.start, span.end, after)
+
+    def _is_exponent(self, span: Span) -> bool:
+        """Whether a part is a raised number behind a letter or a bracket, and no link, as notes are."""
+        if span.kind != Mark.RAISED or not span.start or span.start in self._link_starts:
+            return False
+        before = self._text[span.start - 1]
+        return (before.isalnum() or before in ")]") and bool(
+            _EXPONENT.fullmatch(self._text, span.start, span.end)
+        )
 
     def _emphasis(self, span: Span, after: str) -> None:
         """Emphasise a part where Markdown can: it goes by the characters on both sides of its marks."""
@@ -380,6 +391,8 @@ class _Inline:
         """The first character that will be written of a span, marks of emphasis left out."""
         if span.kind in _FIRSTS:
             return _FIRSTS[Mark(span.kind)]
+        if self._is_exponent(span):
+            return "^"
         if span.children and span.children[0].start == span.start:
             return self._first(span.children[0])
         return self._text[span.start]
