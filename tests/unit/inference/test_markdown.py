@@ -164,6 +164,11 @@ def test_a_base_of_another_scheme_is_none() -> None:
     assert markdown_of("<base href='javascript:x'><p><a href='/d'>b</a>") == "[b](https://a.test/d)"
 
 
+def test_what_else_is_marked_in_linked_code_is_code() -> None:
+    linked = "<p><code><a href=d>e<b>f</b></a></code>"
+    assert markdown_of(linked) == "[`ef`](https://a.test/b/d)"
+
+
 def test_a_link_goes_around_blocks_and_code() -> None:
     assert markdown_of("<a href=d><h2>a</h2>b</a><p><code><a href=e>f</a></code>") == (
         "## [a](https://a.test/b/d)\n\n[b](https://a.test/b/d)\n\n[`f`](https://a.test/b/e)"
