@@ -236,7 +236,9 @@ class _Inline:
             if span.kind == Mark.LINK:
                 self._link_starts.add(span.start)
                 self._brackets.append((span.start, span.end))
-            self._has_formula = self._has_formula or span.kind in (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+            is_formula = span.kind in (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+            is_code = span.kind == Mark.CODE and "$" in self._text[span.start : span.end]
+            self._has_formula = self._has_formula or is_formula or is_code
             self._find_edges(span.children)
 
     def _escapes(self, *, begins: bool) -> list[int]:
@@ -262,7 +264,7 @@ class _Inline:
         return escaped | _places(text, "|") if self._in_cell else escaped
 
     def _dollars(self) -> set[int]:
-        """Those that could end a formula; beside formulas, all."""
+        """Those that could end a formula; beside formulas, and code that could end one, all."""
         dollars = _places(self._text, "$")
         if self._has_formula:
             return dollars

@@ -332,6 +332,7 @@ TEX = (
         ("<p>a " + TEX.format("", "\\text{$x$}"), "a \\text{\\$x\\$}"),
         ("<p>from $5 to $10", "from $5 to $10"),
         ("<p>from $x$", "from $x\\$"),
+        ("<p>from $x <code>y$</code>", "from \\$x `y$`"),
     ],
 )
 def test_formulas_are_tex(html: str, text: str) -> None:
