@@ -76,7 +76,7 @@ def tree(marks: list[Span]) -> list[Span]:
         above = path[-1] if path else None
         if above is not None and above.kind in _LITERAL:
             if mark.kind == Mark.LINK and (mark.start, mark.end) == (above.start, above.end):
-                _swap(above, mark)
+                path.append(_swap(above, mark))
             continue
         siblings = roots if above is None else above.children
         last = siblings[-1] if siblings else None
@@ -89,10 +89,11 @@ def tree(marks: list[Span]) -> list[Span]:
     return roots
 
 
-def _swap(code: Span, link: Span) -> None:
-    """Let a link stand around the code that it stands in."""
+def _swap(code: Span, link: Span) -> Span:
+    """Let a link stand around the code that it stands in; the code, which is now in it."""
     inner = Span(code.start, code.end, code.kind)
     code.kind, code.address, code.children = link.kind, link.address, [inner]
+    return inner
 
 
 def _is_one(span: Span, mark: Span) -> bool:

@@ -40,6 +40,7 @@ _BRACKET = re.compile(r"[\[\]]")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _BACKTICKS = re.compile("`+")
 _MAYBE_ESCAPED = re.compile(r"[\\`~*_\[\]<&$|!]")
+_EXPONENT = re.compile(r"[+\-\u2212]?[0-9]+")
 _EMPHASIS = {Mark.STRONG: "**", Mark.EMPHASIS: "*"}
 _TRANSPARENT = frozenset({Mark.RAISED, Mark.LOWERED})
 _FIRSTS = {Mark.LINK: "[", Mark.CODE: "`", Mark.FORMULA: "$", Mark.DISPLAYED_FORMULA: "$"}
@@ -235,7 +236,9 @@ class _Inline:
             if span.kind == Mark.LINK:
                 self._link_starts.add(span.start)
                 self._brackets.append((span.start, span.end))
-            self._has_formula = self._has_formula or span.kind in (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+            is_formula = span.kind in (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+            is_code = span.kind == Mark.CODE and "$" in self._text[span.start : span.end]
+            self._has_formula = self._has_formula or is_formula or is_code
             self._find_edges(span.children)
 
     def _escapes(self, *, begins: bool) -> list[int]:
@@ -261,7 +264,7 @@ class _Inline:
         return escaped | _places(text, "|") if self._in_cell else escaped
 
     def _dollars(self) -> set[int]:
-        """Those that could end a formula; beside formulas, all."""
+        """Those that could end a formula; beside formulas, and code that could end one, all."""
         dollars = _places(self._text, "$")
         if self._has_formula:
             return dollars
@@ -290,7 +293,17 @@ class _Inline:
             case Mark.FORMULA | Mark.DISPLAYED_FORMULA:
                 self._formula(span, after)
             case _:
+                self._put("^" if self._is_exponent(span) else "")
                 self._write(span.children, span.start, span.end, after)
+
+    def _is_exponent(self, span: Span) -> bool:
+        """Whether a part is a raised number behind a letter or a bracket, and no link, as notes are."""
+        if span.kind != Mark.RAISED or not span.start or span.start in self._link_starts:
+            return False
+        before = self._text[span.start - 1]
+        return (before.isalnum() or before in ")]") and bool(
+            _EXPONENT.fullmatch(self._text, span.start, span.end)
+        )
 
     def _emphasis(self, span: Span, after: str) -> None:
         """Emphasise a part where Markdown can: it goes by the characters on both sides of its marks."""
@@ -380,6 +393,8 @@ class _Inline:
         """The first character that will be written of a span, marks of emphasis left out."""
         if span.kind in _FIRSTS:
             return _FIRSTS[Mark(span.kind)]
+        if self._is_exponent(span):
+            return "^"
         if span.children and span.children[0].start == span.start:
             return self._first(span.children[0])
         return self._text[span.start]

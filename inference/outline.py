@@ -19,6 +19,7 @@ MAX_DEPTH = 60
 _WITHIN_LINE = Boundary.VISIBILITY | Boundary.SPACE
 _DISSOLVED = frozenset({Container.ROW, Container.CELL, Container.HEADER_CELL, Container.CAPTION})
 """Containers that mean nothing without a table around them."""
+_SECTIONS = (Container.HEADING, Container.TABLE)
 _CELLS = (Container.CELL, Container.HEADER_CELL)
 _LISTS = (Container.LIST, Container.NUMBERED_LIST)
 _LANGUAGE = re.compile(
@@ -27,6 +28,8 @@ _LANGUAGE = re.compile(
 )
 _MOST_EMPTY_CELLS = 10
 """For each cell that is filled; a table with more is none."""
+_RUNNING_TEXT = 200
+"""Characters of several blocks in a cell; with more, it lays out the page."""
 
 
 @dataclass(slots=True)
@@ -93,7 +96,8 @@ class _Leaf:
 
     line: Line
     holder: int
-    column: int
+    in_row: bool
+    """Whether it stands in a row that is one line of the text."""
     passed: int
     """What parts it from the block before."""
     hidden: bool
@@ -106,6 +110,8 @@ class _Node:
     kind: int
     value: int
     children: list["_Leaf | Picture | _Node"] = field(default_factory=list)
+    is_sectioned: bool = False
+    """Whether it holds a heading or a table on the page, content or not."""
 
 
 def outline(
@@ -139,6 +145,7 @@ class _Reader:
         self._addresses, self._rendering = addresses, rendering
         self._parents, self._kinds, self._values = markup.containers.tolist()
         self._depths, self._effective = self._shortened()
+        self._sectioned = self._around_sections()
         self._marks = self._marks_of_blocks()
         self._within: dict[int, list[Picture]] = {}
         self._between: dict[int, list[tuple[int, Picture]]] = {}
@@ -157,7 +164,7 @@ class _Reader:
             )
             del nodes[shared:], open_[shared:]
             for each in chain[shared:]:
-                node = _Node(self._kinds[each - 1], self._values[each - 1])
+                node = _Node(self._kinds[each - 1], self._values[each - 1], [], each in self._sectioned)
                 nodes[-1].children.append(node)
                 nodes.append(node)
                 open_.append(each)
@@ -178,7 +185,8 @@ class _Reader:
                 yield from self._between[block]
             if content[block]:
                 line = Line(self._page.texts[block], self._spans(block), self._within.get(block, []))
-                yield containers[block], _Leaf(line, holders[block], columns[block], passed, hidden[block])
+                in_row = columns[block] > 0
+                yield containers[block], _Leaf(line, holders[block], in_row, passed, hidden[block])
                 passed = 0
         yield from self._between.get(len(containers), ())
 
@@ -191,6 +199,14 @@ class _Reader:
             depths.append(depth)
             effective.append(index if kept else effective[parent])
         return depths, effective
+
+    def _around_sections(self) -> set[int]:
+        """The containers that hold headings or tables."""
+        found: set[int] = set()
+        for index in range(len(self._kinds), 0, -1):
+            if index in found or self._kinds[index - 1] in _SECTIONS:
+                found.add(self._parents[index - 1])
+        return found
 
     def _chain(self, container: int) -> list[int]:
         """The containers from the root, 0, to one."""
@@ -224,23 +240,31 @@ class _Reader:
 
     def _read_images(self) -> None:
         strings = self._markup.strings
-        for block, character, container, first, behind, address, text in self._markup.images.T.tolist():
-            if not self._is_kept(block, character, first, behind):
+        for block, character, container, *near, address, text in self._markup.images.T.tolist():
+            if not self._is_kept(block, character, near):
                 continue
             found = self._addresses.of_image(strings[address])
             if found is not None:
-                picture = Picture(found, strings[text], character)
-                if character < 0:
-                    self._between.setdefault(block, []).append((container, picture))
-                else:
-                    self._within.setdefault(block, []).append(picture)
+                self._place(Picture(found, strings[text], character), block, container)
 
-    def _is_kept(self, block: int, character: int, first: int, behind: int) -> bool:
-        """Whether an image stands in a block that is kept, or all blocks beside it are, of those around."""
-        if character >= 0:
-            return bool(self._content[block])
-        beside = [each for each in (block - 1, block) if first <= each < behind]
-        return bool(beside) and all(self._content[each] for each in beside)
+    def _place(self, picture: Picture, block: int, container: int) -> None:
+        """Let an image stand in its block, or between those that are kept."""
+        if picture.character >= 0 and self._content[block]:
+            self._within.setdefault(block, []).append(picture)
+        else:
+            picture.character = -1
+            self._between.setdefault(block, []).append((container, picture))
+
+    def _is_kept(self, block: int, character: int, near: Sequence[int]) -> bool:
+        """Whether an image's block is kept, or all beside it, or all beside the figure that it stands in."""
+        if character >= 0 and self._content[block]:
+            return True
+        first, behind, before, after = near
+        beside = [each for each in (block - 1, block) if character < 0 and first <= each < behind]
+        return self._are_content(beside) or self._are_content([each for each in (before, after) if each >= 0])
+
+    def _are_content(self, blocks: Sequence[int]) -> bool:
+        return bool(blocks) and all(self._content[each] for each in blocks)
 
 
 class _Finisher:
@@ -305,7 +329,7 @@ class _Finisher:
         for child in node.children:
             if isinstance(child, _Node) and child.kind == Container.ROW:
                 rows.append(child)
-            else:
+            elif self._tables or not isinstance(child, _Node) or child.kind != Container.CAPTION:
                 others.append(child)
         found = _grid(rows)
         if found is None:
@@ -375,19 +399,22 @@ def _grid(rows: Sequence[_Node]) -> list[list[Cell]] | None:
 
 
 def _cells(row: _Node) -> dict[int, Cell] | None:
-    """The cells of a row by their columns; None where it is not one line of text."""
+    """The cells of a row by their columns; None where it lays out the page."""
     cells: dict[int, Cell] = {}
+    is_line = all(leaf.in_row for leaf in _leaves_of(row))
     for child in row.children:
         if isinstance(child, Picture):
             continue
         if not isinstance(child, _Node) or child.kind not in _CELLS or _holds_table(child):
             return None
-        for leaf in _leaves_of(child):
-            if not leaf.column:
-                return None
-            cell = cells.setdefault(leaf.column, Cell([], child.kind == Container.HEADER_CELL))
-            cell.lines.append(leaf.line)
-    return cells
+        if not is_line and _lays_out(child):
+            return None
+        lines = list(_lines_of(child))
+        if lines:
+            cell = cells.setdefault(child.value, Cell([], child.kind == Container.HEADER_CELL))
+            cell.lines += lines
+    is_single = len(cells) == 1 and sum(len(cell.lines) for cell in cells.values()) > 1
+    return None if is_single and not is_line else cells
 
 
 def _holds_table(node: _Node) -> bool:
@@ -395,3 +422,31 @@ def _holds_table(node: _Node) -> bool:
         isinstance(child, _Node) and (child.kind == Container.TABLE or _holds_table(child))
         for child in node.children
     )
+
+
+def _lays_out(cell: _Node) -> bool:
+    """Whether a cell has a section, lines of code or running text, the longest item of its lists included."""
+    texts = [leaf.line.text for leaf in _leaves_of(cell)]
+    if cell.is_sectioned or any("\n" in text for text in texts):
+        return True
+    items = [len(leaf.line.text) for leaf in _leaves_in_lists(cell)]
+    others = sum(map(len, texts)) - sum(items)
+    return len(texts) > 1 and others + max(items, default=0) > _RUNNING_TEXT
+
+
+def _leaves_in_lists(node: _Node) -> Iterator[_Leaf]:
+    for child in node.children:
+        if isinstance(child, _Node):
+            yield from (_leaves_of if child.kind in _LISTS else _leaves_in_lists)(child)
+
+
+def _lines_of(node: _Node) -> Iterator[Line]:
+    """The lines of a cell, code marked as such."""
+    for child in node.children:
+        if isinstance(child, _Leaf):
+            line = child.line
+            is_code = node.kind == Container.CODE
+            marks = [Span(0, len(line.text), Mark.CODE)] if is_code else line.spans
+            yield Line(line.text, marks, line.pictures)
+        elif isinstance(child, _Node):
+            yield from _lines_of(child)

@@ -58,8 +58,8 @@ class Markup:
     """The address that the page gives for its relative ones, e.g. `/a/`; empty where it gives none."""
     containers: npt.NDArray[np.int32]
     """Shape [3, C]: 1 + the index of the container around each, which comes before it, 0 for none; its
-    `Container`; and the level of a heading, the number of an item, or 1 + the index in `strings` of the
-    language of code, 0 for none."""
+    `Container`; and the level of a heading, the number of an item, the column of a cell from 1 on, or 1 + the
+    index in `strings` of the language of code, 0 for none."""
     blocks: npt.NDArray[np.int32]
     """Shape [T]: 1 + the index of the innermost container of each block, 0 for none."""
     holders: npt.NDArray[np.int32]
@@ -68,8 +68,9 @@ class Markup:
     """Shape [5, S]: the block of each mark; the characters of its text where it begins and ends; its `Mark`;
     and the index in `strings` of a link's address. Those that begin together come outermost first."""
     images: npt.NDArray[np.int32]
-    """Shape [7, M]: the block that each image stands in, or before; the character of its text that it stands
+    """Shape [9, M]: the block that each image stands in, or before; the character of its text that it stands
     before, or -1 for an image between blocks; 1 + the index of its innermost container; the first block of
-    the innermost element around it that holds blocks, and the one behind its last; and the indices in
-    `strings` of its address and its alternative text."""
+    the innermost element around it that holds blocks, and the one behind its last; the blocks before and
+    behind the figure with text that it stands in, of the innermost element around that holds others, -1 for
+    none; and the indices in `strings` of its address and its alternative text."""
     strings: tuple[str, ...]

@@ -135,11 +135,12 @@ def _write_html(document: CleanedDocument) -> bytes:
     """
     if document.html is None:
         raise ValueError("the document came without its HTML")
+    canonical = (document.metadata and document.metadata.canonical_url) or document.url
     language = f' lang="{escape(document.language)}"' if document.language else ""
     return _encoded(
         f"<!DOCTYPE html>\n"
         f'<html{language}><head><meta charset="utf-8"><title>{escape(document.title)}</title>\n'
-        f'<link rel="canonical" href="{escape(document.url)}">'
+        f'<link rel="canonical" href="{escape(canonical)}">'
         f'<meta name="dehusk-revision" content="{document.revision}"></head><body>\n'
         f"{document.html}\n</body></html>\n"
     )

@@ -4,6 +4,7 @@ from dehusk.inference.native.buffer cimport Buffer
 from dehusk.inference.native.lexbor cimport Element, String
 from dehusk.inference.native.lists cimport Lists
 from dehusk.inference.native.rows cimport Row, Rows
+from dehusk.inference.native.tables cimport Tables
 
 cdef enum:
     KINDS = 16  # of marks
@@ -49,4 +50,4 @@ cdef class Recording:
     cdef int _add_event(self, int what, int span, size_t offset) except -1
     cdef int _mark(self, int block, int length) except -1
     cdef int _string(self, String value, size_t most) except -2
-    cdef dict columns(self, Rows rows, Lists lists, object holders)
+    cdef dict columns(self, Rows rows, Lists lists, Tables tables, object holders)

@@ -10,6 +10,7 @@ from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String, de
 from dehusk.inference.native.lists cimport Item, Lists
 from dehusk.inference.native.markup cimport spells, tag_name
 from dehusk.inference.native.rows cimport NONE, Block, Row, Rows
+from dehusk.inference.native.tables cimport Tables
 
 import numpy as np
 
@@ -34,9 +35,13 @@ cdef enum:
     LONGEST_TEXT = 1000  # bytes of an image's alternative text
     LONGEST_CLASSES = 200  # bytes
     MOST_AROUND_CODE = 3  # elements whose classes may name its language
+    MOST_AROUND_IMAGE = 5  # elements of which one may be its figure
 
 cdef int LINK = Mark.LINK, FORMULA = Mark.FORMULA, DISPLAYED = Mark.DISPLAYED_FORMULA
 cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
+cdef int CELL = Container.CELL, HEADER_CELL = Container.HEADER_CELL
+cdef int FIGURE = Container.FIGURE
+cdef frozenset FIGURES = frozenset({"wp-caption", "caption", "image-caption", "captioned-image", "figure"})
 cdef int HIDDEN = ElementFlag.HIDDEN
 cdef dict MARKS = {
     "a": Mark.LINK,
@@ -238,11 +243,11 @@ cdef class Recording:
             self._strings.append(text)
         return index
 
-    cdef dict columns(self, Rows rows, Lists lists, object holders):
+    cdef dict columns(self, Rows rows, Lists lists, Tables tables, object holders):
         """The fields of `Markup`, once `Rows.columns` and the items of lists were asked for."""
         cdef Block *blocks = <Block *> rows._blocks.data
         cdef int count = rows._blocks.used // sizeof(Block), block
-        cdef Around around = Around(self, rows, lists)
+        cdef Around around = Around(self, rows, lists, tables)
         of_blocks = np.empty(count, np.int32)
         cdef int32_t[::1] column = of_blocks
         for block in range(count):
@@ -254,7 +259,7 @@ cdef class Recording:
             "blocks": of_blocks,
             "holders": holders,
             "marks": np.ascontiguousarray(_columns(content(&self._marks), 5)),
-            "images": np.array(images, np.int32).reshape(-1, 7).T.copy(),
+            "images": np.array(images, np.int32).reshape(-1, 9).T.copy(),
             "strings": tuple(self._strings),
         }
 
@@ -269,10 +274,11 @@ cdef class Around:
     cdef Recording _recording
     cdef Rows _rows
     cdef Lists _lists
+    cdef Tables _tables
 
-    def __init__(self, Recording recording, Rows rows, Lists lists):
+    def __init__(self, Recording recording, Rows rows, Lists lists, Tables tables):
         cdef size_t size = rows._rows.used // sizeof(Row) * sizeof(int)
-        self._recording, self._rows, self._lists = recording, rows, lists
+        self._recording, self._rows, self._lists, self._tables = recording, rows, lists, tables
         memset(more(&self._of_rows, size), 0xFF, size)
 
     def __dealloc__(self):
@@ -313,6 +319,8 @@ cdef class Around:
             value = (<Item *> self._lists._items.data)[row.item].number if row.item != NONE else 0
         elif kind == CODE:
             value = self._language(index)
+        elif kind == CELL or kind == HEADER_CELL:
+            value = self._tables.column_of(row.cell)
         added = <int *> more(&self.containers, 3 * sizeof(int))
         added[0], added[1], added[2] = outer, kind, value
         return self.containers.used // (3 * sizeof(int))
@@ -362,7 +370,8 @@ cdef class Around:
             if image.block != NONE and not self._rows.at(image.row).flags & HIDDEN:
                 near = self._blocks_near(image.row)
                 where = image.block, image.character, self.container_of(image.row)
-                found.append((*where, *near, image.address, image.text))
+                around = self._blocks_around(self._figure_of(image.row))
+                found.append((*where, *near, *around, image.address, image.text))
         return found
 
     cdef tuple _blocks_near(self, int row):
@@ -374,9 +383,45 @@ cdef class Around:
             return 0, 0
         return firsts[row], (<int *> self._lasts.data)[row] + 1
 
+    cdef int _figure_of(self, int row) except -2:
+        """The figure that a row stands in, if that holds blocks, else NONE: by its tag, or its class of a caption."""
+        cdef int around
+        cdef Row *found
+        for around in range(MOST_AROUND_IMAGE):
+            if row == NONE:
+                return NONE
+            found = self._rows.at(row)
+            if (<int *> self._firsts.data)[row] != NONE and _is_figure(found.element):
+                return row
+            row = found.parent
+        return NONE
+
+    cdef tuple _blocks_around(self, int row):
+        """The blocks before and behind those in a row, of the innermost row around that holds any; NONE for none."""
+        cdef int *firsts = <int *> self._firsts.data
+        cdef int *lasts = <int *> self._lasts.data
+        cdef int first, last
+        if row == NONE:
+            return NONE, NONE
+        first, last = firsts[row], lasts[row]
+        while row != NONE and firsts[row] == first and lasts[row] == last:
+            row = self._rows.at(row).parent
+        if row == NONE:
+            return NONE, NONE
+        return first - 1 if firsts[row] < first else NONE, last + 1 if last < lasts[row] else NONE
+
 
 cdef _columns(bytearray integers, int count):
     return np.frombuffer(integers, np.int32).reshape(-1, count).T
+
+
+cdef bint _is_figure(Element *element) except -1:
+    """Whether an element is a figure, or one with a caption by the classes that publishing systems give."""
+    cdef uintptr_t name = element.node.name
+    if name < lexbor.NUMBERED_TAGS and _containers_of_tags[name] == FIGURE:
+        return True
+    classes = decoded(lexbor.value_of(element.classes))[:LONGEST_CLASSES].split()
+    return any(each in FIGURES for each in classes)
 
 
 cdef list _languages(Element *element):

@@ -32,6 +32,7 @@ cdef class Tables:
     cdef int enter(self, Row *row) except -1
     cdef int add_block(self, Row *row, size_t characters) except -1
     cdef bytearray of_blocks(self)
+    cdef int column_of(self, int cell) noexcept
     cdef int _add_grid(self) except -1
     cdef int _add_line(self, Row *row) except -1
     cdef int _add_cell(self, Row *row) except -1

@@ -134,5 +134,9 @@ cdef class Tables:
             blocks[block] = 0 if line.laid_out or line.cells == 1 < line.blocks else cell.column
         return content(&self._blocks)
 
+    cdef int column_of(self, int cell) noexcept:
+        """The column of a cell, from 1 on; 0 for NONE."""
+        return 0 if cell == NONE else (<Cell *> self._cells.data)[cell].column
+
     cdef Line *_line_of(self, Cell *cell) noexcept:
         return <Line *> self._lines.data + cell.line

@@ -87,7 +87,7 @@ cdef class Walk:
         self.lists_and_tables = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
         self.structure = {**self._rows.columns(), "counts": np.array(self.counts, np.int32)}
         if recording is not None:
-            self.markup = recording.columns(self._rows, self._lists, self.structure["elements"])
+            self.markup = recording.columns(self._rows, self._lists, self._tables, self.structure["elements"])
 
     def __dealloc__(self):
         free(&self._leaves)

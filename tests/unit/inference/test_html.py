@@ -63,6 +63,10 @@ def assert_allowed(written: str) -> None:
             "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
             "<tbody><tr><td>c<br>d</td><td>e</td></tr></tbody></table>",
         ),
+        (
+            "<table><tr><th>a<th>b<tr><td><ul><li>c<li>d</ul><td><pre>e</pre></table>",
+            "<tbody><tr><td>c<br>d</td><td><code>e</code></td></tr></tbody>",
+        ),
         ("<p>a <img src=x> b", '<p>a <img src="https://a.test/b/x" alt=""> b</p>'),
         ("<p>a <a href='?d&e'>f</a>", '<a href="https://a.test/b/c?d&amp;e">f</a>'),
         (

@@ -10,6 +10,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from dehusk.inference.markdown import markdown
 from dehusk.inference.outline import outline
+from dehusk.inference.plain_text import plain_text
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.pages import SegmentedPage
 from dehusk.schemas.rendering import NO_RENDERING, Rendering
@@ -21,6 +22,7 @@ RENDERER = (
 )
 URL = "https://a.test/b/c"
 IMAGE = "\0"
+EXPONENT = re.compile(r"(?<=[\w)\]])\^(?=[+\-\u2212]?[0-9])")
 
 
 def segmented(html: str) -> SegmentedPage:
@@ -55,10 +57,13 @@ def _seen(token: Token) -> str:
 
 
 def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
-    """The texts of the blocks that a reader of the Markdown does not see, in order, and nothing else."""
-    seen, position, missing = rendered(markdown(outline(page, content, URL))), 0, []
+    """The texts of the blocks that a reader of the Markdown does not see, in order, and nothing else.
+
+    The sign of an exponent is not looked at.
+    """
+    seen, position, missing = EXPONENT.sub("", rendered(markdown(outline(page, content, URL)))), 0, []
     for block in np.flatnonzero(content):
-        text = page.texts[block]
+        text = EXPONENT.sub("", page.texts[block])
         while position < len(seen) and seen[position].isspace():
             position += 1
         if seen.startswith(text, position):
@@ -82,6 +87,11 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
         ("<div>a</div><div>b</div>", "a\n\nb"),
         ("<blockquote><p>a<p>b<blockquote>c</blockquote></blockquote>d", "> a\n>\n> b\n>\n> > c\n\nd"),
         ("<p>visible <span hidden>HIDDEN</span> text", "visible\\\nHIDDEN\\\ntext"),
+        ("<p>x<sup>2</sup> 10<sup>2</sup> m<sup>-3</sup> <i>(a)</i><sup>12</sup>", "x^2 10^2 m^-3 *(a)*^12"),
+        ("<p><b>E = mc<sup>2</sup></b>c<sup><i>2</i></sup>", "**E = mc^2**c^*2*"),
+        ("<p>1<sup>st</sup> a <sup>2</sup> H<sub>2</sub>O $19<sup>99</sup>", "1st a 2 H2O $19.99"),
+        ("<p>a<sup><a href=#b>2</a></sup>", "a [2](https://a.test/b/c#b)"),
+        ("<p>a<a href=#b><sup>2</sup></a>", "a [2](https://a.test/b/c#b)"),
         ("", ""),
     ],
 )
@@ -154,6 +164,11 @@ def test_a_base_of_another_scheme_is_none() -> None:
     assert markdown_of("<base href='javascript:x'><p><a href='/d'>b</a>") == "[b](https://a.test/d)"
 
 
+def test_what_else_is_marked_in_linked_code_is_code() -> None:
+    linked = "<p><code><a href=d>e<b>f</b></a></code>"
+    assert markdown_of(linked) == "[`ef`](https://a.test/b/d)"
+
+
 def test_a_link_goes_around_blocks_and_code() -> None:
     assert markdown_of("<a href=d><h2>a</h2>b</a><p><code><a href=e>f</a></code>") == (
         "## [a](https://a.test/b/d)\n\n[b](https://a.test/b/d)\n\n[`f`](https://a.test/b/e)"
@@ -188,11 +203,29 @@ def test_images_are_kept_where_they_illustrate(html: str, text: str) -> None:
         "<p>a<p>MENU<img src=d><p>MENU",
         "<p>MENU<p><img src=d><p>b",
         "<p>a<div><img src=d>MENU</div>",
-        "<p>a<figure><img src=d><figcaption>MENU</figure>",
+        "<p>a<figure><img src=d><figcaption>MENU</figure><p>MENU",
+        "<p>MENU<figure><img src=d><figcaption>MENU</figure><p>a",
+        "<p>a<div><figure><img src=d><figcaption>MENU</figure><p>MENU</div><p>b",
+        "<figure><img src=d><figcaption>MENU</figure>",
     ],
 )
 def test_images_beside_what_is_left_out_are_left_out(html: str) -> None:
     assert "![" not in markdown_of(html, "MENU")
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "<figure><img src=d><figcaption>CREDIT</figcaption></figure>",
+        "<div><figure><a href=e><img src=d></a><div><figcaption>CREDIT</figcaption></div></figure></div>",
+        "<figure><div><img src=d><span>CREDIT</span></div><figcaption>CREDIT</figcaption></figure>",
+        "<figure>CREDIT <img src=d></figure>",
+        "<div class='wp-caption alignleft'><img src=d><p>CREDIT</div>",
+    ],
+)
+def test_an_image_is_kept_where_its_caption_is_left_out(figure: str) -> None:
+    assert markdown_of(f"<p>a</p>{figure}<p>b", "CREDIT") == "a\n\n![](https://a.test/b/d)\n\nb"
+    assert markdown_of(f"<p>a</p>{figure}", "CREDIT") == "a\n\n![](https://a.test/b/d)"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +271,16 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
         ("<caption>x</caption><tr><th>a<th>b<tr><td>c<td>d", "x\n\n| a | b |\n| --- | --- |\n| c | d |"),
         ("<tr><td>a<td>b", "a\n\nb"),
         ("<tr><td>a<tr><td>b", "a\n\nb"),
-        ("<tr><td><pre>a</pre><td>b<tr><td>c<td>d", "```\na\n```\n\nb\n\nc\n\nd"),
+        ("<tr><th>a<th>b<tr><td><pre>c|d</pre><td>e", "| a | b |\n| --- | --- |\n| `c\\|d` | e |"),
+        ("<tr><td><pre>a\n b</pre><td>c<tr><td>d<td>e", "```\na\n b\n```\n\nc\n\nd\n\ne"),
+        (
+            "<tr><th>a<th>b<th>c<tr><td>d<td><ul><li>red<li>green</ul><td>e<tr><td colspan=2>f<td>g",
+            "| a | b | c |\n| --- | --- | --- |\n| d | red green | e |\n| f |  | g |",
+        ),
+        (
+            f"<tr><th>a<th>b<tr><td>c<td><ol><li>{'d' * 150}<li>{'e' * 150}</ol>",
+            f"| a | b |\n| --- | --- |\n| c | {'d' * 150} {'e' * 150} |",
+        ),
         (
             "<tr><td>a<td><table><tr><th>b<th>c<tr><td>d<td>e</table>",
             "a\n\n| b | c |\n| --- | --- |\n| d | e |",
@@ -247,6 +289,33 @@ def test_a_fence_is_longer_than_those_in_the_code() -> None:
 )
 def test_tables_have_columns_and_layout_is_text(html: str, text: str) -> None:
     assert markdown_of(f"<table>{html}</table>") == text
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "<h3>c</h3><p>d",
+        "<h3>c</h3><ul><li>d</ul>",
+        "<h3>MENU</h3><ul><li>c<li>d</ul>",
+        f"<p>{'c' * 150}<p>{'d' * 150}",
+        f"<p>{'c' * 150}<ul><li>{'d' * 150}</ul>",
+        "<table><tr><td>MENU</table><ul><li>c</ul>",
+        "<pre>c\nd</pre>",
+    ],
+)
+def test_cells_that_lay_out_a_page_are_text(cell: str) -> None:
+    html = f"<table><tr><td>a<td>b<tr><td>{cell}<td><ul><li>e<li>f</ul></table>"
+    assert "|" not in markdown_of(html, "MENU")
+
+
+def test_a_row_of_a_single_list_is_no_row_of_a_table() -> None:
+    assert "|" not in markdown_of("<table><tr><td>a<td>b<tr><td colspan=2><ul><li>c<li>d</ul></table>")
+
+
+def test_the_text_of_rows_with_lists_is_as_before() -> None:
+    page = segmented("<table><tr><th>a<th>b<tr><td>c<td><ul><li>d<li>e</ul></table>")
+    text = plain_text(page, np.ones(len(page), np.bool_))
+    assert text == "a\tb\nc\n\n- d\n- e"
 
 
 TEX = (
@@ -263,6 +332,7 @@ TEX = (
         ("<p>a " + TEX.format("", "\\text{$x$}"), "a \\text{\\$x\\$}"),
         ("<p>from $5 to $10", "from $5 to $10"),
         ("<p>from $x$", "from $x\\$"),
+        ("<p>from $x <code>y$</code>", "from \\$x `y$`"),
     ],
 )
 def test_formulas_are_tex(html: str, text: str) -> None:
@@ -311,6 +381,11 @@ def test_text_that_looks_like_markdown_stays_text(text: str, around: str) -> Non
 def test_links_images_and_tables_can_be_left_out(rendering: Rendering, text: str) -> None:
     html = "<p>a <a href=x>b</a><p><img src=d><table><tr><th>c<th>d<tr><td>e<td>f</table>"
     assert markdown_of(html, rendering=rendering) == text
+
+
+def test_a_table_is_left_out_with_its_caption() -> None:
+    html = "<p>a<table><caption>b</caption><tr><th>c<th>d<tr><td>e<td>f</table><p>g"
+    assert markdown_of(html, rendering=Rendering(tables=False)) == "a\n\ng"
 
 
 def test_without_its_markup_a_page_has_no_markdown() -> None:

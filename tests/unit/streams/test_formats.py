@@ -130,12 +130,18 @@ def test_html_is_a_page_of_its_own():
     assert write(DOCUMENT, "html").decode() == (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8"><title>Fish &amp; &lt;chips&gt;</title>\n'
-        '<link rel="canonical" href="https://example.org/a?b=1&amp;c=2">'
+        '<link rel="canonical" href="https://example.org/a">'
         '<meta name="dehusk-revision" content="1"></head><body>\n'
         "<h1>Fish</h1>\n<p>are nice</p>\n"
         "</body></html>\n"
     )
     assert b"<html><head>" in write(UNDATED, "html")
+
+
+@pytest.mark.parametrize("metadata", [None, Metadata()])
+def test_html_has_the_address_of_the_page_where_that_declares_no_other(metadata):
+    written = write(replace(DOCUMENT, metadata=metadata), "html")
+    assert b'<link rel="canonical" href="https://example.org/a?b=1&amp;c=2">' in written
 
 
 def test_html_can_be_segmented_into_the_same_texts():
