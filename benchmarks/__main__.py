@@ -87,12 +87,14 @@ def main(
     if only in (None, "sites"):
         _measure_sites(loads)
     if only != "sites":
-        _measure_pages(path, every, rounds=rounds, repeat=repeat, labelers=labelers, only=only, model=model)
+        if path is None:
+            raise click.MissingParameter(param_hint="'--pages'", param_type="option")
+        pages = load_pages(path, every)
+        _measure_file(pages, rounds=rounds, repeat=repeat, labelers=labelers, only=only, model=model)
 
 
-def _measure_pages(
-    path: Path | None,
-    every: int,
+def _measure_file(
+    crawled: list[Page],
     *,
     rounds: int,
     repeat: int,
@@ -100,9 +102,7 @@ def _measure_pages(
     only: str | None,
     model: str,
 ) -> None:
-    if path is None:
-        raise click.MissingParameter(param_hint="'--pages'", param_type="option")
-    crawled = load_pages(path, every)
+    """Measure all that needs pages."""
     if only in (None, "memory"):
         click.echo(memory.report(memory.measure(crawled, labelers, repeat)) + "\n")
     _measure_documents(crawled, rounds, model, only)
