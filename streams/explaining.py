@@ -32,6 +32,8 @@ async def findings(kafka: KafkaSettings, topic: str, url: str) -> AsyncGenerator
     async with aclosing(read(kafka, topic)) as messages:
         async for message, milliseconds in messages:
             record = read_audit_record(message)
-            for page in record.pages if record else ():
-                if record and page.url and unquote(page.url) == wanted:
+            if record is None:
+                continue
+            for page in record.pages:
+                if page.url and unquote(page.url) == wanted:
                     yield Finding(datetime.fromtimestamp(milliseconds / 1000, UTC), record, page)

@@ -16,6 +16,7 @@ from dehusk.inference.extraction import document_of
 from dehusk.inference.language import load_model
 from dehusk.inference.reasons import Explanation, Reason, explain
 from dehusk.schemas.documents import CleanedDocument, Comments
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
 from dehusk.schemas.pages import Message, Prediction, RawPage
 from dehusk.schemas.rendering import Rendering
@@ -126,7 +127,7 @@ def _guarded(make: Callable[[], str | Broken]) -> str | Broken:
 def _opened(page: Decoded, max_blocks: int) -> OpenedPage | Skipped | Broken | Tombstone:
     if not isinstance(page, RawPage):
         return page
-    outcome = prepare_decoded(page, max_blocks, with_markup=True)
+    outcome = prepare_decoded(page, max_blocks, metadata=MetadataLevel.NONE, with_markup=True)
     if not isinstance(outcome, PackedPage):
         return outcome
     prepared: PreparedPage = pickle.loads(outcome.packed)  # noqa: S301 this process packed it

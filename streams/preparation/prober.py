@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.preparation.preparation import Outcome, PackedPage, Postponed, decode, prepare_decoded
@@ -95,7 +96,7 @@ def _prepared(source: Source, message: Message, max_blocks: int) -> Prepared:
     pages = decode(source, message)
     if isinstance(pages, Postponed):
         return Prepared((Finding(Verdict.WAITS, pages.detail),))
-    found = (finding(prepare_decoded(page, max_blocks), page) for page in pages)
+    found = (finding(prepare_decoded(page, max_blocks, metadata=MetadataLevel.NONE), page) for page in pages)
     is_of_another = any(
         isinstance(page, Broken) and page.reason is BrokenReason.WRONG_FORMAT for page in pages
     )
