@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +21,8 @@ from dehusk.streams.cli.options import (
     comments_are_told_apart,
     comments_option,
     hidden_text_option,
+    labeler_of,
+    labeler_options,
     max_blocks_option,
     max_page_option,
     metadata_option,
@@ -29,12 +31,11 @@ from dehusk.streams.cli.options import (
     processes_option,
     redis_client_options,
     rendering_options,
-    require_labeler_of_triton,
     site_key_option,
     was_typed,
 )
 from dehusk.streams.cli.standard_input import abandoned_on_errors
-from dehusk.streams.cli.values import Address, Url
+from dehusk.streams.cli.values import Url
 from dehusk.streams.counted import counted
 from dehusk.streams.printable import printable
 from dehusk.streams.readers import STANDARD_INPUT
@@ -57,13 +58,7 @@ Examples:
   dehusk clean --two-pass crawl.warc.gz            by what all pages of a site repeat""",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(allow_dash=True, path_type=Path))
-@click.option(
-    "--labeler",
-    type=click.Choice(get_args(LabelerName)),
-    help="Who tells content from boilerplate: the model in this process (onnx, the default), on a Triton "
-    "server (the default with --triton), or Boilerpipe's rules without a model.",
-)
-@click.option("--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server.")
+@labeler_options()
 @click.option(
     "--model-repository",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -159,8 +154,7 @@ def command(
     """
     from dehusk.streams.worker.dependencies import open_labeler
 
-    labeler = labeler or ("triton" if triton else "onnx")
-    require_labeler_of_triton(labeler)
+    labeler = labeler_of(labeler, triton)
     if labeler != "onnx" and was_typed("model_repository"):
         raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
     paths = paths or (STANDARD_INPUT,)

@@ -7,7 +7,7 @@ import webbrowser
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +18,11 @@ from dehusk.streams.cli.options import (
     comments_option,
     hidden_text_option,
     kafka_options,
+    labeler_of,
+    labeler_options,
     max_blocks_option,
     model_options,
     page_seconds_option,
-    require_labeler_of_triton,
     source_options,
     was_typed,
 )
@@ -76,13 +77,7 @@ Examples:
 )
 @kafka_options
 @source_options
-@click.option(
-    "--labeler",
-    type=click.Choice(get_args(LabelerName)),
-    help="Who tells content from boilerplate at first: the model in this process (onnx, the default), on a "
-    "Triton server (the default with --triton), or Boilerpipe's rules without a model.",
-)
-@click.option("--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server.")
+@labeler_options(when=" at first")
 @click.option(
     "--model-repository",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -144,8 +139,7 @@ def command(
     Nothing of the page runs or is loaded. Ctrl-C ends the inspector. The status is 1 if the page cannot be
     cleaned; then the reason is told.
     """
-    labeler = labeler or ("triton" if triton else "onnx")
-    require_labeler_of_triton(labeler)
+    labeler = labeler_of(labeler, triton)
     _require_fitting(topic, url, opens=opens, output=output)
     settings = WorkerSettings(
         kafka=kafka,

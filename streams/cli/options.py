@@ -14,7 +14,7 @@ from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.rendering import Rendering
-from dehusk.streams.cli.values import Brokers, Url
+from dehusk.streams.cli.values import Address, Brokers, Url
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.settings import (
     MIB,
@@ -466,6 +466,34 @@ def require_warc_directory(crawler: str, settings: SourceSettings) -> None:
     """
     if crawler == WarcPointer.name and settings.warc_directory is None:
         raise click.UsageError(NO_DIRECTORY)
+
+
+def labeler_options(when: str = "") -> Option:
+    """The options `--labeler` and `--triton` of a command that runs the model itself unless Triton is named.
+
+    `labeler_of` says whom they name; `when` is said of when that one labels.
+    """
+    labeler = click.option(
+        "--labeler",
+        type=click.Choice(get_args(LabelerName)),
+        help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the default), on a "
+        "Triton server (the default with --triton), or Boilerpipe's rules without a model.",
+    )
+    triton = click.option(
+        "--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server."
+    )
+    return lambda command: _with_options(command, (labeler, triton))
+
+
+def labeler_of(labeler: LabelerName | None, triton: str | None) -> LabelerName:
+    """The labeler that `labeler_options` name.
+
+    Raises:
+        click.UsageError: it asks no Triton server, and one is named.
+    """
+    named = labeler or ("triton" if triton else "onnx")
+    require_labeler_of_triton(named)
+    return named
 
 
 def require_labeler_of_triton(labeler: LabelerName) -> None:
