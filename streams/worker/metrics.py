@@ -1,5 +1,7 @@
 """What a worker counts, in one Prometheus registry that is passed in."""
 
+from __future__ import annotations  # Faust's type is in them alone: who reads metrics does not load it
+
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,8 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-from faust.types import TP
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -17,6 +19,9 @@ from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.counted import counted
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.availability import Dependency
+
+if TYPE_CHECKING:
+    from faust.types import TP
 
 STEP_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, math.inf)
 """Seconds: the buckets in which the times of steps are counted."""
