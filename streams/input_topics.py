@@ -55,6 +55,8 @@ def _options(topics: TopicSettings) -> dict[str, str]:
         "--dead-letters": topics.dead_letters,
         "--revisit-topic": topics.revisits,
         "--audit-topic": topics.audit,
+        "--monitoring-topic": topics.monitoring,
+        "--control-topic": topics.control,
     }
     options: dict[str, str] = {}
     for option, topic in written.items():

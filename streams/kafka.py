@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,15 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.input_topics import InputTopics, input_topics
 from dehusk.streams.kafka_errors import kafka_errors, one_error
-from dehusk.streams.settings import AUDIT_TOPIC, KIB, REVISIT_TOPIC, KafkaSettings, TopicSettings
+from dehusk.streams.settings import (
+    AUDIT_TOPIC,
+    CONTROL_TOPIC,
+    KIB,
+    MONITORING_TOPIC,
+    REVISIT_TOPIC,
+    KafkaSettings,
+    TopicSettings,
+)
 from dehusk.streams.tls import tls_context
 
 SUGGESTED_PARTITIONS = 8
@@ -22,6 +30,8 @@ SUGGESTED_PARTITIONS = 8
 _LIMIT = "max.message.bytes"
 _HEADER_BYTES = 64 * KIB
 """Room for what a dead letter adds to its message."""
+_FIGURES_KEPT_MS = 2 * 3600 * 1000
+"""How long the figures of workers are kept: longer than the hour that their pages show."""
 _SET_ON_TOPIC = 1
 """ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
 _Entry = tuple[str, str, bool, int]
@@ -187,8 +197,18 @@ def missing_topics(topics: TopicSettings, found: WorkerTopics, largest: int = 0)
         Topic(topics.output, partitions, replicas, {"cleanup.policy": "compact", **limits}),
         Topic(topics.dead_letters, partitions, replicas, letter_limits),
         *(Topic(name, partitions, replicas) for name in (topics.revisits, topics.audit) if name),
+        *_compacted_topics(topics, replicas),
     )
     return [topic for topic in wanted if topic.name not in found.written]
+
+
+def _compacted_topics(topics: TopicSettings, replicas: int) -> Iterator[Topic]:
+    """The topics that every worker reads whole, in order."""
+    if topics.monitoring is not None:
+        kept = {"cleanup.policy": "compact,delete", "retention.ms": str(_FIGURES_KEPT_MS)}
+        yield Topic(topics.monitoring, 1, replicas, kept)
+    if topics.control is not None:
+        yield Topic(topics.control, 1, replicas, {"cleanup.policy": "compact"})
 
 
 def create_command(settings: KafkaSettings, topic: Topic) -> str:
@@ -210,7 +230,8 @@ def how_to_create(settings: KafkaSettings, topics: Sequence[Topic]) -> str:
 def topics_of_local_stack() -> str:
     """What a cluster has that comes without Kafka's tools."""
     local = TopicSettings()
-    names = f"{local.input}, {local.output}, {local.dead_letters}, {AUDIT_TOPIC} and {REVISIT_TOPIC}"
+    own = (local.input, local.output, local.dead_letters, AUDIT_TOPIC, REVISIT_TOPIC, MONITORING_TOPIC)
+    names = f"{', '.join(own)} and {CONTROL_TOPIC}"
     return f"the Kafka of `dehusk up`, which comes without Kafka's tools, has {names}: use these there"
 
 

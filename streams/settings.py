@@ -39,6 +39,8 @@ class KafkaSettings:
 
 REVISIT_TOPIC = "dehusk-revisits"
 AUDIT_TOPIC = "dehusk-audit"
+MONITORING_TOPIC = "dehusk-monitoring"
+CONTROL_TOPIC = "dehusk-control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,22 @@ class TopicSettings:
     """Where workers ask each other to clean the first pages of a site again; None where none does."""
     audit: str | None = None
     """Where it is told what became of each message; None where that is not wanted."""
+    monitoring: str | None = None
+    """Where workers share their figures; None where each shows only its own."""
+    control: str | None = None
+    """Where it is told which versions of models serve; None where Triton decides."""
 
     @property
     def written(self) -> tuple[str, ...]:
         """Those that a worker writes to."""
-        wanted = (self.output, self.dead_letters, self.revisits, self.audit)
+        wanted = (
+            self.output,
+            self.dead_letters,
+            self.revisits,
+            self.audit,
+            self.monitoring,
+            self.control,
+        )
         return tuple(topic for topic in wanted if topic)
 
 

@@ -1,7 +1,6 @@
 """The options that several commands share, each group gathered into one settings value."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -93,13 +92,12 @@ def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -
     )
 
 
-def worker_topics(*names: str, revisits: str | None = None, audit: str | None = None) -> TopicSettings:
-    """The input, output and dead-letter topic of a worker, its group where named, and its optional topics.
+def checked_topics(topics: TopicSettings) -> TopicSettings:
+    """The topics of a worker, if they go together.
 
     Raises:
-        click.UsageError: they do not go together.
+        click.UsageError: they do not.
     """
-    topics = replace(TopicSettings(*names), revisits=revisits, audit=audit)
     try:
         input_topics(topics)
     except ConfigurationError as error:

