@@ -1,0 +1,157 @@
+"""What the chart tells the worker, as the worker's own command line reads it."""
+
+import platform
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from dehusk.streams.cli import cli
+from dehusk.streams.cli.environment import warn_of_unknown_variables
+from tests.unit.docker.helm.chart import EVERYTHING, SETS, Document, Values, container, documents, one
+
+pytestmark = pytest.mark.skipif(
+    (platform.system(), platform.machine()) != ("Linux", "x86_64"), reason="Helm's library is for Linux on x86-64"
+)
+MOUNTED = Path("/etc/dehusk")
+SECRETS = {
+    "DEHUSK_SASL_PASSWORD": "secret",
+    "DEHUSK_REDIS": "rediss://:secret@redis:6379/0",
+    "DEHUSK_MONITORING_TOKEN": "0123456789abcdef",
+}
+Read = Callable[[Values], dict[str, Any]]
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Reads the worker's options as in its container, of which the Secrets are in a folder of this test."""
+
+    def options(values: Values) -> dict[str, Any]:
+        only = container(workers(values))
+        for variable in only["env"]:
+            value = variable.get("value") or SECRETS[variable["name"]]
+            monkeypatch.setenv(variable["name"], _file(value, tmp_path))
+        name, *arguments = only["args"]
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        return command.make_context(name, list(arguments)).params
+
+    return options
+
+
+def _file(value: str, folder: Path) -> str:
+    """The value, or where it names a file of a Secret, one that exists."""
+    if not value.startswith(f"{MOUNTED}/"):
+        return value
+    file = folder / Path(value).relative_to(MOUNTED)
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+    return str(file)
+
+
+def workers(values: Values) -> Document:
+    return one(documents(values), "Deployment", "crawl-dehusk")
+
+
+@pytest.mark.parametrize("values", SETS.values(), ids=SETS)
+def test_the_worker_understands_its_options(
+    values: Values, read: Read, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = read(values)
+    assert options["monitoring"] == "0.0.0.0:8080"
+    warn_of_unknown_variables(cli)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_defaults_are_the_worker_s(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = cli.get_command(click.Context(cli), "worker")
+    assert command is not None
+    defaults = command.make_context("worker", []).params
+    others = {name: value for name, value in read({}).items() if value != defaults[name]}
+    assert others == {
+        "brokers": "kafka:9092",
+        "redis": "redis://redis:6379/0",
+        "triton": "triton:8001",
+        "processes": 4,
+        "monitoring": "0.0.0.0:8080",
+        "log_json": True,
+    }
+
+
+def test_every_value_reaches_the_worker(read: Read) -> None:
+    options = read(EVERYTHING)
+    wanted = {
+        "brokers": "kafka.kafka.svc:9093",
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_username": "crawl",
+        "sasl_password": "secret",
+        "input_topic": "news, shops",
+        "audit_topic": "audit",
+        "redis": "rediss://:secret@redis:6379/0",
+        "redis_cluster": True,
+        "redis_certificate_file": None,
+        "source": "json",
+        "field": ("url=page.link", "html=page.body"),
+        "schema_registry": "http://schema-registry:8081",
+        "triton": "crawl-dehusk-triton:8001",
+        "model_version": "7",
+        "revisit_after": 20,
+        "with_markdown": True,
+        "with_blocks": True,
+        "grace_seconds": 50.5,
+        "links": "drop",
+        "images": "drop",
+        "monitoring_token": "0123456789abcdef",
+    }
+    assert {name: options[name] for name in wanted} == wanted
+    files = {name: Path(str(options[name])).name for name in options if name.endswith("_file") and options[name]}
+    assert files == {
+        "tls_ca_file": "ca.crt",
+        "tls_certificate_file": "tls.crt",
+        "tls_key_file": "tls.key",
+        "redis_ca_file": "ca.crt",
+    }
+
+
+@pytest.mark.parametrize("values", SETS.values(), ids=SETS)
+def test_kubernetes_waits_longer_than_the_worker_may_take_to_stop(values: Values, read: Read) -> None:
+    pod = workers(values)["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] >= read(values)["grace_seconds"] + 10
+
+
+@pytest.mark.parametrize("values", SETS.values(), ids=SETS)
+def test_what_is_secret_stands_in_no_object(values: Values) -> None:
+    only = container(workers(values))
+    assert not re.search("password|token|redis", " ".join(only["args"]))
+    for variable in only["env"]:
+        if variable["name"] in ("DEHUSK_SASL_PASSWORD", "DEHUSK_MONITORING_TOKEN"):
+            assert set(variable["valueFrom"]["secretKeyRef"]) == {"name", "key"}
+
+
+def test_files_of_secrets_are_mounted_where_options_look_for_them() -> None:
+    pod = workers(EVERYTHING)["spec"]["template"]["spec"]
+    (only,) = pod["containers"]
+    volumes = {volume["name"]: volume.get("secret", {}).get("secretName") for volume in pod["volumes"]}
+    mounted = {mount["mountPath"]: volumes[mount["name"]] for mount in only["volumeMounts"]}
+    asked = {str(Path(each["value"]).parent) for each in only["env"] if each["name"].endswith("_FILE")}
+    assert asked == {"/etc/dehusk/kafka", "/etc/dehusk/redis"}
+    assert {mounted[folder] for folder in asked} == {"kafka-tls", "redis-tls"}
+
+
+def test_the_probes_ask_pages_that_need_no_token() -> None:
+    only = container(workers({}))
+    paths = {kind: only[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "liveness", "readiness")}
+    assert paths == {"startup": "/livez", "liveness": "/livez", "readiness": "/readyz"}
+
+
+def test_a_rollout_never_has_more_workers_than_partitions() -> None:
+    spec = workers({})["spec"]
+    assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+
+
+def test_services_give_the_worker_no_variables_that_look_like_options() -> None:
+    assert workers({})["spec"]["template"]["spec"]["enableServiceLinks"] is False
