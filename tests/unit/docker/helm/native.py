@@ -1,4 +1,4 @@
-"""A program that calls Helm's library: `python native.py LIBRARY FUNCTION`, with the options as JSON on standard input.
+"""A program that calls Helm's library: `python native.py LIBRARY FUNCTION`, the options on standard input.
 
 It is a process of its own, as the library brings the runtime of Go, with its threads and signal handlers.
 """

@@ -1,7 +1,6 @@
 """The chart, as Helm and the schemas of Kubernetes judge it."""
 
 import json
-import platform
 import subprocess
 import sys
 import tarfile
@@ -17,6 +16,7 @@ from tests.unit.docker.helm.chart import (
     EVERYTHING,
     NEWEST,
     OLDEST,
+    ON_LINUX,
     SETS,
     TRITON,
     Values,
@@ -29,9 +29,7 @@ from tests.unit.docker.helm.chart import (
 )
 from tests.unit.docker.helm.kubernetes import errors
 
-pytestmark = pytest.mark.skipif(
-    (platform.system(), platform.machine()) != ("Linux", "x86_64"), reason="Helm's library is for Linux on x86-64"
-)
+pytestmark = ON_LINUX
 DOCKER = CHART.parent
 
 
@@ -145,7 +143,9 @@ def test_what_selects_pods_finds_them() -> None:
             selector = spec.get("podSelector") or spec["selector"]
             wanted = selector.get("matchLabels", selector)
             assert wanted.items() <= pod["metadata"]["labels"].items()
-            assert wanted["app.kubernetes.io/component"] == ("triton" if name.endswith("triton") else "worker")
+            assert wanted["app.kubernetes.io/component"] == (
+                "triton" if name.endswith("triton") else "worker"
+            )
 
 
 def test_ports_that_are_named_exist() -> None:
@@ -229,9 +229,9 @@ def test_triton_is_given_the_model_of_the_image(tmp_path: Path) -> None:
     for _ in range(2):  # the second time as after a restart of the node
         subprocess.run([sys.executable, "-c", program.replace("/models", str(tmp_path)), model], check=True)
     copied = {file.relative_to(tmp_path) for file in tmp_path.rglob("*")}
-    assert copied == {file.relative_to(DEFAULT_REPOSITORY) for file in (DEFAULT_REPOSITORY / model).rglob("*")} | {
-        Path(model)
-    }
+    assert copied == {
+        file.relative_to(DEFAULT_REPOSITORY) for file in (DEFAULT_REPOSITORY / model).rglob("*")
+    } | {Path(model)}
     (serves,) = pod["containers"]
     assert "--load-model=dehusk" in serves["args"]
     assert serves["resources"]["limits"]["nvidia.com/gpu"] == 1

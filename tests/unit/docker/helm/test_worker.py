@@ -1,6 +1,5 @@
 """What the chart tells the worker, as the worker's own command line reads it."""
 
-import platform
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +10,18 @@ import pytest
 
 from dehusk.streams.cli import cli
 from dehusk.streams.cli.environment import warn_of_unknown_variables
-from tests.unit.docker.helm.chart import EVERYTHING, SETS, Document, Values, container, documents, one
-
-pytestmark = pytest.mark.skipif(
-    (platform.system(), platform.machine()) != ("Linux", "x86_64"), reason="Helm's library is for Linux on x86-64"
+from tests.unit.docker.helm.chart import (
+    EVERYTHING,
+    ON_LINUX,
+    SETS,
+    Document,
+    Values,
+    container,
+    documents,
+    one,
 )
+
+pytestmark = ON_LINUX
 MOUNTED = Path("/etc/dehusk")
 SECRETS = {
     "DEHUSK_SASL_PASSWORD": "secret",
@@ -108,7 +114,9 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "monitoring_token": "0123456789abcdef",
     }
     assert {name: options[name] for name in wanted} == wanted
-    files = {name: Path(str(options[name])).name for name in options if name.endswith("_file") and options[name]}
+    files = {
+        name: Path(str(options[name])).name for name in options if name.endswith("_file") and options[name]
+    }
     assert files == {
         "tls_ca_file": "ca.crt",
         "tls_certificate_file": "tls.crt",
