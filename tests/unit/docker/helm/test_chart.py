@@ -1,6 +1,7 @@
 """The chart, as Helm and the schemas of Kubernetes judge it."""
 
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -31,6 +32,8 @@ from tests.unit.docker.helm.kubernetes import errors
 
 pytestmark = ON_LINUX
 DOCKER = CHART.parent
+GUIDE = (DOCKER.parent / "docs/kubernetes.md").read_text()
+EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 
 def test_helm_has_nothing_to_object() -> None:
@@ -263,3 +266,9 @@ def test_the_notes_say_what_to_look_at_next(values: Values) -> None:
     assert "kubectl --namespace pages logs deployment/crawl-dehusk" in said
     assert "port-forward" in said
     assert ("describe scaledobject" in said) == ("keda" in values)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_in_the_documentation_are_taken(example: str) -> None:
+    found = documents(yaml.safe_load(example))
+    assert [refused for document in found for refused in errors(document, NEWEST)] == []

@@ -1,8 +1,13 @@
 """What the chart tells the worker, as the worker's own command line reads it."""
 
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import click
@@ -14,6 +19,7 @@ from tests.unit.docker.helm.chart import (
     EVERYTHING,
     ON_LINUX,
     SETS,
+    TRITON,
     Document,
     Values,
     container,
@@ -129,6 +135,48 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
 def test_kubernetes_waits_longer_than_the_worker_may_take_to_stop(values: Values, read: Read) -> None:
     pod = workers(values)["spec"]["template"]["spec"]
     assert pod["terminationGracePeriodSeconds"] >= read(values)["grace_seconds"] + 10
+
+
+def test_the_worker_starts_once_triton_serves_the_model() -> None:
+    (waits,) = workers({"triton": TRITON})["spec"]["template"]["spec"]["initContainers"]
+    program, address = waits["args"]
+    assert address == "http://crawl-dehusk-triton:8000/v2/models/dehusk/ready"
+    with serving(404, 503, 200) as server:
+        own = address.replace("crawl-dehusk-triton:8000", f"127.0.0.1:{server.server_port}")
+        quick = program.replace("time.sleep(2)", "time.sleep(0)")
+        ran = subprocess.run(
+            [sys.executable, "-c", quick, own], capture_output=True, text=True, check=True, timeout=60
+        )
+    assert re.findall(r"Error (\d+)", ran.stdout) == ["404", "503"]
+
+
+@contextmanager
+def serving(*statuses: int) -> Iterator[HTTPServer]:
+    """A server that answers with one status after the other."""
+    left = list(statuses)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(left.pop(0))
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"triton": TRITON, "worker": {"whenTritonIsUnavailable": "rules"}}],
+    ids=["Triton of one's own", "rules meanwhile"],
+)
+def test_the_worker_waits_for_no_other_triton(values: Values) -> None:
+    assert "initContainers" not in workers(values)["spec"]["template"]["spec"]
 
 
 @pytest.mark.parametrize("values", SETS.values(), ids=SETS)
