@@ -84,6 +84,9 @@ SETS: dict[str, Values] = {
     "SASL": {"kafka": SASL},
     "KEDA": {"keda": {"enabled": True}, "topics": {"input": "^crawl-"}},
     "policy": {"networkPolicy": {"enabled": True}, "triton": TRITON},
+    "users by OpenShift": {
+        "worker": {"podSecurityContext": {"runAsUser": None, "runAsGroup": None, "fsGroup": None}}
+    },
     "all at once": {"worker": {"strategy": {"type": "Recreate", "rollingUpdate": None}}},
     "little": {
         "serviceAccount": {"create": False, "name": "default"},
