@@ -62,7 +62,7 @@ EVERYTHING: Values = {
         "labels": {"release": "prometheus"},
         "podMonitor": {"enabled": True},
         "prometheusRule": {"enabled": True},
-        "dashboard": {"enabled": True},
+        "dashboards": {"enabled": True},
     },
     "keda": {"enabled": True},
     "networkPolicy": {

@@ -118,13 +118,15 @@ def test_a_cluster_that_is_too_old_is_refused() -> None:
     assert "kubeVersion" in template({}, "1.28.0").stderr
 
 
-def test_the_alerts_and_the_dashboard_are_those_of_docker() -> None:
+def test_the_alerts_and_the_dashboards_are_those_of_docker() -> None:
     found = documents(EVERYTHING)
     rule = one(found, "PrometheusRule", "crawl-dehusk")
     assert rule["spec"] == yaml.safe_load((DOCKER / "prometheus/alerts.yml").read_text())
-    dashboard = one(found, "ConfigMap", "crawl-dehusk-dashboard")
-    expected = json.loads((DOCKER / "grafana/dashboards/worker.json").read_text())
-    assert json.loads(dashboard["data"]["dehusk-workers.json"]) == expected
+    dashboards = one(found, "ConfigMap", "crawl-dehusk-dashboards")["data"]
+    files = sorted((DOCKER / "grafana/dashboards").glob("*.json"))
+    assert sorted(dashboards) == [f"dehusk-{file.name}" for file in files]
+    for file in files:
+        assert json.loads(dashboards[f"dehusk-{file.name}"]) == json.loads(file.read_text())
 
 
 def test_a_package_holds_the_files_that_are_linked(tmp_path: Path) -> None:
