@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from dehusk.streams.worker.settings import MonitoringSettings
+from tests.authority import Authority
 from tests.browser.conftest import Visiting
 from tests.browser.looks import faint_texts, tabbed_through, too_wide
 from tests.browser.visits import Visit
@@ -161,6 +163,19 @@ async def test_a_token_in_the_address_is_taken_out_of_it(worker: Worker, visitin
         assert visit.page.url == address
         await visit.page.reload()
         await expect(visit.page.locator("#connection")).to_have_text("live")
+
+
+async def test_it_is_live_by_https(worker: Worker, visiting: Visiting, tmp_path: Path) -> None:
+    certificate, key = Authority(tmp_path).certify("worker", "127.0.0.1")
+    token = "correct-horse-battery"
+    settings = MonitoringSettings(port=0, token=token, certificate_file=certificate, key_file=key)
+    async with worker.serving(settings) as address:
+        visit = await visiting(address, ignore_https_errors=True)
+        await visit.open(f"?token={token}")
+        await expect(visit.page.locator("#connection")).to_have_text("live")
+        (cookie,) = await visit.page.context.cookies()
+    assert address.startswith("https://")
+    assert (cookie["secure"], cookie["httpOnly"]) == (True, True)
 
 
 async def test_a_hidden_tab_asks_for_nothing(shown: Visit, worker: Worker) -> None:
