@@ -17,6 +17,7 @@ FLAGS = [
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-features=AutofillServerCommunication",
     "--disable-sync",
     "--no-first-run",
 ]

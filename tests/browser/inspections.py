@@ -14,13 +14,20 @@ from dehusk.streams.worker.settings import WorkerSettings
 
 
 @asynccontextmanager
-async def inspecting(html: bytes) -> AsyncIterator[str]:
-    """The address of the inspector of a page, by the rules at first."""
+async def inspecting(html: bytes, *, unchanged: bool = False) -> AsyncIterator[str]:
+    """The address of the inspector of a page, by the rules at first.
+
+    Args:
+        html: the page.
+        unchanged: whether it is shown as it is, and not made harmless.
+    """
     offered = choices(WorkerSettings(labeler="rules"), DEFAULT_REPOSITORY)
     page = RawPage("https://example.org/a", html)
     async with (
         open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
         inspect(page, pool, offered, DEFAULT_REPOSITORY) as inspection,
-        serving(inspection, "127.0.0.1", 0) as address,
     ):
-        yield address
+        if unchanged:
+            inspection._original = html.decode()
+        async with serving(inspection, "127.0.0.1", 0) as address:
+            yield address

@@ -55,6 +55,22 @@ async def test_nothing_of_a_page_runs_loads_or_leads_away(visiting: Visiting, na
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+async def test_the_frame_of_a_page_would_hold_it_alone(visiting: Visiting, name: str) -> None:
+    async with inspecting(hostile_page(name), unchanged=True) as address:
+        visit = await visiting(address)
+        await visit.open()
+        await expect(visit.page.locator("#status")).to_contain_text("content from")
+        await visit.page.locator("#tab-original").click()
+        await click_all_over(visit.page)
+        await visit.drawn()
+        assert await visit.page.evaluate("() => window.HIT ?? 0") == 0
+    assert visit.elsewhere == []
+    assert visit.dialogs == []
+    assert visit.navigations == [address]
+    assert await visit.page.context.cookies() == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
 async def test_a_browser_does_what_such_a_page_tries(visiting: Visiting, name: str) -> None:
     address = "http://page.test/"
     visit = await visiting(address)
@@ -84,12 +100,17 @@ async def use(page: Page) -> None:
         "() => { for (const each of document.querySelectorAll('[data-block]')) each.click(); }"
     )
     await page.locator("#tab-original").click()
+    await click_all_over(page)
+    await page.locator("#other").select_option("1")
+    await expect(page.locator("#status")).to_have_text(COMPARED)
+
+
+async def click_all_over(page: Page) -> None:
+    """Click on the page as it looked wherever something may be."""
     box = await page.locator("#original iframe").bounding_box()
     assert box is not None
     for row, column in product(range(10, int(box["height"]), 25), range(10, int(box["width"]), 90)):
         await page.mouse.click(box["x"] + column, box["y"] + row)
-    await page.locator("#other").select_option("1")
-    await expect(page.locator("#status")).to_have_text(COMPARED)
 
 
 async def hits(page: Page) -> int:
