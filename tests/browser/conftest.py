@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from tests.browser.proxy import recording
 from tests.browser.visits import Visit, visit
@@ -21,6 +21,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+expect.set_options(timeout=60_000)  # a busy machine is no defect
 Visiting = Callable[..., Awaitable[Visit]]
 
 

@@ -108,7 +108,7 @@ async def test_it_comes_back_when_the_worker_does(worker: Worker, visiting: Visi
     again.clean(77)
     settings = MonitoringSettings(port=urlsplit(address).port or 0)
     async with again.serving(settings):
-        await expect(visit.page.locator("#connection")).to_have_text("live", timeout=60_000)
+        await expect(visit.page.locator("#connection")).to_have_text("live")
         assert await text(visit.page, "#total-pages") == "77"
 
 
