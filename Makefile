@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo lint test-unit test test-training test-crawlers bench lock generate wheel clean
+.PHONY: help setup demo lint test-unit test test-browser has-chromium test-training test-crawlers bench lock generate wheel clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,8 +23,11 @@ lint: setup ## check style, types and layers
 test-unit: setup ## run the tests that need no service
 	.venv/bin/pytest -m "not training" --numprocesses auto --dist loadfile tests/unit $(ARGS)
 
-test: lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton
+test: has-chromium lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton, and in Chromium
 	.venv/bin/pytest -m "not training" --numprocesses 2 --dist loadfile $(ARGS)
+
+test-browser: has-chromium setup ## run the tests of the pages for browsers, in Chromium
+	.venv/bin/pytest tests/browser $(ARGS)
 
 test-training: .venv-training/.ready ## run the tests that need the training framework
 	.venv-training/bin/pytest -m training tests/unit/training $(ARGS)
@@ -56,6 +59,10 @@ wheel: setup ## build the wheel of this platform into dist/, and clean pages wit
 clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so
 	rm -rf .cache/crawlers .cache/helm .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+has-chromium:
+	@command -v chromium >/dev/null \
+		|| { echo "Chromium is missing; install it with: sudo apt-get install chromium"; exit 1; }
 
 NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 

@@ -46,6 +46,8 @@ class Worker:
             "--labeler": self.labeler,
             "--monitoring": f"{LOOPBACK}:{self.port}",
             "--monitoring-token": "",
+            "--monitoring-certificate-file": "",
+            "--monitoring-key-file": "",
             **({"--triton": self.addresses.triton_grpc} if self.labeler == "triton" else {}),
         }
         pairs = [argument for pair in options.items() for argument in pair]

@@ -49,7 +49,7 @@ from dehusk.streams.worker.live.recorder import Recorder
 from dehusk.streams.worker.live.state import Watched
 from dehusk.streams.worker.memory import give_back_what_is_huge
 from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.monitoring import check_port, monitoring
+from dehusk.streams.worker.monitoring import check_pages, monitoring
 from dehusk.streams.worker.observation import Observer
 from dehusk.streams.worker.preflight import check_labeler, check_source, check_topics
 from dehusk.streams.worker.progress import Progress
@@ -99,7 +99,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
 async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable[[], Source] | None) -> None:
     async with AsyncExitStack() as resources:
         check_source(settings)
-        await check_port(settings.monitoring)
+        await check_pages(settings.monitoring)
         partitions = await check_topics(settings)
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)

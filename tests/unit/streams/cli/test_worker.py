@@ -125,6 +125,31 @@ def test_files_of_redis_that_cannot_be_used_are_refused(options: tuple[str, ...]
         worker(*options)
 
 
+def test_files_of_the_monitoring_pages_are_paths(started: list[WorkerSettings], tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate", tmp_path / "key"
+    certificate.touch()
+    key.touch()
+    names = ("--monitoring-certificate-file", "--monitoring-key-file")
+    worker(names[0], str(certificate), names[1], str(key))
+    worker(names[0], "", names[1], "")
+    given, none = (settings.monitoring for settings in started)
+    assert (given.certificate_file, given.key_file) == (certificate, key)
+    assert none == MonitoringSettings()
+
+
+@pytest.mark.parametrize("name", ["--monitoring-certificate-file", "--monitoring-key-file"])
+def test_one_file_of_the_monitoring_pages_does_not_do(name: str, tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match="belong together"):
+        worker(name, __file__)
+    with pytest.raises(click.UsageError, match="does not exist"):
+        worker(name, str(tmp_path / "none"))
+
+
+def test_an_address_of_ipv6_is_taken_out_of_its_brackets(started: list[WorkerSettings]) -> None:
+    worker("--monitoring", "[::1]:8080")
+    assert (started[0].monitoring.host, started[0].monitoring.port) == ("::1", 8080)
+
+
 def test_first_pages_are_cleaned_again_only_where_that_is_asked_for(started: list[WorkerSettings]) -> None:
     worker("--revisit-topic", "again")
     worker("--revisit-after", "20")
