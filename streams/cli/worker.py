@@ -33,7 +33,7 @@ from dehusk.streams.cli.options import (
     topic_option,
     worker_topics,
 )
-from dehusk.streams.cli.values import Address
+from dehusk.streams.cli.values import Address, Url
 from dehusk.streams.formats import FORMATS
 from dehusk.streams.settings import (
     Compression,
@@ -197,6 +197,14 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "environment variable: `ps` shows options to everyone.",
 )
 @click.option(
+    "--otlp",
+    type=Url("http", "https"),
+    metavar="URL",
+    help="Export a span for each batch, each of its steps, and each message with a `traceparent` that is "
+    "sampled, to the OpenTelemetry collector at this address, e.g. http://collector:4318, by OTLP over HTTP. "
+    "None by default. Variables OTEL_… set the sampler, headers and resource.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -244,6 +252,7 @@ def command(
     grace_seconds: float,
     monitoring: str,
     monitoring_token: str | None,
+    otlp: str | None,
     log_level: str,
     log_json: bool,
 ) -> None:
@@ -293,6 +302,7 @@ def command(
         comments_are_told_apart=comments_are_told_apart(comments),
         rendering=rendering,
         monitoring=_address(monitoring, monitoring_token),
+        otlp=otlp,
     )
     asyncio.run(run_worker(settings))
 
