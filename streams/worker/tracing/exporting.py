@@ -12,6 +12,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
+from dehusk.streams.printable import without_password
 from dehusk.streams.worker.tracing.spans import SpanTraces
 
 _PATH = "/v1/traces"
@@ -30,7 +31,9 @@ async def exported_traces(endpoint: str, group: str) -> AsyncIterator[SpanTraces
     bounds of the queue.
     """
     with _first_complaints() as complaints:
-        exporter = CollectorWatch(OTLPSpanExporter(endpoint=_address(endpoint)), endpoint, complaints)
+        exporter = CollectorWatch(
+            OTLPSpanExporter(endpoint=_address(endpoint)), without_password(endpoint), complaints
+        )
         provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(exporter))
         try:
@@ -113,6 +116,7 @@ async def _shut_down(provider: TracerProvider, exporter: CollectorWatch) -> None
     flushing.start()
     await asyncio.to_thread(flushing.join, _FLUSH_SECONDS)
     if flushing.is_alive():
+        _log.warning("the last spans are dropped: they could not be sent within %g s", _FLUSH_SECONDS)
         exporter.shutdown()
 
 

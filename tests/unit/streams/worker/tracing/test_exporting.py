@@ -134,7 +134,9 @@ def test_no_spans_are_sent_after_the_end() -> None:
     assert exporter.shutdowns == 1
 
 
-async def test_a_collector_that_hangs_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_collector_that_hangs_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(exporting, "_FLUSH_SECONDS", 0.01)
     answer = Event()
     began = asyncio.Event()
@@ -153,6 +155,9 @@ async def test_a_collector_that_hangs_does_not_hold_up_the_end(monkeypatch: pyte
     await send("http://collector:4318")  # returns although the exporter does not
     await began.wait()
     answer.set()
+    assert [record.message for record in caplog.records] == [
+        "the last spans are dropped: they could not be sent within 0.01 s"
+    ]
 
 
 async def test_what_the_queue_has_no_room_for_is_dropped_without_a_word(
