@@ -5,6 +5,7 @@ spans that the messages were produced in. The span of a message is a child of th
 batch.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -50,6 +51,7 @@ class SpanTraces:
 
     def begin(self, messages: Sequence[Message], revision: int = 1) -> "BatchSpan":
         """The trace of a batch that gives documents of a revision."""
+        begun = time.time_ns()
         found = ((message, producer_of(message)) for message in messages)
         producers = [(message, context) for message, context in found if context is not None]
         span = self._tracer.start_span(
@@ -58,16 +60,24 @@ class SpanTraces:
             SpanKind.CONSUMER,
             of_batch(messages, self._group, revision),
             [Link(context, place_of(message)) for message, context in producers],
+            begun,
         )
         known = {origin_of(message): context for message, context in producers}
-        return BatchSpan(self._tracer, self._group, span, known, revision)
+        return BatchSpan(self._tracer, span, known, begun=begun, group=self._group, revision=revision)
 
 
 class BatchSpan:
     """The trace of a batch."""
 
     def __init__(
-        self, tracer: Tracer, group: str, span: Span, producers: Mapping[Origin, SpanContext], revision: int
+        self,
+        tracer: Tracer,
+        span: Span,
+        producers: Mapping[Origin, SpanContext],
+        *,
+        begun: int,
+        group: str,
+        revision: int,
     ) -> None:
         self._tracer = tracer
         self._group = group
@@ -75,7 +85,7 @@ class BatchSpan:
         self._producers = producers
         self._revision = revision
         self._context = set_span_in_context(span, _ROOT)
-        self._begun: int | None = getattr(span, "start_time", None)
+        self._begun = begun
         self._counts: Counter[str] = Counter()
         self._model: ModelVersion | None = None
 

@@ -1,5 +1,6 @@
 """The spans of batches, steps and messages, and the headers by which traces go on."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -40,8 +41,11 @@ class Pool:
 
     def __init__(self, *answers: Outcomes) -> None:
         self.answers = list(answers)
+        self.prepared_at = 0
+        """Nanoseconds of the epoch."""
 
     async def prepare(self, messages: Sequence[Message], room: float = 0) -> list[Outcomes]:
+        self.prepared_at = time.time_ns()
         return self.answers[: len(messages)]
 
     async def extract(self, pages: Sequence[LabeledPage], room: float = 0) -> list[WrittenDocument | Broken]:
@@ -79,11 +83,15 @@ def recorder() -> Iterator[Recorder]:
 
 
 async def process(
-    traces: Traces, messages: Sequence[Message], *outcomes: Outcomes, revision: int = 1
+    traces: Traces,
+    messages: Sequence[Message],
+    *outcomes: Outcomes,
+    pool: Pool | None = None,
+    revision: int = 1,
 ) -> list[Result]:
     """Clean messages and deliver what became of them."""
     cleaner = BatchCleaner(
-        Pool(*outcomes),
+        pool or Pool(*outcomes),
         WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
         Observer(MemorySiteStatistics(), Dependency("redis", "")),
         corrected,
@@ -243,12 +251,12 @@ async def test_messages_of_a_batch_that_is_not_sampled_have_the_spans_that_their
 ) -> None:
     recorder = Recorder(ALWAYS_OFF)
     plain = replace(message, headers=(), offset=1)
-    traced, other = await process(
-        recorder.traces, [with_trace(message, SAMPLED), plain], (page,), (SKIPPED, Tombstone(b"gone"))
-    )
+    pool = Pool((page,), (SKIPPED, Tombstone(b"gone")))
+    traced, other = await process(recorder.traces, [with_trace(message, SAMPLED), plain], pool=pool)
     (span,) = recorder.spans
     assert f"{span.parent.span_id:016x}" == PRODUCER
     assert span.links == ()
+    assert span.start_time <= pool.prepared_at <= span.end_time
     assert trace_of(traced) == {"traceparent": written(span) + b"01"}
     assert trace_of(other) == {}
 
