@@ -41,7 +41,7 @@ bench: setup ## measure the stream and its steps beside trafilatura and resilipa
 lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
 	$(COMPILE) pyproject.toml --extra test --extra bench --group lock --group wheel -o requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
-	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra otlp -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 generate: setup ## make the generated sources in inference/native anew
 	.venv/bin/python -m codegen

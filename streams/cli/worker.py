@@ -34,7 +34,7 @@ from dehusk.streams.cli.options import (
     source_options,
     topic_option,
 )
-from dehusk.streams.cli.values import Address, OptionalFile
+from dehusk.streams.cli.values import Address, OptionalFile, Url
 from dehusk.streams.formats import FORMATS
 from dehusk.streams.settings import (
     Compression,
@@ -209,6 +209,14 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     help="PEM file of the key of --monitoring-certificate-file, not encrypted.",
 )
 @click.option(
+    "--otlp",
+    type=Url("http", "https"),
+    metavar="URL",
+    help="Export a span for each batch, each of its steps, and each message with a `traceparent` that is "
+    "sampled, to the OpenTelemetry collector at this address, e.g. http://collector:4318, by OTLP over HTTP. "
+    "None by default. Variables OTEL_… set the sampler, headers and resource.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -258,6 +266,7 @@ def command(
     monitoring_token: str | None,
     monitoring_certificate_file: Path | None,
     monitoring_key_file: Path | None,
+    otlp: str | None,
     log_level: str,
     log_json: bool,
 ) -> None:
@@ -311,6 +320,7 @@ def command(
         monitoring=_monitoring(
             monitoring, monitoring_token, monitoring_certificate_file, monitoring_key_file
         ),
+        otlp=otlp,
     )
     asyncio.run(run_worker(settings))
 

@@ -60,6 +60,8 @@ from dehusk.streams.worker.scheduling import Scheduling
 from dehusk.streams.worker.settings import WorkerSettings
 from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
 from dehusk.streams.worker.takeover import TakeoverLog
+from dehusk.streams.worker.tracing.opening import open_traces
+from dehusk.streams.worker.tracing.traces import Traces
 from dehusk.streams.worker.watchdog import Watchdog
 from dehusk.streams.worker.witnesses import WitnessedLabeler
 
@@ -103,6 +105,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         partitions = await check_topics(settings)
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
+        traces = await resources.enter_async_context(open_traces(settings.otlp, settings.topics.group))
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
         pool = await resources.enter_async_context(
             open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
@@ -110,7 +113,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))
         flow, brokers, checks, revisits = await resources.enter_async_context(
-            _flow(settings, dependencies, pool, metrics, drops=drops, note=samples.note)
+            _flow(settings, dependencies, pool, metrics, traces=traces, drops=drops, note=samples.note)
         )
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
@@ -158,6 +161,7 @@ async def _flow(
     pool: PreparationPool,
     metrics: Metrics,
     *,
+    traces: Traces,
     drops: DropLog,
     note: Note,
 ) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
@@ -187,6 +191,7 @@ async def _flow(
             Assembler(settings.format),
             metrics,
             note,
+            _traces=traces,
         )
         topics = settings.topics
         delivery = Delivery(producer, topics, drops)

@@ -93,3 +93,5 @@ class WorkerSettings:
     rendering: Rendering = NO_RENDERING
     """Which Markdown and HTML documents have, beside what their format needs."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)
+    otlp: str | None = None
+    """The address of the OpenTelemetry collector that spans are exported to; None for no spans."""

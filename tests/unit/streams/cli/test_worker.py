@@ -91,6 +91,19 @@ def test_a_token_guards_the_monitoring_pages(started: list[WorkerSettings]) -> N
     assert [settings.monitoring.token for settings in started] == [token, token, None]
 
 
+def test_spans_are_exported_only_where_that_is_asked_for(started: list[WorkerSettings]) -> None:
+    worker()
+    worker("--otlp", "http://collector:4318")
+    worker(env={"DEHUSK_WORKER_OTLP": "https://collector/otlp"})
+    assert [settings.otlp for settings in started] == [
+        None,
+        "http://collector:4318",
+        "https://collector/otlp",
+    ]
+    with pytest.raises(click.BadParameter, match="begins with http:// or https://"):
+        worker("--otlp", "collector:4317")
+
+
 @pytest.mark.parametrize(
     "token", ["short", "with a space in it", "not/for+a/url+=======", "0123456789abcdef\n"]
 )
