@@ -3,6 +3,10 @@
 {{ if and .Values.triton.enabled (eq .Values.worker.labeler "triton") }}true{{ end }}
 {{- end }}
 
+{{- define "dehusk.monitoringScheme" -}}
+{{ empty .Values.monitoring.tls.existingSecret | ternary "http" "https" }}
+{{- end }}
+
 {{- define "dehusk.tritonAddress" -}}
 {{ if .Values.triton.enabled }}{{ include "dehusk.triton" . }}:8001{{ else }}{{ .Values.triton.address }}{{ end }}
 {{- end }}
@@ -18,6 +22,9 @@
 - --page-seconds={{ .pageSeconds }}
 - --session-seconds={{ .sessionSeconds }}
 - --grace-seconds={{ .graceSeconds }}
+{{- with .otlp }}
+- {{ printf "--otlp=%s" . | quote }}
+{{- end }}
 - --log-level={{ .logLevel }}
 {{- if .logJson }}
 - --log-json
@@ -86,6 +93,7 @@ and the variables of `worker.env`. */ -}}
 {{- include "dehusk.variable" (list "AUDIT_TOPIC" .Values.topics.audit) }}
 {{- with .Values.monitoring }}
 {{- include "dehusk.secretVariable" (list "MONITORING_TOKEN" .existingSecret .tokenKey) }}
+{{- include "dehusk.fileVariables" (list "MONITORING" .tls "/etc/dehusk/monitoring") }}
 {{- end }}
 {{- with .Values.worker.env }}
 {{ toYaml . }}

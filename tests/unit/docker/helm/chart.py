@@ -37,6 +37,7 @@ EVERYTHING: Values = {
     "topics": {"input": "news, shops", "audit": "audit"},
     "redis": {"existingSecret": "redis", "cluster": True, "tls": {"existingSecret": "redis-tls"}},
     "worker": {
+        "otlp": "http://collector:4318",
         "source": "json",
         "fields": ["url=page.link", "html=page.body"],
         "schemaRegistry": "http://schema-registry:8081",
@@ -60,7 +61,8 @@ EVERYTHING: Values = {
     "monitoring": {
         "existingSecret": "token",
         "labels": {"release": "prometheus"},
-        "podMonitor": {"enabled": True},
+        "tls": {"existingSecret": "certificate"},
+        "podMonitor": {"enabled": True, "tlsConfig": {"serverName": "dehusk.example.org"}},
         "prometheusRule": {"enabled": True},
         "dashboards": {"enabled": True},
     },

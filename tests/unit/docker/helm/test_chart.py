@@ -260,6 +260,8 @@ def test_a_token_guards_the_monitoring_pages_and_prometheus_has_it() -> None:
     found = documents(EVERYTHING)
     (endpoint,) = one(found, "PodMonitor", "crawl-dehusk")["spec"]["podMetricsEndpoints"]
     assert endpoint["authorization"]["credentials"] == {"name": "token", "key": "token"}
+    assert endpoint["scheme"] == "https"
+    assert endpoint["tlsConfig"] == {"serverName": "dehusk.example.org"}
 
 
 @pytest.mark.parametrize("values", SETS.values(), ids=SETS)

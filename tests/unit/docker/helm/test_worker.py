@@ -118,6 +118,7 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "links": "drop",
         "images": "drop",
         "monitoring_token": "0123456789abcdef",
+        "otlp": "http://collector:4318",
     }
     assert {name: options[name] for name in wanted} == wanted
     files = {
@@ -128,6 +129,8 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "tls_certificate_file": "tls.crt",
         "tls_key_file": "tls.key",
         "redis_ca_file": "ca.crt",
+        "monitoring_certificate_file": "tls.crt",
+        "monitoring_key_file": "tls.key",
     }
 
 
@@ -194,14 +197,20 @@ def test_files_of_secrets_are_mounted_where_options_look_for_them() -> None:
     volumes = {volume["name"]: volume.get("secret", {}).get("secretName") for volume in pod["volumes"]}
     mounted = {mount["mountPath"]: volumes[mount["name"]] for mount in only["volumeMounts"]}
     asked = {str(Path(each["value"]).parent) for each in only["env"] if each["name"].endswith("_FILE")}
-    assert asked == {"/etc/dehusk/kafka", "/etc/dehusk/redis"}
-    assert {mounted[folder] for folder in asked} == {"kafka-tls", "redis-tls"}
+    assert {mounted[folder] for folder in asked} == {"kafka-tls", "redis-tls", "certificate"}
 
 
 def test_the_probes_ask_pages_that_need_no_token() -> None:
     only = container(workers({}))
     paths = {kind: only[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "liveness", "readiness")}
     assert paths == {"startup": "/livez", "liveness": "/livez", "readiness": "/readyz"}
+
+
+@pytest.mark.parametrize(("values", "scheme"), [({}, "HTTP"), (EVERYTHING, "HTTPS")], ids=["HTTP", "HTTPS"])
+def test_probes_ask_by_the_scheme_of_the_pages(values: Values, scheme: str) -> None:
+    only = container(workers(values))
+    for kind in ("startup", "liveness", "readiness"):
+        assert only[f"{kind}Probe"]["httpGet"]["scheme"] == scheme
 
 
 def test_a_rollout_never_has_more_workers_than_partitions() -> None:
