@@ -56,6 +56,6 @@ def _newest_served(repository: Path, model: str) -> str:
     by_policy = served(repository, model)
     if not by_policy:
         raise ConfigurationError(
-            f"the version_policy of {repository / model / CONFIG_FILE} names none of the versions that are there"
+            f"version_policy in {repository / model / CONFIG_FILE} names none of the versions that are there"
         )
     return by_policy[-1]

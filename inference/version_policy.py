@@ -1,9 +1,11 @@
-"""Which versions of a model are served: the field `version_policy` of its `config.pbtxt`, as Triton reads it."""
+"""Which versions of a model are served, by the field `version_policy` of its `config.pbtxt`."""
 
 import re
 from collections.abc import Sequence
 
-_POLICY = re.compile(r"^[ \t]*version_policy\s*:?\s*\{(?P<choice>[^{}]*\{[^{}]*\}|[^{}]*)\s*\}", re.MULTILINE)
+_POLICY = re.compile(
+    r"^[ \t]*version_policy\s*:?\s*\{(?P<choice>[^{}]*\{[^{}]*\})?(?:\s|#.*\n)*\}", re.MULTILINE
+)
 _CHOICE = re.compile(r"(?P<kind>latest|all|specific)\s*:?\s*\{(?P<inside>[^{}]*)\}")
 _COMMENT = re.compile(r"#.*")
 _NUMBER = re.compile(r"\d+")
@@ -41,4 +43,4 @@ def with_versions(config: str, versions: Sequence[str]) -> str:
 
 def _choice(config: str) -> re.Match[str] | None:
     policy = _POLICY.search(config)
-    return _CHOICE.search(_COMMENT.sub("", policy["choice"])) if policy else None
+    return _CHOICE.search(_COMMENT.sub("", policy["choice"] or "")) if policy else None

@@ -6,6 +6,7 @@ from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model, served
 from dehusk.inference.version_policy import names_versions, served_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError
 
+MODELS = sorted(file.parent.name for file in DEFAULT_REPOSITORY.glob("*/config.pbtxt"))
 KNOWN = ["2", "9", "10"]
 
 
