@@ -31,6 +31,9 @@ class FaultError(ConfigurationError):
     """A version that is not to be served, and why."""
 
     def __init__(self, fault: Fault, message: str) -> None:
-        super().__init__(f"{fault}: {message}")
+        super().__init__(fault, message)
         self.fault = fault
         self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.fault}: {self.message}"

@@ -75,10 +75,12 @@ async def on_triton(
     """
     await _unload_stale(server)
     name = f"{TEMPORARY}{int(time.time())}-{secrets.token_hex(4)}"
+    loading = asyncio.create_task(_load(server, name, as_override(config, name), content))
     try:
-        await _load(server, name, as_override(config, name), content)
+        await asyncio.shield(loading)
         yield TritonRunner(server, name, signature)
     finally:
+        await asyncio.wait([loading])  # an unload that comes before its end has no effect
         await _unload(server, name)
 
 

@@ -80,9 +80,19 @@ class ModelServer:
         await self._client.close()
 
     async def index(self) -> list[ServedVersion]:
-        """The versions that it knows, by model and number."""
+        """The versions that it knows, by model and number; also those that were loaded from memory.
+
+        Its own index has only those of the repository, its statistics all that are ready.
+        """
         index = await self._call(self._client.get_model_repository_index(client_timeout=self.timeout))
+        ready = await self._call(self._client.get_inference_statistics(client_timeout=self.timeout))
         found = [ServedVersion(each.name, each.version, each.state, each.reason) for each in index.models]
+        known = {(each.model, each.version) for each in found}
+        found += [
+            ServedVersion(each.name, each.version, READY, "")
+            for each in ready.model_stats
+            if (each.name, each.version) not in known
+        ]
         return sorted(found, key=lambda each: (each.model, int(each.version or 0)))
 
     async def ready(self, model: str) -> list[str]:
