@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -24,6 +24,7 @@ from dehusk.streams.cli.options import seconds_option
 from dehusk.streams.cli.values import Address
 from dehusk.streams.models.names import check_model, check_version, split_name
 from dehusk.streams.settings import TritonSettings
+from dehusk.streams.worker.settings import LabelerName
 
 if TYPE_CHECKING:
     from dehusk.streams.models.candidate import Candidate
@@ -60,11 +61,21 @@ _model = click.option(
     show_default=True,
     help="The model that the version is of.",
 )
+
+
+def _checked_labeler(_context: click.Context, _option: click.Parameter, labeler: str) -> str:
+    """The labeler, if it has versions."""
+    if labeler == "rules":
+        raise click.BadParameter("the rules have no versions; triton or onnx")
+    return labeler
+
+
 _labeler = click.option(
     "--labeler",
-    type=click.Choice(["triton", "onnx"]),
+    type=click.Choice(get_args(LabelerName)),
     default="triton",
     show_default=True,
+    callback=_checked_labeler,
     help="Who runs the version: the Triton server, under another name and from memory, or ONNX Runtime in a "
     "process of this command.",
 )
@@ -119,7 +130,7 @@ def list_command(*, triton: str, without_triton: bool, repository: Path, as_json
 
     found = side_by_side(stored or [], index)
     print_versions(found, missing, as_json=as_json)
-    raise SystemExit(NOT_TO_BE_SERVED if any(map(_has_failed, found)) else 0)
+    raise SystemExit(NOT_TO_BE_SERVED if any(each.has_failed for each in found) else 0)
 
 
 @command.command(
@@ -310,11 +321,6 @@ def _stored(repository: Path, missing: list[str], model: str = "") -> list[Store
     return stored_versions(repository, model)
 
 
-def _has_failed(known: KnownVersion) -> bool:
-    was_unloaded = known.reason == "unloaded"
-    return (known.state == "UNAVAILABLE" and not was_unloaded) or bool(known.stored and known.stored.problem)
-
-
 def _known(
     model: str, version: str, stored: list[StoredVersion] | None, index: list[ServedVersion] | None
 ) -> KnownVersion:
@@ -350,7 +356,10 @@ async def _check(
     if labeler == "onnx":
         return await check_in_process(candidate, repository, model, seconds=seconds)
     async with ModelServer(triton, seconds) as server:
-        return await check_on_triton(candidate, server, model)
+        try:
+            return await check_on_triton(candidate, server, model)
+        except UnavailableError as error:
+            raise UnavailableError(f"{error}; --labeler onnx checks without a Triton") from error
 
 
 async def _add(

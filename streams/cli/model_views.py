@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("version", "answers", "on Triton", "on disk", "signature", "SHA-256", "why")
 _HASH_SHOWN = 12
-_STATES = {"": "no", "READY": "ready", "LOADING": "loading", "UNLOADING": "unloading", "UNAVAILABLE": "no"}
+_STATES = {"": "no", "UNAVAILABLE": "failed"}
 
 
 def print_versions(found: Sequence[KnownVersion], missing: Sequence[str], *, as_json: bool) -> None:
@@ -132,7 +132,7 @@ def _row(known: KnownVersion) -> tuple[str, ...]:
     return (
         printable(f"{known.model}/{known.version}"),
         "yes" if known.answers else "",
-        _STATES.get(known.state, known.state.lower()),
+        "no" if known.was_unloaded else _STATES.get(known.state, known.state.lower()),
         decimal(stored.bytes) if stored else "no",
         printable(stored.signature) if stored else "",
         stored.sha256[:_HASH_SHOWN] if stored else "",

@@ -41,6 +41,17 @@ class KnownVersion:
     answers: bool
     """Whether Triton gives it to requests that name no version; without a Triton, whether workers take it."""
 
+    @property
+    def was_unloaded(self) -> bool:
+        """Whether Triton only says that it served the version before."""
+        return self.state == "UNAVAILABLE" and self.reason == "unloaded"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether Triton cannot serve it, or its file cannot be read."""
+        is_unavailable = self.state == "UNAVAILABLE" and not self.was_unloaded
+        return is_unavailable or bool(self.stored and self.stored.problem)
+
 
 def stored_versions(repository: Path, model: str = "") -> list[StoredVersion]:
     """The versions of all models on disk, or of one."""

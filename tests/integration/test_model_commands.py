@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import orjson
 import pytest
@@ -90,13 +92,13 @@ def test_a_version_that_fails_is_named_and_not_added(
 def test_a_version_that_triton_cannot_load_is_listed_with_its_reason(
     triton: LocalStack, repository: Path, tmp_path: Path
 ) -> None:
-    text = (repository / "model" / "config.pbtxt").read_text()
-    graphs.write_version(
-        repository / "model" / "7", graphs.model([graphs.node("Nonsense", ["zeros"], "prob")], [])
-    )
-    (repository / "model" / "config.pbtxt").write_text(text.replace("versions: [ 1 ]", "versions: [ 1, 7 ]"))
+    config = repository / "model" / "config.pbtxt"
+    nonsense = graphs.model([graphs.node("Nonsense", ["zeros"], "prob")], [])
+    graphs.write_version(repository / "model" / "7", nonsense)
+    config.write_text(config.read_text().replace("versions: [ 1 ]", "versions: [ 1, 7 ]"))
     load = f"http://{triton.addresses.triton_http}/v2/repository/models/model/load"
-    subprocess.run(["curl", "--silent", "-X", "POST", load], check=True, capture_output=True)
+    with pytest.raises(HTTPError, match="400"):
+        urlopen(Request(load, method="POST"))
     found = {each["version"]: each for each in call(triton, "list", status=3)["versions"]}
     assert (found["7"]["state"], found["1"]["answers"]) == ("UNAVAILABLE", True)
     assert "Nonsense" in found["7"]["reason"]
