@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import multiprocessing
+import resource
 import secrets
 import signal
 import time
@@ -25,6 +26,8 @@ TEMPORARY = "verify-"
 _STALE_SECONDS = 3600
 _log = logging.getLogger(__name__)
 _COPIES = 16
+_MOST_MEMORY = 8 << 30
+"""Address space of a process that runs a model, in bytes."""
 
 
 class Runner(Protocol):
@@ -113,7 +116,7 @@ async def _unload_stale(server: ModelServer) -> None:
 
 
 class OnnxRunner:
-    """A model file in a process of its own, which is killed when it takes too long."""
+    """A model file in a process of its own, limited in memory, and killed when it takes too long."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self._connection = connection
@@ -172,6 +175,7 @@ async def in_process(file: Path, signature: Signature, seconds: float) -> AsyncI
 def _run(connection: Connection, file: Path, signature: Signature) -> None:
     """Answer batches until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     session = None
     with suppress(EOFError):
         while True:

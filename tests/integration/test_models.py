@@ -206,3 +206,15 @@ async def test_a_version_beside_the_one_that_answers_is_removed_from_triton(
         await remove_version(repository, "model", "1", server)
         assert await server.ready("model") == ["2", "3"]
     assert not (repository / "model" / "1").exists()
+
+
+async def test_a_model_that_does_not_end_is_given_up_and_what_is_served_goes_on(
+    triton: LocalStack, tmp_path: Path
+) -> None:
+    place = find_candidate(graphs.write_version(tmp_path / "new", graphs.endless()))
+    async with ModelServer(triton.addresses.triton_grpc, timeout=5) as server:
+        with pytest.raises(FaultError) as raised:
+            await check_on_triton(place, server, "model")
+        assert raised.value.fault is Fault.TIMEOUT
+        assert await temporary(server) == []
+    assert await answering(triton.addresses.triton_grpc) == {"3"}

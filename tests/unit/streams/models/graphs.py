@@ -106,6 +106,16 @@ def endless() -> bytes:
     return model(nodes, constants)
 
 
+def insatiable() -> bytes:
+    """A model that needs 36 GiB or more for a page."""
+    nodes = [
+        node("Expand", ["zeros", "shape"], "large"),
+        node("ReduceMax", ["large"], "most"),
+        node("Add", ["zeros", "most"], "prob"),
+    ]
+    return model(nodes, [tensor("shape", [1 << 30, 1], INT64)])
+
+
 def golden(value: float = 0.5) -> bytes:
     """The golden answers of a model that gives each block the same number."""
     pages = {file.stem: len(golden_page(file)) for file in sorted(GOLDEN_PAGES.glob("*.html"))}

@@ -53,6 +53,7 @@ async def test_the_versions_that_come_with_dehusk_pass(model: str) -> None:
         (graphs.always(-0.5), Fault.NOT_PROBABILITIES, "between 0 and 1"),
         (graphs.always(0.6), Fault.OTHER_ANSWERS, "differ from the trained model's by 1.0e-01"),
         (graphs.one_number(), Fault.WRONG_SHAPE, "1 probabilities for the 30 blocks of 'article'"),
+        (graphs.insatiable(), Fault.NOT_RUN, "alloc"),
         (graphs.batch_dependent(), Fault.DEPENDS_ON_BATCH, "with batch mates"),
     ],
 )
