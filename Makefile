@@ -54,7 +54,7 @@ wheel: setup ## build the wheel of this platform into dist/, and clean pages wit
 	build/venv/bin/pip install --quiet --no-deps --require-hashes --requirement docker/requirements.lock
 	build/venv/bin/pip install --quiet --no-deps dist/*.whl
 	build/venv/bin/dehusk --version
-	build/venv/bin/dehusk clean --no-blocks training/golden_pages >/dev/null
+	build/venv/bin/dehusk clean --no-blocks inference/golden_pages >/dev/null
 
 clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so

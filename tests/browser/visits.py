@@ -1,8 +1,9 @@
 """A page in Chromium, and all that it did."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page
+from playwright.async_api import BrowserContext, CDPSession, Dialog, Error, Frame, Page
 
 ANIMATION_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -51,7 +52,8 @@ class Visit:
 
     async def _dismiss(self, dialog: Dialog) -> None:
         self.dialogs.append(dialog.message)
-        await dialog.dismiss()
+        with suppress(Error):  # it closes by itself where its page goes
+            await dialog.dismiss()
 
     def _follow(self, frame: Frame) -> None:
         if frame == self.page.main_frame:
