@@ -197,6 +197,12 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "environment variable: `ps` shows options to everyone.",
 )
 @click.option(
+    "--no-inspector",
+    is_flag=True,
+    help="Leave out /inspect/ of these pages, where pages of this worker are inspected in a process beside "
+    "it. It is left out, too, where others than this machine reach them and no token guards them.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -244,6 +250,7 @@ def command(
     grace_seconds: float,
     monitoring: str,
     monitoring_token: str | None,
+    no_inspector: bool,
     log_level: str,
     log_json: bool,
 ) -> None:
@@ -294,11 +301,11 @@ def command(
         metadata=MetadataLevel(metadata),
         comments_are_told_apart=comments_are_told_apart(comments),
         rendering=rendering,
-        monitoring=_address(monitoring, monitoring_token),
+        monitoring=_address(monitoring, monitoring_token, inspector=not no_inspector),
     )
     asyncio.run(run_worker(settings))
 
 
-def _address(text: str, token: str | None) -> MonitoringSettings:
+def _address(text: str, token: str | None, *, inspector: bool) -> MonitoringSettings:
     host, _, port = text.rpartition(":")
-    return MonitoringSettings(host, int(port), token)
+    return MonitoringSettings(host, int(port), token, inspector)

@@ -1,15 +1,14 @@
 """The inspector on the loopback interface: its page, and the views that it asks for."""
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 
 from aiohttp import web
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.inspection.html import html, policy
 from dehusk.streams.inspection.inspection import Inspection
+from dehusk.streams.inspection.own_name import is_own_name
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -18,8 +17,13 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:]+)(:\d+)?")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Find = Callable[[web.Request], Inspection]
+"""The inspection that a request is for.
+
+Raises:
+    web.HTTPNotFound: there is none.
+"""
 
 
 @asynccontextmanager
@@ -54,39 +58,34 @@ def application(inspection: Inspection, host: str) -> web.Application:
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not _is_ours(request.headers.get("Host", ""), host):
+        if not is_own_name(request.headers.get("Host", ""), host):
             raise web.HTTPMisdirectedRequest(text="the inspector is not served under this name\n")
-        response = await handler(request)
-        response.headers.update(_HEADERS)
-        response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"
-        return response
+        return await handler(request)
 
-    async def inspector(_: web.Request) -> web.Response:
-        written = html(inspection.page, [await inspection.first_view()], is_served=True)
+    pages = web.Application(middlewares=[guard])
+    pages.on_response_prepare.append(restrict)
+    pages.add_routes(routes(lambda _: inspection))
+    return pages
+
+
+def routes(find: Find, folder: str = "/", chooser: str | None = None) -> list[web.RouteDef]:
+    """The page of an inspection in a folder, and its views; the chooser is where another page is chosen."""
+
+    async def inspector(request: web.Request) -> web.Response:
+        inspection = find(request)
+        written = html(inspection.page, [await inspection.first_view()], is_served=True, chooser=chooser)
         return web.Response(text=written, content_type="text/html")
 
     async def view(request: web.Request) -> web.Response:
-        number = int(request.match_info["number"])
+        inspection, number = find(request), int(request.match_info["number"])
         if number >= len(inspection):
             raise web.HTTPNotFound
         return web.Response(text=await inspection.view(number), content_type="application/json")
 
-    pages = web.Application(middlewares=[guard])
-    pages.router.add_get("/", inspector)
-    pages.router.add_get(r"/views/{number:\d{1,4}}", view)
-    return pages
+    return [web.get(folder, inspector), web.get(rf"{folder}views/{{number:\d{{1,4}}}}", view)]
 
 
-def _is_ours(named: str, host: str) -> bool:
-    """Whether a request names this server by its address or as `localhost`, as no other site can."""
-    matched = _HOST.fullmatch(named)
-    name = matched[1].strip("[]").lower() if matched else ""
-    return name in ("localhost", host.strip("[]").lower()) or _is_address(name)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+async def restrict(_: web.Request, response: web.StreamResponse) -> None:
+    """Have browsers run the inspector's own script alone, and keep nothing."""
+    response.headers.update(_HEADERS)
+    response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"

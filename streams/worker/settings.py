@@ -39,13 +39,15 @@ def default_processes() -> int:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringSettings:
-    """Where the worker answers `/`, `/events`, `/report`, `/healthz`, `/readyz` and `/metrics`."""
+    """Where the worker answers `/`, `/events`, `/report`, `/healthz`, `/readyz`, `/metrics`, `/inspect/`."""
 
     host: str = "127.0.0.1"
     port: int = 8080
     """0 for any free port, which is logged."""
     token: str | None = field(default=None, repr=False)
     """What all pages but those of the worker's health ask for; None for nothing."""
+    inspector: bool = True
+    """Whether pages can be inspected there, if a token guards it or only this machine reaches it."""
 
 
 @dataclass(frozen=True, slots=True)
