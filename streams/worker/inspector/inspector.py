@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
+from io import BytesIO
 
 import aiohttp
 from aiohttp import web
@@ -75,7 +76,7 @@ class Inspector:
                 if body is None:
                     return self._too_large()
                 session = await self.process.session()
-                answer = await session.request(request.method, path, params=query, data=body)
+                answer = await session.request(request.method, path, params=query, data=BytesIO(body))
         except TimeoutError:
             await self.process.kill()
             return _failed(504, f"the inspection took longer than {self._seconds:g} s")
