@@ -5,6 +5,7 @@ And the latest documents, beside them.
 
 import logging
 import shlex
+import time
 from collections import defaultdict, deque
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -48,6 +49,10 @@ class Made:
     is_empty: bool
 
 
+_Kept = tuple[float, Origin, bytes | None, ModelVersion | None, bool]
+"""Of a document: seconds since 1970, and what `Made` is made of when somebody looks."""
+
+
 @dataclass(slots=True)
 class _Drops:
     count: int = 0
@@ -76,12 +81,12 @@ class DropLog:
         self._listing = f"{program()} {shlex.join(words)}"
         self._skipped: defaultdict[str, _Drops] = defaultdict(_Drops)
         self._dead_letters: defaultdict[str, _Drops] = defaultdict(_Drops)
-        self._documents: deque[Made] = deque(maxlen=_DOCUMENTS)
+        self._documents: deque[_Kept] = deque(maxlen=_DOCUMENTS)
 
     @property
     def documents(self) -> list[Made]:
         """The last 30 documents, oldest first."""
-        return list(self._documents)
+        return [_made(each) for each in self._documents]
 
     @property
     def skipped(self) -> DropsByReason:
@@ -98,7 +103,7 @@ class DropLog:
         source = origin_of(cleaned.message)
         for record in cleaned.records:
             if isinstance(record, Document):
-                self._documents.append(_made(record, source))
+                self._documents.append((time.time(), source, record.key, record.model, record.is_empty))
         for skipped in cleaned.skipped:
             counter = f'dehusk_skipped_total{{reason="{skipped.reason}"}}'
             is_first = _is_first(self._skipped, skipped, source)
@@ -120,9 +125,10 @@ class DropLog:
         )
 
 
-def _made(document: Document, source: Origin) -> Made:
-    url = _shown((document.key or b"").decode("utf-8", "replace"))
-    return Made(datetime.now(UTC), source, url, document.model, document.is_empty)
+def _made(kept: _Kept) -> Made:
+    seconds, source, key, model, is_empty = kept
+    url = _shown((key or b"").decode("utf-8", "replace"))
+    return Made(datetime.fromtimestamp(seconds, UTC), source, url, model, is_empty)
 
 
 def _is_first(drops: dict[str, _Drops], drop: Skipped | Broken, source: Origin) -> bool:

@@ -9,12 +9,14 @@ import signal
 import sys
 import tempfile
 from contextlib import suppress
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 import aiohttp
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.inspection.requests import READY
+from dehusk.streams.preparation.leftovers import claim_folder
 from dehusk.streams.printable import printable
 from dehusk.streams.worker.settings import WorkerSettings
 
@@ -86,7 +88,8 @@ class InspectorProcess:
         await self.kill()
 
     async def _start(self) -> aiohttp.ClientSession:
-        self._folder = Path(tempfile.mkdtemp(prefix="dehusk-inspector-"))
+        claim_folder()  # so that what a killed worker leaves of it is removed by another one
+        self._folder = Path(tempfile.mkdtemp(prefix="inspector-", dir=get_temp_dir()))
         socket = self._folder / "socket"
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", _SERVICE, str(socket)),

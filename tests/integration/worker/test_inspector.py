@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import aiohttp
 import orjson
+import psutil
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.sources.source import Record
@@ -61,7 +62,7 @@ async def test_documents_and_dead_letters_are_inspected(bench, site):
     assert (await bench.documents(), await bench.messages(bench.topics.dead_letters)) == (documents, letters)
     started = worker.processes()
     assert await asyncio.to_thread(worker.stop) == 0
-    assert not any(process.is_running() for process in started)
+    assert psutil.wait_procs(started, timeout=30)[1] == []
 
 
 async def test_a_url_that_the_worker_has_forgotten_is_found_in_its_output(bench, site):

@@ -169,8 +169,7 @@ async def test_an_idle_process_is_ended(settings: WorkerSettings) -> None:
     assert session.closed
     assert folder is not None
     assert not folder.exists()
-    psutil.wait_procs(started, timeout=10)
-    assert not any(process.is_running() for process in started)
+    assert psutil.wait_procs(started, timeout=10)[1] == []
 
 
 async def test_the_end_of_the_worker_ends_the_process(settings: WorkerSettings) -> None:
