@@ -101,6 +101,16 @@ async def test_another_site_has_nothing_inspected(
     assert inspector.process.pid is None
 
 
+@pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "same-origin"}, {"Origin": "own"}])
+async def test_these_pages_and_programs_may_ask(
+    client: aiohttp.ClientSession, headers: dict[str, str]
+) -> None:
+    own = str(client._base_url).rstrip("/")
+    sent = {name: value.replace("own", own) if name == "Origin" else value for name, value in headers.items()}
+    async with client.post("/inspect/positions?topic=t&partition=x&offset=0", headers=sent) as answer:
+        assert answer.status == 400
+
+
 async def test_another_site_reads_nothing(client: aiohttp.ClientSession) -> None:
     for path in ("recent", "pages/x/", "pages/x/views/0"):
         async with client.get(f"/inspect/{path}", headers={"Sec-Fetch-Site": "cross-site"}) as answer:
