@@ -8,7 +8,7 @@ from aiohttp import web
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.inspection.html import html, policy
 from dehusk.streams.inspection.inspection import Inspection
-from dehusk.streams.inspection.own_name import is_own_name
+from dehusk.streams.loopback import is_own_name
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -59,7 +59,9 @@ def application(inspection: Inspection, host: str) -> web.Application:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not is_own_name(request.headers.get("Host", ""), host):
-            raise web.HTTPMisdirectedRequest(text="the inspector is not served under this name\n")
+            raise web.HTTPMisdirectedRequest(
+                text="the inspector is served under no such name; ask for localhost\n"
+            )
         return await handler(request)
 
     pages = web.Application(middlewares=[guard])

@@ -20,7 +20,8 @@ from aiohttp.log import server_logger
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.worker.live.access import Guard, is_loopback, restrict
+from dehusk.streams.loopback import is_loopback
+from dehusk.streams.worker.live.access import Guard, restrict
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.progress import Report
 from dehusk.streams.worker.settings import MonitoringSettings

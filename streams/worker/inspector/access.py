@@ -4,8 +4,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from dehusk.streams.inspection.own_name import is_own_name
-from dehusk.streams.worker.live.access import is_loopback
+from dehusk.streams.loopback import is_loopback, is_own_name
 from dehusk.streams.worker.settings import MonitoringSettings
 
 _OWN = frozenset(("same-origin", "none"))
@@ -29,7 +28,7 @@ def require_own_name(request: web.Request, settings: MonitoringSettings) -> None
     """
     if settings.token is None and not is_own_name(request.headers.get("Host", ""), settings.host):
         raise web.HTTPMisdirectedRequest(
-            text="the inspector is not served under this name: --monitoring-token lets it be\n"
+            text="the inspector is served under no such name; ask for localhost, or set --monitoring-token\n"
         )
 
 
