@@ -16,6 +16,7 @@ from dehusk.inference.sites import open_naming
 from dehusk.schemas.errors import DehuskError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.formats import FORMATS
+from dehusk.streams.group.group import Group
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.preparation.extraction import Writing
 from dehusk.streams.preparation.isolation import open_pool
@@ -58,6 +59,7 @@ from dehusk.streams.worker.requests import open_requests
 from dehusk.streams.worker.revisiting import REVISION, Revisiting
 from dehusk.streams.worker.scheduling import Scheduling
 from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.sharing import follow_group, name_worker, open_sharing
 from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
 from dehusk.streams.worker.takeover import TakeoverLog
 from dehusk.streams.worker.watchdog import Watchdog
@@ -122,6 +124,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
+        group = _group(settings)
         live = Live(
             Recorder(metrics, lambda: len(flow), lambda: lag(app)),
             Watched(
@@ -132,9 +135,12 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
                 settings.flow.most_pages,
                 time.time(),
             ),
+            group,
         )
         pages = monitoring(settings.monitoring, metrics.registry, progress.report, watchdog.stall, live)
-        _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
+        address = await resources.enter_async_context(pages)
+        _log.info("monitoring pages at %s", address)
+        sharing = await resources.enter_async_context(_sharing(settings, group, live, address))
         loops = (
             flow.run(),
             *revisits,
@@ -143,12 +149,33 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             commit_acknowledged(app),
             watchdog.run(),
             live.run(),
+            *sharing,
             progress.log_every(_PROGRESS_SECONDS),
         )
         async with _working(app, loops):
             await shutdown.requested()
             await stop_with_kafka(partial(_stop, app, flow, settings), brokers.answer)
         _log.info("stopped; %s", metrics.totals)
+
+
+def _group(settings: WorkerSettings) -> Group | None:
+    """What the worker knows of its group, where workers share their figures."""
+    topics = settings.topics
+    return None if topics.monitoring is None else Group(topics.group, name_worker())
+
+
+@asynccontextmanager
+async def _sharing(
+    settings: WorkerSettings, group: Group | None, live: Live, address: str
+) -> AsyncIterator[list[Loop]]:
+    """The loops that share its figures and follow those of others; at the end it says that it stops."""
+    topic = settings.topics.monitoring
+    if group is None or topic is None:
+        yield []
+        return
+    async with open_sharing(settings.kafka, topic, group, live, address) as sharing:
+        yield [sharing.run(), follow_group(settings.kafka, topic, group).run()]
+        await sharing.leave()
 
 
 @asynccontextmanager

@@ -23,7 +23,8 @@ def test_the_commands_hold_the_addresses() -> None:
     ).values()
     assert (
         worker
-        == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4 --audit-topic dehusk-audit"
+        == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4 --audit-topic dehusk-audit "
+        "--monitoring-topic dehusk-monitoring"
     )
     assert feed == "dehusk feed --brokers h:1,h:2 PATH"
     assert read == "dehusk read --brokers h:1,h:2 --follow"
@@ -34,7 +35,8 @@ def test_without_triton_the_worker_runs_the_model_itself() -> None:
     worker, *_ = command_lines(Addresses("h:1", "redis://h:3/0", "", "", "/d")).values()
     assert (
         worker
-        == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx --audit-topic dehusk-audit"
+        == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx --audit-topic dehusk-audit "
+        "--monitoring-topic dehusk-monitoring"
     )
 
 

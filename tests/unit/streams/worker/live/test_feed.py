@@ -19,10 +19,10 @@ class Source:
         self.number = 0
         self.size = 10
 
-    def history(self) -> bytes:
+    def history(self, _of: str) -> bytes:
         return b"[1,2]"
 
-    def state(self) -> bytes:
+    def state(self, _of: str) -> bytes:
         return orjson.dumps({"number": self.number, "filling": "x" * self.size})
 
 

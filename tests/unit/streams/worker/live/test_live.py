@@ -23,10 +23,10 @@ async def test_it_records_for_as_long_as_it_runs(
         if state(live)["point"]["kept"] and state(live)["point"]["memory"]:
             break
     running.cancel()
-    assert state(live)["report"]["totals"]["pages"] == 1
+    assert state(live)["state"]["counts"]["totals"]["pages"] == 1
     assert state(live)["point"]["kept"] == 0.5
 
 
 def state(live: Live) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = orjson.loads(live._state_as_json())
+    found: dict[str, dict[str, Any]] = orjson.loads(live._state_as_json(""))
     return found
