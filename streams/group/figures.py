@@ -36,6 +36,34 @@ class Counts:
     skipped: dict[str, int]
     """By reason, as `dead_letters`."""
     dead_letters: dict[str, int]
+    degraded: dict[str, int]
+    """Documents that were made without a dependency, by what they lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class TritonFigures:
+    """What a Triton says of a model, whoever asks for it; means are of the last ten seconds."""
+
+    requests_per_second: float
+    """A page of many blocks is several requests."""
+    batch_size: float | None
+    """Requests that are answered at once; None where none was, as `queue_seconds`."""
+    queue_seconds: float | None
+    """How long a request waits."""
+    errors: int
+    """Since the server started."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedisFigures:
+    """What the servers of a Redis say, whoever uses them."""
+
+    memory: int
+    """Bytes."""
+    most_memory: int | None
+    """None where there is no limit."""
+    hits: float | None
+    """The share of lookups in the last ten seconds that found something; None without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +88,10 @@ class State:
     more_partitions: int
     """How many others there are."""
     dependencies: tuple[DependencyState, ...]
+    triton: TritonFigures | None
+    """None where there is none, or it does not tell."""
+    redis: RedisFigures | None
+    """None where it does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _MISSED_SECONDS = 10.0
 """After how long without a word a worker counts as gone."""
 _GONE_SECONDS = 60.0
 """How long a worker is shown as gone."""
-_CLOCKS_SECONDS = 60.0
+_CLOCKS_SECONDS = 15.0
 """How far the clocks of hosts may be apart."""
 _LATE_SECONDS = 5.0
 """How long the points of a slot may take to come."""

@@ -28,6 +28,8 @@ def summed_states(states: Mapping[str, State], counts: Counts, now: float) -> St
         partitions=shown,
         more_partitions=len(lags) - len(shown) + sum(worker.more_partitions for worker in workers),
         dependencies=_dependencies(workers),
+        triton=next((worker.triton for worker in workers if worker.triton), None),
+        redis=next((worker.redis for worker in workers if worker.redis), None),
     )
 
 
@@ -55,6 +57,7 @@ def summed_counts(counts: Sequence[Counts]) -> Counts:
         Totals(**totals),
         _by_reason(each.skipped for each in counts),
         _by_reason(each.dead_letters for each in counts),
+        _by_reason(each.degraded for each in counts),
     )
 
 

@@ -137,6 +137,16 @@ class Metrics:
         return _total(self._characters)
 
     @property
+    def degraded(self) -> dict[str, int]:
+        """How many documents were made without a dependency, by what they lack."""
+        samples = (sample for family in self._degraded.collect() for sample in family.samples)
+        return {
+            sample.labels["missing"]: int(sample.value)
+            for sample in samples
+            if sample.name.endswith("_total")
+        }
+
+    @property
     def step_counts(self) -> dict[str, list[int]]:
         """How many batches took for each step as long as the bounds STEP_BOUNDS say, at most."""
         counts: dict[str, list[int]] = {}

@@ -47,6 +47,7 @@ from dehusk.streams.worker.exit import fail
 from dehusk.streams.worker.flow import Deliver, Flow
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.live.recorder import Recorder
+from dehusk.streams.worker.live.servers import Servers
 from dehusk.streams.worker.live.state import Watched
 from dehusk.streams.worker.memory import give_back_what_is_huge
 from dehusk.streams.worker.metrics import Metrics
@@ -111,8 +112,17 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         )
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))
-        flow, brokers, checks, revisits = await resources.enter_async_context(
-            _flow(settings, dependencies, pool, metrics, drops=drops, note=samples.note)
+        servers = Servers()
+        flow, brokers, checks, beside = await resources.enter_async_context(
+            _flow(
+                settings,
+                dependencies,
+                pool,
+                metrics,
+                drops=drops,
+                note=samples.note,
+                servers=servers,
+            )
         )
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
@@ -134,6 +144,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
                 lambda: lag_by_partition(app),
                 settings.flow.most_pages,
                 time.time(),
+                servers,
             ),
             group,
         )
@@ -143,7 +154,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         sharing = await resources.enter_async_context(_sharing(settings, group, live, address))
         loops = (
             flow.run(),
-            *revisits,
+            *beside,
             *(watch(dependency, check) for dependency, check in checks),
             samples.write_every(_SAMPLES_SECONDS),
             commit_acknowledged(app),
@@ -187,10 +198,12 @@ async def _flow(
     *,
     drops: DropLog,
     note: Note,
+    servers: Servers,
 ) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
     """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks.
 
-    And what has pages cleaned again beside it, where that is wanted.
+    And what is done beside it: asking the servers for their figures, and cleaning pages again where that is
+    wanted.
     """
     async with AsyncExitStack() as resources:
         opened = open_labeler(settings)
@@ -236,7 +249,7 @@ async def _flow(
             dependencies.schema_registry,
             metrics,
         )
-        yield flow, brokers, checks, revisits
+        yield flow, brokers, checks, [servers.run(opened, store), *revisits]
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from urllib.parse import urlsplit
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
@@ -25,7 +24,7 @@ from dehusk.streams.worker.live.live import Live
 
 _LEAVE_SECONDS = 2.0
 _LONGEST_HOST = 100
-_EVERY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 they are compared with
+_EVERY_ADDRESS = {"0.0.0.0", "::", "[::]"}  # noqa: S104 they are compared with
 _log = logging.getLogger(__name__)
 
 
@@ -124,9 +123,9 @@ def follow_group(kafka: KafkaSettings, topic: str, group: Group) -> Following:
 
 def page_address(address: str) -> str:
     """The URL of a page for other hosts, of the URL that the page is served at."""
-    url = urlsplit(address)
-    host = (url.hostname or "").removeprefix("[").removesuffix("]")
-    return f"{url.scheme}://{_host()}:{url.port}/" if host in _EVERY_ADDRESS else address
+    scheme, _, rest = address.partition("://")
+    host, _, port = rest.rpartition(":")
+    return f"{scheme}://{_host()}:{port}" if host in _EVERY_ADDRESS else address
 
 
 def _host() -> str:

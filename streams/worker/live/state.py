@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from faust.types import TP
@@ -13,6 +13,7 @@ from dehusk.streams.worker.dependencies import Dependencies
 from dehusk.streams.worker.drops import DropsByReason
 from dehusk.streams.worker.live.footprint import Footprint
 from dehusk.streams.worker.live.history import Point
+from dehusk.streams.worker.live.servers import Servers
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.progress import Report
 
@@ -30,6 +31,7 @@ class Watched:
     partition_lags: PartitionLags
     most_in_flight: int
     started: float
+    servers: Servers = field(default_factory=Servers)
 
     def state(self, point: Point, footprint: Footprint | None) -> State:
         """The state, with the last point of the history."""
@@ -41,13 +43,20 @@ class Watched:
             version=_VERSION,
             model=f"{model.name} version {model.version}" if model else None,
             started=self.started,
-            counts=Counts(report.totals, _counts(report.skipped), _counts(report.dead_letters)),
+            counts=Counts(
+                report.totals,
+                _counts(report.skipped),
+                _counts(report.dead_letters),
+                self.metrics.degraded,
+            ),
             hindrances=tuple(report.hindrances),
             most_in_flight=self.most_in_flight,
             processes=footprint.processes if footprint else None,
             partitions=partitions,
             more_partitions=len(lags) - len(partitions),
             dependencies=tuple(_state_of(dependency) for dependency in self.dependencies),
+            triton=self.servers.triton,
+            redis=self.servers.redis,
         )
 
 

@@ -71,6 +71,7 @@ const charts = [
   { title: "Kept as text, characters per byte", format: percent, series: [["kept", (point) => point.kept]] },
   { title: "Memory, with all processes", format: megabytes, series: [["memory", (point) => point.memory]] },
 ];
+const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 const partitionChart = { title: "Messages to come by partition", format: count, series: [["to come"]], ofPartitions: true };
 
 function buildFigure(chart) {
@@ -134,8 +135,8 @@ function plotOfPartitions(chart, axis, [bars]) {
     ],
     scales: { x: { time: false, range: () => ends }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
     axes: [
-      { ...axis, size: 28, space: 44, incrs: [1, 2, 5, 10, 20, 50], values: (_, splits) => splits.map((index) => partitions[index]?.partition ?? "") },
-      { ...axis, size: 62, space: 34, values: (_, splits) => splits.map(chart.format) },
+      { ...axis, size: 28, space: 44, incrs: WHOLE, values: (_, splits) => splits.map((index) => partitions[index]?.partition ?? "") },
+      { ...axis, size: 62, space: 34, incrs: WHOLE, values: (_, splits) => splits.map(chart.format) },
     ],
     legend: { live: true },
     cursor: { drag: { x: false, y: false } },
@@ -324,13 +325,28 @@ function showPartitions({ partitions: ofState, more_partitions: more }) {
   setText(byId("more-partitions"), more ? `and ${count(more)} more, less far behind` : "");
 }
 
-function showDependencies(dependencies) {
-  sync(byId("dependencies"), dependencies, ({ name }) => name, () => row(2), (line, dependency) => {
+/* What servers say of themselves, beside whether they answer. */
+function figuresOf(name, { triton, redis, counts }) {
+  if (name === "triton" && triton) {
+    const batch = triton.batch_size === null ? "" : `, ${rate(triton.batch_size)} at once, after ${seconds(triton.queue_seconds)} in the queue`;
+    return `${rate(triton.requests_per_second)} requests/s${batch}; ${count(triton.errors)} errors since its start`;
+  }
+  if (name === "redis" && redis) {
+    const most = redis.most_memory === null ? "without a limit" : `of ${megabytes(redis.most_memory)}`;
+    const hits = redis.hits === null ? "" : `, ${percent(redis.hits)} of lookups find something`;
+    return `${megabytes(redis.memory)} ${most}${hits}; ${count(counts.degraded.frequencies ?? 0)} documents made without it`;
+  }
+  return "";
+}
+
+function showDependencies({ dependencies, ...state }) {
+  sync(byId("dependencies"), dependencies, ({ name }) => name, () => row(3), (line, dependency) => {
     const { name, unavailable_since: since, consequence, reason } = dependency;
     const isUp = since === null;
     setText(line.cells[0], name);
     setText(line.cells[1], isUp ? "available" : `unavailable since ${day.format(since * 1000)}, ${consequence}: ${reason}`);
     line.cells[1].className = isUp ? "up-state" : "down-state";
+    setText(line.cells[2], figuresOf(name, state));
   });
 }
 
@@ -393,7 +409,7 @@ function showView(view) {
   showSteps(point.steps);
   showPartitions(state);
   showWorkers(view);
-  showDependencies(state.dependencies);
+  showDependencies(state);
   charts.forEach(draw);
 }
 
