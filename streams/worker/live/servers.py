@@ -71,7 +71,9 @@ def _triton(
 def _redis(before: ServerUse | None, after: ServerUse | None) -> RedisFigures | None:
     if after is None:
         return None
-    return RedisFigures(after.memory, after.most_memory or None, None if before is None else _hits(before, after))
+    return RedisFigures(
+        after.memory, after.most_memory or None, None if before is None else _hits(before, after)
+    )
 
 
 def _hits(before: ServerUse, after: ServerUse) -> float | None:

@@ -97,7 +97,7 @@ async def test_a_killed_worker_is_gone_and_what_it_did_stays(bench: Bench, site,
 
 
 async def test_what_others_write_on_the_topic_is_left_out(bench: Bench, site, figures) -> None:
-    strangers = [Record(b"key", b"value"), Record(None, b"{}"), Record(b'["other","w"]', None)]
+    strangers = [Record(b"key", b"value"), Record(b'["g"]', b"{}"), Record(b'["other","w"]', None)]
     worker = bench.worker("--monitoring-topic", figures)
     await bench.until(worker.has_partitions)
     await bench.produce_to(figures, strangers)
