@@ -222,9 +222,9 @@ function showChoice({ own, of, group }) {
   byId("choice-label").hidden = !group;
   if (!group) return;
   const others = group.workers.map(({ worker }) => worker).filter((worker) => worker !== own);
-  const label = { [GROUP]: `group ${group.name}`, [own]: `this worker, ${own}` };
+  const labels = new Map([[GROUP, `group ${group.name}`], [own, `this worker, ${own}`]]);
   const choice = byId("choice");
-  sync(choice, [GROUP, own, ...others], (worker) => worker, (worker) => new Option(label[worker] ?? worker, worker), () => {});
+  sync(choice, [GROUP, own, ...others], (worker) => worker, (worker) => new Option(labels.get(worker) ?? worker, worker), () => {});
   if (choice.value !== of) choice.value = of;
 }
 
