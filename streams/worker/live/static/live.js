@@ -339,14 +339,21 @@ function figuresOf(name, { triton, redis, counts }) {
   return "";
 }
 
+function createDependency() {
+  const line = row(2);
+  line.cells[1].append(make("div"), make("div", "", "detail"));
+  return line;
+}
+
 function showDependencies({ dependencies, ...state }) {
-  sync(byId("dependencies"), dependencies, ({ name }) => name, () => row(3), (line, dependency) => {
+  sync(byId("dependencies"), dependencies, ({ name }) => name, createDependency, (line, dependency) => {
     const { name, unavailable_since: since, consequence, reason } = dependency;
     const isUp = since === null;
     setText(line.cells[0], name);
-    setText(line.cells[1], isUp ? "available" : `unavailable since ${day.format(since * 1000)}, ${consequence}: ${reason}`);
-    line.cells[1].className = isUp ? "up-state" : "down-state";
-    setText(line.cells[2], figuresOf(name, state));
+    const [answer, figures] = line.cells[1].children;
+    setText(answer, isUp ? "available" : `unavailable since ${day.format(since * 1000)}, ${consequence}: ${reason}`);
+    answer.className = isUp ? "up-state" : "down-state";
+    setText(figures, figuresOf(name, state));
   });
 }
 
