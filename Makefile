@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo lint test-unit test test-training test-crawlers bench lock generate wheel clean
+.PHONY: help setup demo lint test-unit test test-browser has-chromium test-training test-crawlers bench lock generate wheel clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,8 +23,11 @@ lint: setup ## check style, types and layers
 test-unit: setup ## run the tests that need no service
 	.venv/bin/pytest -m "not training" --numprocesses auto --dist loadfile tests/unit $(ARGS)
 
-test: lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton
+test: has-chromium lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton, and in Chromium
 	.venv/bin/pytest -m "not training" --numprocesses 2 --dist loadfile $(ARGS)
+
+test-browser: has-chromium setup ## run the tests of the pages for browsers, in Chromium
+	.venv/bin/pytest tests/browser $(ARGS)
 
 test-training: .venv-training/.ready ## run the tests that need the training framework
 	.venv-training/bin/pytest -m training tests/unit/training $(ARGS)
@@ -38,7 +41,7 @@ bench: setup ## measure the stream and its steps beside trafilatura and resilipa
 lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
 	$(COMPILE) pyproject.toml --extra test --extra bench --group lock --group wheel -o requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
-	$(COMPILE) pyproject.toml -c requirements.lock -o docker/requirements.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra otlp -c requirements.lock -o docker/requirements.lock $(ARGS)
 
 generate: setup ## make the generated sources in inference/native anew
 	.venv/bin/python -m codegen
@@ -51,11 +54,15 @@ wheel: setup ## build the wheel of this platform into dist/, and clean pages wit
 	build/venv/bin/pip install --quiet --no-deps --require-hashes --requirement docker/requirements.lock
 	build/venv/bin/pip install --quiet --no-deps dist/*.whl
 	build/venv/bin/dehusk --version
-	build/venv/bin/dehusk clean --no-blocks training/golden_pages >/dev/null
+	build/venv/bin/dehusk clean --no-blocks inference/golden_pages >/dev/null
 
 clean: ## remove the virtual environments, what was compiled, and caches
 	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so
-	rm -rf .cache/crawlers .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .cache/crawlers .cache/helm .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+has-chromium:
+	@command -v chromium >/dev/null \
+		|| { echo "Chromium is missing; install it with: sudo apt-get install chromium"; exit 1; }
 
 NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 

@@ -32,7 +32,7 @@ class OnnxLabeler:
         self, model: str, version: str = "", repository: Path = DEFAULT_REPOSITORY, threads: int = 1
     ) -> None:
         self._model, file = find_model(repository, model, version)
-        self._session = _open_session(file, threads)
+        self._session = open_session(file, threads)
         self._signature = _signature(self._session, file)
         self._one_at_a_time = asyncio.Lock()
 
@@ -90,21 +90,33 @@ class OnnxLabeler:
         return [answers[index] for index in range(len(cut))]
 
     def _run(self, batch: list[Window]) -> list[WindowAnswer]:
-        feed = {
-            tensor.name: in_a_row([window.tensors[tensor.name] for window in batch])
-            for tensor in self._signature.request
-        }
-        for count in self._signature.counts:
-            sizes = [len(window.tensors[count.counted.name]) for window in batch]
-            feed[count.tensor.name] = np.array(sizes, np.int32)
-        answer: WindowAnswer = self._session.run([tensor.name for tensor in self._signature.answer], feed)
-        if len(batch) == 1:
-            return [answer]
-        ends = list(accumulate(len(window) for window in batch))
-        return [[values[start:end] for values in answer] for start, end in pairwise([0, *ends])]
+        return run(self._session, self._signature, batch)
 
 
-def _open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:
+def run(
+    session: onnxruntime.InferenceSession, signature: Signature, batch: list[Window]
+) -> list[WindowAnswer]:
+    """The answer to each of some windows that run together."""
+    feed = {
+        tensor.name: in_a_row([window.tensors[tensor.name] for window in batch])
+        for tensor in signature.request
+    }
+    for count in signature.counts:
+        sizes = [len(window.tensors[count.counted.name]) for window in batch]
+        feed[count.tensor.name] = np.array(sizes, np.int32)
+    answer: WindowAnswer = session.run([tensor.name for tensor in signature.answer], feed)
+    if len(batch) == 1:
+        return [answer]
+    ends = list(accumulate(len(window) for window in batch))
+    return [[values[start:end] for values in answer] for start, end in pairwise([0, *ends])]
+
+
+def open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:
+    """A model file, ready to run.
+
+    Raises:
+        ConfigurationError: ONNX Runtime cannot load it.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = _ERRORS_ONLY

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dehusk.inference.version_policy import served_versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 
@@ -9,6 +10,8 @@ DEFAULT_REPOSITORY = Path(__file__).resolve().parents[1] / "model_repository"
 """The repository that comes with dehusk."""
 
 MODEL_FILE = "model.onnx"
+CARD_FILE = "card.md"
+CONFIG_FILE = "config.pbtxt"
 
 
 def models(repository: Path) -> list[str]:
@@ -23,20 +26,36 @@ def versions(repository: Path, model: str) -> list[str]:
     return sorted((name for name in found if name.isdecimal()), key=int)
 
 
+def served(repository: Path, model: str) -> list[str]:
+    """The versions of a model that are served by the policy of its `config.pbtxt`, oldest first."""
+    config = repository / model / CONFIG_FILE
+    text = config.read_text(encoding="utf-8") if config.is_file() else ""
+    return served_versions(text, versions(repository, model))
+
+
 def find_model(repository: Path, model: str, version: str = "") -> tuple[ModelVersion, Path]:
-    """The version asked for, else the newest, and its model file.
+    """The version asked for, else the newest of those that are served, and its model file.
 
     Raises:
-        ConfigurationError: the repository holds no such model or version.
+        ConfigurationError: the repository holds no such model or version, or serves none.
     """
     known = versions(repository, model)
     if not known:
         raise ConfigurationError(
             f"{repository} holds no model {model!r}; models there: {', '.join(models(repository)) or 'none'}"
         )
-    wanted = version or known[-1]
+    wanted = version or _newest_served(repository, model)
     if wanted not in known:
         raise ConfigurationError(
             f"{repository} holds no version {version} of model {model!r}; versions there: {', '.join(known)}"
         )
     return ModelVersion(model, wanted), repository / model / wanted / MODEL_FILE
+
+
+def _newest_served(repository: Path, model: str) -> str:
+    by_policy = served(repository, model)
+    if not by_policy:
+        raise ConfigurationError(
+            f"version_policy in {repository / model / CONFIG_FILE} names none of the versions that are there"
+        )
+    return by_policy[-1]

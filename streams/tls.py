@@ -1,4 +1,4 @@
-"""The files of TLS, for the clients of Kafka and of Redis."""
+"""The files of TLS, for the clients of Kafka and of Redis, and for the monitoring pages."""
 
 import ssl
 from pathlib import Path
@@ -20,3 +20,47 @@ def tls_context(ca: Path | None, certificate: Path | None, key: Path | None) -> 
         named = ", ".join(str(file) for file in (ca, certificate, key) if file)
         raise ConfigurationError(f"cannot read the TLS files {named}: {error}") from error
     return context
+
+
+def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """A context that shows the certificate to clients, of TLS 1.2 or newer.
+
+    Raises:
+        ConfigurationError: as `load_certificate`.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    load_certificate(context, certificate, key)
+    return context
+
+
+def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Have a context show the certificate to clients from now on.
+
+    Raises:
+        ConfigurationError: a file cannot be read, is none of its kind, or the two do not belong together.
+    """
+    try:
+        for file in (certificate, key):
+            file.read_bytes()  # OpenSSL does not say which one it cannot read
+        context.load_cert_chain(certificate, key, _no_password)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            raise ConfigurationError(f"{key} is not the key of the certificate {certificate}") from error
+        raise ConfigurationError(
+            f"{certificate} and {key} are no certificate and its key, in PEM: {error}"
+        ) from error
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the TLS file {error.filename}: {error.strerror}") from error
+    except _EncryptedError as error:
+        raise ConfigurationError(
+            f"the key {key} is encrypted; a worker asks nobody for its password"
+        ) from error
+
+
+def _no_password() -> str:
+    raise _EncryptedError
+
+
+class _EncryptedError(Exception):
+    """A key needs a password."""

@@ -8,19 +8,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from dehusk.inference.golden import GOLDEN_FILE, LARGEST_DIFFERENCE, largest_difference
 from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.repository import MODEL_FILE
+from dehusk.inference.repository import CARD_FILE, MODEL_FILE
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage
-from dehusk.training.golden import GOLDEN_FILE, golden_answers, write_golden
+from dehusk.training.golden import golden_answers, write_golden
 from dehusk.training.predictor import Answer, answers_of
-
-LARGEST_DIFFERENCE = 1e-5
-"""By how much the exported model's probabilities may differ from the trained one's."""
-OUTLIERS = 1e-3
-"""Share of the blocks that may differ by more: at a tree's threshold the last bit of a number decides."""
-CARD_FILE = "card.md"
 
 
 def publish(
@@ -74,4 +69,4 @@ def _difference(answer: Answer, labeler: OnnxLabeler, pages: Sequence[EncodedPag
         if isinstance(labels, Broken):
             return np.inf
         differences.append(np.abs(answer(page) - answers_of(labels)).ravel())
-    return float(np.quantile(np.concatenate(differences), 1 - OUTLIERS, method="higher"))
+    return largest_difference(np.concatenate(differences))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -13,6 +12,7 @@ import click
 
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.asking import ask
 from dehusk.streams.cli.options import redis_options
 from dehusk.streams.cli.site_views import (
     Total,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dehusk.streams.sites.importing import ImportCounts
 
 _LIMIT = 100
+_KEPT = "nothing is forgotten"
 _LINES_AHEAD = 32
 """Lines of an export, each a whole site, that are read before they are asked for."""
 _ORDER: dict[str, Callable[[Summary], Any]] = {
@@ -301,11 +302,11 @@ async def _forget(redis: RedisSettings, texts: Sequence[str], *, yes: bool) -> i
         if texts:
             known = [await _known(catalogue, text) for text in texts]
             sites = [summary.site for _, summary in known]
-            _ask(f"Forget {counted(len(set(sites)), 'site')}?", yes=yes)
+            ask(f"Forget {counted(len(set(sites)), 'site')}?", _KEPT, yes=yes)
             unreadable, forgotten = 0, await catalogue.forget(sites)
             await catalogue.forget_first_pages([*sites, *(name for name, _ in known)])
         else:
-            _ask("Forget all sites?", yes=yes)
+            ask("Forget all sites?", _KEPT, yes=yes)
             forgotten, unreadable = await _forget_all(catalogue)
             await catalogue.forget_first_pages()
     click.echo(f"{counted(forgotten, 'site')} forgotten")
@@ -324,19 +325,6 @@ async def _forget_all(catalogue: Catalogue) -> tuple[int, int]:
                 unreadable += 1
                 _tell(each)
     return forgotten, unreadable
-
-
-def _ask(question: str, *, yes: bool) -> None:
-    """See whether that is meant.
-
-    Raises:
-        ConfigurationError: it is not, or nobody says so.
-    """
-    if yes:
-        return
-    click.echo(f"{question} [y/N] ", nl=False, err=True)
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise ConfigurationError("nothing is forgotten; --yes does not ask")
 
 
 async def _export(redis: RedisSettings, texts: Sequence[str]) -> int:

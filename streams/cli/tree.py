@@ -6,7 +6,7 @@ import click
 
 Words = tuple[str, ...]
 """What calls a command: `("dead-letters", "list")`."""
-DIFFERENT = frozenset({"all", "format", "limit", "topic"})
+DIFFERENT = frozenset({"all", "format", "limit", "topic", "version"})
 """Options that mean something else in each command that has them, so that no value holds for all commands."""
 
 

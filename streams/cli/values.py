@@ -1,6 +1,8 @@
 """What options take that click has no type for: addresses and URLs, checked before anything starts."""
 
+import os
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
@@ -34,6 +36,19 @@ class Brokers(click.ParamType):
             if not _BROKER.fullmatch(broker.strip()):
                 self.fail(f"{broker!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
         return value
+
+
+class OptionalFile(click.Path):
+    """A file that is there; empty for none, whatever the environment says."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, path_type=Path)
+
+    def convert(  # type: ignore[override]  # other paths are never None
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path | None:
+        """Its path, or None."""
+        return Path(os.fsdecode(super().convert(value, param, ctx))) if os.fspath(value) else None
 
 
 class Url(click.ParamType):

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from pathlib import Path
 from typing import get_args
 
 import click
@@ -33,7 +34,7 @@ from dehusk.streams.cli.options import (
     source_options,
     topic_option,
 )
-from dehusk.streams.cli.values import Address
+from dehusk.streams.cli.values import Address, OptionalFile, Url
 from dehusk.streams.formats import FORMATS
 from dehusk.streams.settings import (
     Compression,
@@ -203,6 +204,25 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "environment variable: `ps` shows options to everyone.",
 )
 @click.option(
+    "--monitoring-certificate-file",
+    type=OptionalFile(),
+    help="PEM file of the certificate, with those that it is signed by, with which these pages are served by "
+    "HTTPS; by default they are served by HTTP. A renewed file is taken up within seconds.",
+)
+@click.option(
+    "--monitoring-key-file",
+    type=OptionalFile(),
+    help="PEM file of the key of --monitoring-certificate-file, not encrypted.",
+)
+@click.option(
+    "--otlp",
+    type=Url("http", "https"),
+    metavar="URL",
+    help="Export a span for each batch, each of its steps, and each message with a `traceparent` that is "
+    "sampled, to the OpenTelemetry collector at this address, e.g. http://collector:4318, by OTLP over HTTP. "
+    "None by default. Variables OTEL_… set the sampler, headers and resource.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -251,6 +271,9 @@ def command(
     grace_seconds: float,
     monitoring: str,
     monitoring_token: str | None,
+    monitoring_certificate_file: Path | None,
+    monitoring_key_file: Path | None,
+    otlp: str | None,
     log_level: str,
     log_json: bool,
 ) -> None:
@@ -302,11 +325,20 @@ def command(
         metadata=MetadataLevel(metadata),
         comments_are_told_apart=comments_are_told_apart(comments),
         rendering=rendering,
-        monitoring=_address(monitoring, monitoring_token),
+        monitoring=_monitoring(
+            monitoring, monitoring_token, monitoring_certificate_file, monitoring_key_file
+        ),
+        otlp=otlp,
     )
     asyncio.run(run_worker(settings))
 
 
-def _address(text: str, token: str | None) -> MonitoringSettings:
-    host, _, port = text.rpartition(":")
-    return MonitoringSettings(host, int(port), token)
+def _monitoring(
+    address: str, token: str | None, certificate: Path | None, key: Path | None
+) -> MonitoringSettings:
+    if (certificate is None) != (key is None):
+        raise click.UsageError(
+            "--monitoring-certificate-file and --monitoring-key-file belong together: give both"
+        )
+    host, _, port = address.rpartition(":")
+    return MonitoringSettings(host.strip("[]"), int(port), token, certificate, key)

@@ -1,15 +1,14 @@
 """The inspector on the loopback interface: its page, and the views that it asks for."""
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 
 from aiohttp import web
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.inspection.html import html, policy
 from dehusk.streams.inspection.inspection import Inspection
+from dehusk.streams.loopback import is_own_name
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -18,7 +17,6 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:]+)(:\d+)?")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -54,8 +52,10 @@ def application(inspection: Inspection, host: str) -> web.Application:
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not _is_ours(request.headers.get("Host", ""), host):
-            raise web.HTTPMisdirectedRequest(text="the inspector is not served under this name\n")
+        if not is_own_name(request.headers.get("Host", ""), host):
+            raise web.HTTPMisdirectedRequest(
+                text="the inspector is served under no such name; ask for localhost\n"
+            )
         response = await handler(request)
         response.headers.update(_HEADERS)
         response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"
@@ -75,18 +75,3 @@ def application(inspection: Inspection, host: str) -> web.Application:
     pages.router.add_get("/", inspector)
     pages.router.add_get(r"/views/{number:\d{1,4}}", view)
     return pages
-
-
-def _is_ours(named: str, host: str) -> bool:
-    """Whether a request names this server by its address or as `localhost`, as no other site can."""
-    matched = _HOST.fullmatch(named)
-    name = matched[1].strip("[]").lower() if matched else ""
-    return name in ("localhost", host.strip("[]").lower()) or _is_address(name)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -47,6 +47,8 @@ class Worker:
             "--monitoring": f"{LOOPBACK}:{self.port}",
             "--monitoring-token": "",
             **({"--monitoring-topic": self.topics.monitoring} if self.topics.monitoring else {}),
+            "--monitoring-certificate-file": "",
+            "--monitoring-key-file": "",
             **({"--triton": self.addresses.triton_grpc} if self.labeler == "triton" else {}),
         }
         pairs = [argument for pair in options.items() for argument in pair]

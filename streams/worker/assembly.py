@@ -12,8 +12,7 @@ from dehusk.streams.preparation.extraction import WrittenDocument
 from dehusk.streams.preparation.preparation import Outcome, PackedPage
 from dehusk.streams.sites.revisits import Visit
 from dehusk.streams.sources.source import Record
-
-_TRACE_HEADERS = ("traceparent", "tracestate")
+from dehusk.streams.worker.tracing.traces import UNTRACED_BATCH, UNTRACED_MESSAGE, BatchTrace, MessageTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,7 @@ class CleanedMessage:
     """How many messages were cleaned together with it, itself included."""
     batch_seconds: Mapping[str, float] = field(default_factory=dict)
     """How long all of these took for each step."""
+    trace: MessageTrace = field(default=UNTRACED_MESSAGE, repr=False, compare=False)
 
     @property
     def documents(self) -> int:
@@ -117,6 +117,7 @@ class Assembler:
         outcomes: Sequence[Sequence[Outcome]],
         fates: Iterable[Fate],
         degraded: tuple[str, ...] = (),
+        trace: BatchTrace = UNTRACED_BATCH,
     ) -> list[CleanedMessage]:
         """What became of the first messages, as far as the fates of their prepared pages are known."""
         remaining = iter(fates)
@@ -126,7 +127,11 @@ class Assembler:
             known = list(islice(remaining, prepared))
             if len(known) < prepared:
                 break
-            cleaned.append(self._assemble(CleanedMessage(message), pages, iter(known), degraded))
+            cleaned.append(
+                self._assemble(
+                    CleanedMessage(message, trace=trace.message(message)), pages, iter(known), degraded
+                )
+            )
         return cleaned
 
     def _assemble(
@@ -143,7 +148,7 @@ class Assembler:
                 case Skipped():
                     cleaned.skipped.append(outcome)
                 case Tombstone():
-                    cleaned.records.append(Record(outcome.key, None, _trace(cleaned.message)))
+                    cleaned.records.append(Record(outcome.key, None, cleaned.trace.headers(cleaned.message)))
                 case Broken():
                     cleaned.fail("prepare", outcome)
         return cleaned
@@ -156,7 +161,7 @@ class Assembler:
         headers = (
             ("content-type", content_type(self.format).encode()),
             ("schema-version", SCHEMA_VERSION.encode()),
-            *_trace(cleaned.message),
+            *cleaned.trace.headers(cleaned.message),
         )
         document = Document(
             url.encode(),
@@ -174,9 +179,3 @@ class Assembler:
 def origin_of(message: Message) -> Origin:
     """Where a message is."""
     return Origin(message.topic, message.partition, message.offset)
-
-
-def _trace(message: Message) -> tuple[tuple[str, bytes], ...]:
-    """The headers by which tracing follows a page through the topics."""
-    found = ((name, message.header(name)) for name in _TRACE_HEADERS)
-    return tuple((name, value) for name, value in found if value is not None)

@@ -26,7 +26,7 @@ def audit(cleaned: CleanedMessage) -> AuditRecord:
 def _pages(cleaned: CleanedMessage) -> Iterator[AuditedPage]:
     """One for each outcome that `CleanedMessage.pages` counts."""
     for record in cleaned.records:
-        yield AuditedPage((record.key or b"").decode("utf-8", "replace"), _outcome(record))
+        yield AuditedPage((record.key or b"").decode("utf-8", "replace"), outcome_of(record))
     for skipped in cleaned.skipped:
         yield _without_document(PageOutcome.SKIPPED, skipped, cleaned.message)
     if cleaned.failure is not None:
@@ -34,7 +34,8 @@ def _pages(cleaned: CleanedMessage) -> Iterator[AuditedPage]:
         yield _without_document(PageOutcome.DEAD_LETTER, failure.broken, cleaned.message, failure.stage)
 
 
-def _outcome(record: Record) -> PageOutcome:
+def outcome_of(record: Record) -> PageOutcome:
+    """What a record for the output topic says of its page."""
     if record.value is None:
         return PageOutcome.TOMBSTONE
     is_empty = isinstance(record, Document) and record.is_empty

@@ -22,6 +22,7 @@ from dehusk.streams.worker.labeling import Labeled, Labeling
 from dehusk.streams.worker.memory import give_back_what_is_free
 from dehusk.streams.worker.metrics import Metrics, StepTimes
 from dehusk.streams.worker.observation import Observer
+from dehusk.streams.worker.tracing.traces import UNTRACED, Traces
 
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""
@@ -47,6 +48,7 @@ class BatchCleaner:
     _note: Note
     _revision: int = 1
     """Of the documents."""
+    _traces: Traces = UNTRACED
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
@@ -56,7 +58,7 @@ class BatchCleaner:
         alone. It ends where the prepared pages or their documents take too much room, and before any other
         message that has to be cleaned alone.
         """
-        times = StepTimes(self._metrics)
+        times = StepTimes(self._metrics, self._traces.begin(messages, self._revision))
         with times.step("prepare"):
             prepared = await self._pool.prepare(messages, _ROOM)
 
@@ -72,7 +74,7 @@ class BatchCleaner:
             return [await self._pool.extract_alone(page) for page in pages]
 
         async with self._alone:
-            times = StepTimes(self._metrics)
+            times = StepTimes(self._metrics, self._traces.begin([message], self._revision))
             with times.step("prepare"):
                 prepared = await self._pool.prepare_alone(message)
             (result,) = await self._finish([message], [prepared], extract, times)
@@ -90,7 +92,10 @@ class BatchCleaner:
         pairs = list(zip(messages, prepared, strict=False))
         begun = [message for message, each in pairs if not isinstance(each, Postponed)]
         outcomes = [each for each in prepared if not isinstance(each, Postponed)]
-        cleaned = iter(await self._clean(begun, outcomes, extract, times))
+        done = await self._clean(begun, outcomes, extract, times)
+        if not done:
+            times.trace.end()
+        cleaned = iter(done)
         results: list[CleanedMessage | Postponed] = []
         for each in prepared:
             result = each if isinstance(each, Postponed) else next(cleaned, None)
@@ -120,7 +125,7 @@ class BatchCleaner:
             documents = await extract(self._corrected(answered, statistics, degraded))
         self._note_samples(answered, documents)
         fates = _fates(labeled.answers, documents)
-        cleaned = self._assembler.assemble(messages, outcomes, fates, degraded)
+        cleaned = self._assembler.assemble(messages, outcomes, fates, degraded, times.trace)
         _note_visits(cleaned, answered, statistics or [])
         for each in cleaned:
             each.batch_messages, each.batch_seconds = len(messages), times.seconds

@@ -1,7 +1,7 @@
 """The cleaning of entries: with others, or alone where that takes much memory."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Protocol
 
@@ -48,3 +48,10 @@ class Cleaning:
         if alone:
             return [await self._cleaner.clean_alone(await asyncio.to_thread(entries[0].unpacked))]
         return [Oversized()]
+
+
+def end_traces(results: Iterable[Result]) -> None:
+    """End the traces of the batches that gave the results, whether or not these were delivered."""
+    traces = (result.trace for result in results if isinstance(result, CleanedMessage))
+    for batch in dict.fromkeys(trace.batch for trace in traces):
+        batch.end()

@@ -15,10 +15,11 @@ from dehusk.streams.settings import FlowLimits
 from dehusk.streams.worker.acknowledging import Acknowledgments, Entry
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.availability import Dependency
-from dehusk.streams.worker.cleaning import Cleaner, Cleaning, Result
+from dehusk.streams.worker.cleaning import Cleaner, Cleaning, Result, end_traces
 from dehusk.streams.worker.intake import Intake
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.set_aside import Cleaned, Lane, SetAside
+from dehusk.streams.worker.tracing.traces import delivering
 
 Deliver = Callable[[Sequence[CleanedMessage]], Awaitable[None]]
 _log = logging.getLogger(__name__)
@@ -132,6 +133,7 @@ class Flow:
     async def _finish_first(self, entries: list[Entry], results: Sequence[Result]) -> list[Entry]:
         """Finish what need not wait of the first entries, for which there are results; returns the others."""
         await self._finish(self._set_aside.hold_back(entries, results))
+        end_traces(results)
         self._moved = time.monotonic()
         return entries[len(results) :]
 
@@ -151,12 +153,13 @@ class Flow:
             self._trials[lane] = time.monotonic()
             results = await self._cleaning.clean_again(entries, alone=alone)
             await self._finish(self._set_aside.try_again(lane, entries, results))
+            end_traces(results)
             del self._trials[lane], results
 
     async def _finish(self, cleaned: Cleaned) -> None:
         messages = [message for _, message in cleaned]
         async with self._delivering:
-            with self._metrics.step("deliver"):
+            with self._metrics.step("deliver"), delivering(messages):
                 await self._deliver(messages)
             await self._unacknowledged.done([entry for entry, _ in cleaned])
         for message in messages:

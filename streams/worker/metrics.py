@@ -17,6 +17,7 @@ from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.counts import STEP_BOUNDS, Totals
+from dehusk.streams.worker.tracing.traces import BatchTrace
 
 if TYPE_CHECKING:
     from faust.types import TP
@@ -183,10 +184,11 @@ class _PartitionLag(Collector):
 
 
 class StepTimes:
-    """How long one batch takes for its steps, which the metrics are told, too."""
+    """How long one batch takes for its steps, which the metrics and its trace are told, too."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, trace: BatchTrace) -> None:
         self._metrics = metrics
+        self.trace = trace
         self.seconds: dict[str, float] = {}
         """Of each step that is done."""
 
@@ -194,7 +196,7 @@ class StepTimes:
     def step(self, name: str) -> Iterator[None]:
         """Measures a step."""
         begun = time.perf_counter()
-        with self._metrics.step(name):
+        with self._metrics.step(name), self.trace.step(name):
             yield
         self.seconds[name] = round(time.perf_counter() - begun, 6)
 

@@ -7,6 +7,7 @@ the same as JSON; `/healthz`, or `/livez`, says whether the worker makes progres
 
 import asyncio
 import logging
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -19,7 +20,9 @@ from aiohttp.log import server_logger
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.worker.live.access import Guard, is_loopback, restrict
+from dehusk.streams.loopback import is_loopback
+from dehusk.streams.worker.live.access import guards, restrict
+from dehusk.streams.worker.live.certificate import Certificate
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.progress import Report
 from dehusk.streams.worker.settings import MonitoringSettings
@@ -29,12 +32,13 @@ _PAGE = (_FILES / "index.html").read_text(encoding="utf-8")
 _log = logging.getLogger(__name__)
 
 
-async def check_port(settings: MonitoringSettings) -> None:
+async def check_pages(settings: MonitoringSettings) -> None:
     """See whether the pages can be served, before there is anything to report.
 
     Raises:
-        ConfigurationError: the port is taken.
+        ConfigurationError: the port is taken, or the files of TLS cannot be used.
     """
+    _certificate(settings)
     with _port_named(settings):
         server = await asyncio.get_running_loop().create_server(
             asyncio.Protocol, settings.host, settings.port, start_serving=False
@@ -53,20 +57,41 @@ async def monitoring(
     """The pages' address, while they are served; `stall` says what stands still, if anything does.
 
     Raises:
-        ConfigurationError: the port is taken.
+        ConfigurationError: as `check_pages`.
     """
     server_logger.addFilter(_is_no_malformed_request)
     _warn_if_open(settings)
-    runner = web.AppRunner(_application(settings.token, registry, report, stall, live), access_log=None)
+    runner = web.AppRunner(_application(settings, registry, report, stall, live), access_log=None)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, settings.host, settings.port)
-        with _port_named(settings):
-            await site.start()
-        host, port = runner.addresses[0][:2]
-        yield f"http://{host}:{port}/"
+        async with _tls(settings) as context:
+            site = web.TCPSite(runner, settings.host, settings.port, ssl_context=context)
+            with _port_named(settings):
+                await site.start()
+            host, port = runner.addresses[0][:2]
+            yield f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}/"
     finally:
         await runner.cleanup()
+
+
+@asynccontextmanager
+async def _tls(settings: MonitoringSettings) -> AsyncIterator[ssl.SSLContext | None]:
+    """What encrypts the pages, if anything does; renewed files are taken up meanwhile."""
+    certificate = _certificate(settings)
+    if certificate is None:
+        yield None
+        return
+    following = asyncio.create_task(certificate.follow())
+    try:
+        yield certificate.context
+    finally:
+        following.cancel()
+
+
+def _certificate(settings: MonitoringSettings) -> Certificate | None:
+    if settings.certificate_file is None or settings.key_file is None:
+        return None
+    return Certificate(settings.certificate_file, settings.key_file)
 
 
 @contextmanager
@@ -89,21 +114,21 @@ def _is_no_malformed_request(record: logging.LogRecord) -> bool:
 def _warn_if_open(settings: MonitoringSettings) -> None:
     if settings.token is None and not is_loopback(settings.host):
         _log.warning(
-            "the monitoring pages at %s:%s, which show URLs of pages, are open to everyone who reaches it; "
-            "--monitoring-token has them ask for a token",
+            "the monitoring pages at %s:%s, which show URLs of pages, are open to everyone who reaches that "
+            "address; --monitoring-token has them ask for a token",
             settings.host,
             settings.port,
         )
 
 
 def _application(
-    token: str | None,
+    settings: MonitoringSettings,
     registry: CollectorRegistry,
     report: Callable[[], Report],
     stall: Callable[[], str | None],
     live: Live,
 ) -> web.Application:
-    pages = web.Application(middlewares=[] if token is None else [Guard(token).middleware()])
+    pages = web.Application(middlewares=guards(settings.host, settings.token))
     pages.on_response_prepare.append(restrict)
     pages.on_shutdown.append(partial(_disconnect, live))
     pages.add_routes(_pages(registry, report, stall))

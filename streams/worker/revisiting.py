@@ -15,9 +15,10 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage, origin_of
 from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
 from dehusk.streams.worker.backoff import back_off
-from dehusk.streams.worker.cleaning import Cleaner, Result
+from dehusk.streams.worker.cleaning import Cleaner, Result, end_traces
 from dehusk.streams.worker.dependencies import Dependencies
 from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.tracing.traces import delivering
 
 REVISION = 2
 """Of the documents."""
@@ -101,6 +102,7 @@ class Revisiting:
             if isinstance(results[0], Oversized):
                 results = [await self._cleaner.clean_alone(messages[0])]
             settled += await self._publish(results, wanted)
+            end_traces(results)
             messages = messages[len(results) :]
         return settled
 
@@ -115,7 +117,8 @@ class Revisiting:
             if (key := (origin_of(each.message), url_key((record.key or b"").decode(errors="replace"))))
             in pages
         ]
-        taken = await self._send([record for record, _ in found])
+        with delivering(done):
+            taken = await self._send([record for record, _ in found])
         published = {key for (_, key), is_taken in zip(found, taken, strict=True) if is_taken}
         await self._settle("published", [page for key, page in pages.items() if key in published])
         await self._settle("failed", [page for key, page in pages.items() if key not in published])

@@ -51,7 +51,7 @@ from dehusk.streams.worker.live.servers import Servers
 from dehusk.streams.worker.live.state import Watched
 from dehusk.streams.worker.memory import give_back_what_is_huge
 from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.monitoring import check_port, monitoring
+from dehusk.streams.worker.monitoring import check_pages, monitoring
 from dehusk.streams.worker.observation import Observer
 from dehusk.streams.worker.preflight import check_labeler, check_source, check_topics
 from dehusk.streams.worker.progress import Progress
@@ -63,6 +63,8 @@ from dehusk.streams.worker.settings import WorkerSettings
 from dehusk.streams.worker.sharing import follow_group, name_worker, open_sharing
 from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
 from dehusk.streams.worker.takeover import TakeoverLog
+from dehusk.streams.worker.tracing.opening import open_traces
+from dehusk.streams.worker.tracing.traces import Traces
 from dehusk.streams.worker.watchdog import Watchdog
 from dehusk.streams.worker.witnesses import WitnessedLabeler
 
@@ -102,10 +104,11 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
 async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable[[], Source] | None) -> None:
     async with AsyncExitStack() as resources:
         check_source(settings)
-        await check_port(settings.monitoring)
+        await check_pages(settings.monitoring)
         partitions = await check_topics(settings)
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
+        traces = await resources.enter_async_context(open_traces(settings.otlp, settings.topics.group))
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
         pool = await resources.enter_async_context(
             open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
@@ -119,6 +122,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
                 dependencies,
                 pool,
                 metrics,
+                traces=traces,
                 drops=drops,
                 note=samples.note,
                 servers=servers,
@@ -196,6 +200,7 @@ async def _flow(
     pool: PreparationPool,
     metrics: Metrics,
     *,
+    traces: Traces,
     drops: DropLog,
     note: Note,
     servers: Servers,
@@ -227,6 +232,7 @@ async def _flow(
             Assembler(settings.format),
             metrics,
             note,
+            _traces=traces,
         )
         topics = settings.topics
         delivery = Delivery(producer, topics, drops)

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from dehusk.inference.sites import SiteKey
@@ -46,6 +47,9 @@ class MonitoringSettings:
     """0 for any free port, which is logged."""
     token: str | None = field(default=None, repr=False)
     """What all pages but those of the worker's health ask for; None for nothing."""
+    certificate_file: Path | None = None
+    """PEM of the certificate that the pages are served with by HTTPS; None for HTTP, and so no `key_file`."""
+    key_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +93,5 @@ class WorkerSettings:
     rendering: Rendering = NO_RENDERING
     """Which Markdown and HTML documents have, beside what their format needs."""
     monitoring: MonitoringSettings = field(default_factory=MonitoringSettings)
+    otlp: str | None = None
+    """The address of the OpenTelemetry collector that spans are exported to; None for no spans."""

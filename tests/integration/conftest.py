@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from dehusk.streams.demo.sites import _fetch
 from dehusk.streams.kafka import Topic, create_topics, ensure_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
@@ -25,6 +26,14 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """Kafka (one node), Redis and Triton; a test that stops a service starts it again, with the same data."""
     with LocalStack(tmp_path_factory.mktemp("stack"), persistent=True) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of prometheus and promtool, from Debian's package, which is not installed."""
+    folder = tmp_path_factory.mktemp("prometheus")
+    _fetch(["prometheus"], folder / "unpacked", folder / "apt")
+    return folder / "unpacked/usr/bin"
 
 
 @pytest.fixture

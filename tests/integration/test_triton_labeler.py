@@ -11,6 +11,7 @@ import pytest
 from tritonclient.grpc.aio import InferenceServerClient
 
 from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.signature import STRUCTURE_WITH_COMMENTS
@@ -19,7 +20,6 @@ from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 from dehusk.streams.local.stack import LocalStack
-from dehusk.training.golden import GOLDEN_FILE, read_golden
 
 NEWEST = {model: find_model(DEFAULT_REPOSITORY, model)[1].parent for model in ("boilernet", "dehusk")}
 GOLDEN = {model: read_golden(version / GOLDEN_FILE) for model, version in NEWEST.items()}

@@ -2,14 +2,19 @@
 
 import hmac
 from hashlib import sha256
-from ipaddress import ip_address
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from dehusk.streams.loopback import is_loopback, is_own_name
+
 _OPEN = {"/healthz", "/livez", "/readyz"}
 """For load balancers and orchestrators, which have no token."""
 _REFUSAL = "this page needs `Authorization: Bearer TOKEN`, or in a browser /?token=TOKEN once\n"
+_FOREIGN_NAME = (
+    "the monitoring pages of this machine are served under no such name; ask for localhost, "
+    "or have --monitoring-token guard them\n"
+)
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -17,6 +22,13 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
+
+
+def guards(host: str, token: str | None) -> list[Middleware]:
+    """What stands before all pages: by the token if there is one, else on the loopback interface by names."""
+    if token is not None:
+        return [Guard(token).middleware()]
+    return [_refuse_foreign_names(host)] if is_loopback(host) else []
 
 
 class Guard:
@@ -37,7 +49,9 @@ class Guard:
                 return await handler(request)
             if request.path == "/" and _same(request.query.get("token", ""), self._token):
                 response = await handler(request)
-                response.set_cookie(self._name, self._cookie, httponly=True, samesite="Strict")
+                response.set_cookie(
+                    self._name, self._cookie, httponly=True, samesite="Strict", secure=request.secure
+                )
                 return response
             return web.Response(text=_REFUSAL, status=401, headers={"WWW-Authenticate": "Bearer"})
 
@@ -55,14 +69,17 @@ async def restrict(_: web.Request, response: web.StreamResponse) -> None:
         response.headers.setdefault(name, value)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+def _refuse_foreign_names(host: str) -> Middleware:
+    """Refuses pages of other sites whose names were made to lead to this machine."""
+
+    @web.middleware
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        named = request.headers.get("Host")
+        if named is None or is_own_name(named, host):  # all browsers name one
+            return await handler(request)
+        return web.Response(text=_FOREIGN_NAME, status=421)
+
+    return check
 
 
 def _same(given: str, expected: str) -> bool:

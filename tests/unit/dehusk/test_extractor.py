@@ -12,7 +12,7 @@ import pytest
 import dehusk
 
 PROSE = "<p>A paragraph of prose, which is the whole of its page, and long enough to be one.</p>" * 3
-PAGES = sorted((Path(__file__).parents[3] / "training/golden_pages").glob("*.html"))
+PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.html"))
 
 
 @pytest.fixture(scope="module")

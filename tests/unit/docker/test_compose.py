@@ -115,6 +115,17 @@ def test_the_worker_understands_its_command(compose: dict[str, Any]) -> None:
     assert read["monitoring"] == "0.0.0.0:8080"
 
 
+@BOTH
+def test_pages_without_a_token_are_reached_in_the_network_of_the_services_alone(
+    compose: dict[str, Any],
+) -> None:
+    service = compose["services"]["worker"]
+    read = worker.make_context("worker", service["command"][1:]).params
+    assert read["monitoring_token"] is None
+    assert "ports" not in service
+    assert "network_mode" not in service
+
+
 def test_the_worker_has_time_to_finish() -> None:
     grace = worker.make_context("worker", []).params["grace_seconds"]
     assert float(GPU["services"]["worker"]["stop_grace_period"].removesuffix("s")) > grace

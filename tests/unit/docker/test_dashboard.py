@@ -12,7 +12,10 @@ from prometheus_client import CollectorRegistry
 from dehusk.streams.worker.metrics import Metrics
 
 DOCKER = Path(__file__).parents[3] / "docker"
-DASHBOARD = json.loads((DOCKER / "grafana/dashboards/worker.json").read_text())
+FILES = sorted((DOCKER / "grafana/dashboards").glob("*.json"))
+DASHBOARDS = [json.loads(file.read_text()) for file in FILES]
+PANELS = [panel for dashboard in DASHBOARDS for panel in dashboard["panels"] if panel["type"] != "row"]
+each_dashboard = pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda each: each["title"])
 
 
 def read(name: str) -> dict[str, Any]:
@@ -33,26 +36,29 @@ def exported() -> set[str]:
 
 
 def shown() -> set[str]:
-    queries = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    queries = [target["expr"] for panel in PANELS for target in panel["targets"]]
     return {name for query in queries for name in re.findall(r"dehusk_\w+", query)}
 
 
-def test_every_metric_of_an_alert_is_exported() -> None:
+def rules() -> list[dict[str, Any]]:
     (group,) = read("prometheus/alerts.yml")["groups"]
-    asked = {name for rule in group["rules"] for name in re.findall(r"dehusk_\w+", rule["expr"])}
+    return group["rules"]
+
+
+def test_every_metric_of_an_alert_is_exported() -> None:
+    asked = {name for rule in rules() for name in re.findall(r"dehusk_\w+", rule["expr"])}
     assert asked <= exported()
     assert len(asked) > 8
 
 
 def test_every_alert_is_tried() -> None:
-    (group,) = read("prometheus/alerts.yml")["groups"]
     tried = {
         tried["alertname"]
         for test in read("prometheus/alerts.test.yml")["tests"]
         for tried in test["alert_rule_test"]
         if tried.get("exp_alerts")
     }
-    assert tried == {rule["alert"] for rule in group["rules"]}
+    assert tried == {rule["alert"] for rule in rules() if "alert" in rule}
 
 
 def test_every_metric_that_is_shown_is_exported() -> None:
@@ -60,16 +66,26 @@ def test_every_metric_that_is_shown_is_exported() -> None:
     assert len(shown()) > 8
 
 
-@pytest.mark.parametrize("panel", DASHBOARD["panels"], ids=lambda panel: panel["title"])
-def test_every_panel_asks_the_provisioned_source(panel: dict[str, Any]) -> None:
-    (source,) = DATASOURCES["datasources"]
-    assert panel["datasource"] == {"type": source["type"], "uid": source["uid"]}
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
+def test_every_panel_asks_the_chosen_source_of_the_chosen_instances(panel: dict[str, Any]) -> None:
+    assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+    for target in panel["targets"]:
+        selectors = re.findall(r"\b(?:dehusk|nv|process)_\w+(\{[^}]*\})?", target["expr"])
+        assert set(selectors) == {'{job=~"$job", instance=~"$instance"}'}
 
 
-def test_panels_do_not_overlap() -> None:
+@each_dashboard
+def test_the_first_source_of_prometheus_is_chosen(dashboard: dict[str, Any]) -> None:
+    (provisioned,) = DATASOURCES["datasources"]
+    (source,) = [each for each in dashboard["templating"]["list"] if each["type"] == "datasource"]
+    assert (source["name"], source["query"]) == ("datasource", provisioned["type"])
+
+
+@each_dashboard
+def test_panels_do_not_overlap(dashboard: dict[str, Any]) -> None:
     taken = [
         (x, y)
-        for panel in DASHBOARD["panels"]
+        for panel in dashboard["panels"]
         for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
         for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
     ]

@@ -6,12 +6,12 @@ import onnxruntime
 import pytest
 
 from dehusk.inference.batching import WINDOW_BLOCKS
+from dehusk.inference.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, ModelVersion
-from dehusk.training.golden import GOLDEN_FILE, read_golden
 
 _, NEWEST = find_model(DEFAULT_REPOSITORY, "boilernet")
 GOLDEN = read_golden(NEWEST.with_name(GOLDEN_FILE))

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from dehusk.inference.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY
-from dehusk.training.golden import GOLDEN_FILE, golden_answers, read_golden, write_golden
+from dehusk.training.golden import golden_answers, write_golden
 
 VERSIONS = sorted(file.parent for file in DEFAULT_REPOSITORY.glob(f"*/*/{GOLDEN_FILE}"))
 

@@ -4,6 +4,7 @@ import pytest
 
 from dehusk.inference.batching import WINDOW_BLOCKS
 from dehusk.inference.encoding import encode
+from dehusk.inference.golden import read_golden
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
@@ -13,7 +14,6 @@ from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.model import network_predict
 from dehusk.training.boilernet.network import weights_of
 from dehusk.training.boilernet.vocabulary import Vocabulary
-from dehusk.training.golden import read_golden
 from dehusk.training.predictor import labeler_predict
 from dehusk.training.publish import publish
 

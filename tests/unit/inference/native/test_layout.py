@@ -16,7 +16,7 @@ Said = str | tuple[str, list[tuple[str, str]], str, str] | None
 TAG = re.compile(b"(<[^>]*>)")
 FOREIGN = re.compile("^(xlink|xml|xmlns):")
 ROOT = Path(__file__).parents[4]
-SITES = ("streams/demo/site/**/*.html", "training/golden_pages/*.html")
+SITES = ("streams/demo/site/**/*.html", "inference/golden_pages/*.html")
 ODD = b"""<!doctype html><?x y?><html lang=en><!-- c --><title>t &amp; u</title>
 <body class='a  b' ID=top data-a-name-of-more-than-16=1 a" <=2 \xc3\xa4=3 hidden a:b=4 class=twice>
 <template shadowrootmode=open><p id=in>shadow</p></template><x-y>short</x-y>

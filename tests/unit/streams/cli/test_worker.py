@@ -91,6 +91,19 @@ def test_a_token_guards_the_monitoring_pages(started: list[WorkerSettings]) -> N
     assert [settings.monitoring.token for settings in started] == [token, token, None]
 
 
+def test_spans_are_exported_only_where_that_is_asked_for(started: list[WorkerSettings]) -> None:
+    worker()
+    worker("--otlp", "http://collector:4318")
+    worker(env={"DEHUSK_WORKER_OTLP": "https://collector/otlp"})
+    assert [settings.otlp for settings in started] == [
+        None,
+        "http://collector:4318",
+        "https://collector/otlp",
+    ]
+    with pytest.raises(click.BadParameter, match="begins with http:// or https://"):
+        worker("--otlp", "collector:4317")
+
+
 @pytest.mark.parametrize(
     "token", ["short", "with a space in it", "not/for+a/url+=======", "0123456789abcdef\n"]
 )
@@ -123,6 +136,31 @@ def test_files_of_redis_certificates_are_paths(started: list[WorkerSettings], tm
 def test_files_of_redis_that_cannot_be_used_are_refused(options: tuple[str, ...], message: str) -> None:
     with pytest.raises(click.UsageError, match=message):
         worker(*options)
+
+
+def test_files_of_the_monitoring_pages_are_paths(started: list[WorkerSettings], tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate", tmp_path / "key"
+    certificate.touch()
+    key.touch()
+    names = ("--monitoring-certificate-file", "--monitoring-key-file")
+    worker(names[0], str(certificate), names[1], str(key))
+    worker(names[0], "", names[1], "")
+    given, none = (settings.monitoring for settings in started)
+    assert (given.certificate_file, given.key_file) == (certificate, key)
+    assert none == MonitoringSettings()
+
+
+@pytest.mark.parametrize("name", ["--monitoring-certificate-file", "--monitoring-key-file"])
+def test_one_file_of_the_monitoring_pages_does_not_do(name: str, tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match="belong together"):
+        worker(name, __file__)
+    with pytest.raises(click.UsageError, match="does not exist"):
+        worker(name, str(tmp_path / "none"))
+
+
+def test_an_address_of_ipv6_is_taken_out_of_its_brackets(started: list[WorkerSettings]) -> None:
+    worker("--monitoring", "[::1]:8080")
+    assert (started[0].monitoring.host, started[0].monitoring.port) == ("::1", 8080)
 
 
 def test_first_pages_are_cleaned_again_only_where_that_is_asked_for(started: list[WorkerSettings]) -> None:

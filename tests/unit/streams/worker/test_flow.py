@@ -21,6 +21,7 @@ from dehusk.streams.worker.cleaning import Result
 from dehusk.streams.worker.flow import Flow
 from dehusk.streams.worker.intake import Arrival
 from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.tracing.traces import UNTRACED_MESSAGE, MessageTrace
 
 LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2, waiting_pages=3)
 
@@ -37,6 +38,8 @@ class Steps:
         self.acknowledged: list[int] = []
         self.abandoned: list[int] = []
         self.postponed: set[int] = set()
+        self.trace: MessageTrace = UNTRACED_MESSAGE
+        """Of the messages that are cleaned next."""
         self.registry = Dependency("schema-registry", "")
         metrics = Metrics(CollectorRegistry(), ())
         self.flow = Flow(LIMITS, self, self.deliver, self.registry, metrics)
@@ -55,12 +58,14 @@ class Steps:
             return [Oversized()]
         if message.value == b"bug":
             raise ZeroDivisionError("a bug")
-        return [CleanedMessage(message)]
+        return [CleanedMessage(message, trace=self.trace)]
 
     async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:
         self.alone.append(message.offset)
         await self.alone_gate.wait()
-        return Postponed("unavailable") if message.offset in self.postponed else CleanedMessage(message)
+        if message.offset in self.postponed:
+            return Postponed("unavailable")
+        return CleanedMessage(message, trace=self.trace)
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         self.delivered.extend(cleaned.message.offset for cleaned in batch)
@@ -398,3 +403,44 @@ async def test_the_age_is_that_of_a_message_that_is_cleaned_alone_while_others_g
     steps.alone_gate.set()
     await settle()
     assert steps.flow.age == 0
+
+
+async def test_the_trace_of_a_batch_ends_once_it_is_delivered(
+    steps: Steps, trace: MessageTrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps.trace = trace
+    gate = asyncio.Event()
+
+    async def deliver(_batch: Sequence[CleanedMessage]) -> None:
+        await gate.wait()
+
+    monkeypatch.setattr(steps.flow, "_deliver", deliver)
+    await steps.put(7)
+    steps.finish(7)
+    await settle()
+    assert trace.told == ["begin deliver"]
+    gate.set()
+    await settle()
+    assert trace.told == ["begin deliver", "deliver", 7, "end"]
+
+
+async def test_the_trace_of_a_batch_whose_message_has_to_wait_for_its_key_ends_without_the_message(
+    steps: Steps, trace: MessageTrace
+) -> None:
+    steps.trace = trace
+    await steps.put(0, b"huge", key=b"a")
+    await steps.put(1, key=b"a")
+    steps.finish(0, 1)
+    await settle()
+    assert trace.told == ["end"]
+
+
+async def test_the_trace_of_a_message_that_is_cleaned_alone_ends_with_its_delivery(
+    steps: Steps, trace: MessageTrace
+) -> None:
+    steps.trace = trace
+    await steps.put(0, b"huge")
+    steps.finish(0)
+    steps.alone_gate.set()
+    await steps.until(lambda: steps.acknowledged == [0])
+    assert trace.told == ["begin deliver", "deliver", 0, "end"]

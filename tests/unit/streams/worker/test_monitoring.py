@@ -16,7 +16,7 @@ from dehusk.streams.worker.dependencies import Dependencies, name_dependencies
 from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.monitoring import check_port, monitoring
+from dehusk.streams.worker.monitoring import check_pages, monitoring
 from dehusk.streams.worker.progress import Progress, Report
 from dehusk.streams.worker.run import run_worker
 from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
@@ -116,7 +116,7 @@ async def test_a_port_that_is_taken_is_said(metrics: Metrics, dependencies: Depe
             async with monitoring(taken, metrics.registry, progress.report, no_stall, live):
                 pass
         with pytest.raises(ConfigurationError, match=r"cannot listen .*; choose another with --monitoring"):
-            await check_port(taken)
+            await check_pages(taken)
         with pytest.raises(ConfigurationError, match="cannot listen"):
             await run_worker(WorkerSettings(monitoring=taken))  # of which neither Kafka nor Triton answers
 
@@ -126,7 +126,7 @@ async def test_a_port_that_was_checked_is_free(
 ) -> None:
     progress = Progress(metrics, dependencies, DROPS, lambda: 0, lambda: 0)
     (port,) = free_ports(1)
-    await check_port(MonitoringSettings(port=port))
+    await check_pages(MonitoringSettings(port=port))
     async with monitoring(
         MonitoringSettings(port=port), metrics.registry, progress.report, no_stall, live
     ) as address:

@@ -21,6 +21,7 @@ from dehusk.streams.worker.dependencies import name_dependencies
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.revisiting import Revisiting
 from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.tracing.traces import MessageTrace
 
 LIMITS = FlowLimits()
 
@@ -218,3 +219,13 @@ async def test_requests_of_other_groups_alone_ask_nothing_of_redis() -> None:
     await Revisiting(world, world, world, world.send, world.dependencies, LIMITS, world.metrics).revisit([])
     assert world.dependencies.redis.unavailable
     assert world.away == ["redis"]
+
+
+async def test_the_trace_of_a_batch_that_is_cleaned_again_ends_once_it_is_published(
+    trace: MessageTrace,
+) -> None:
+    world = World(page(1), page(2))
+    world.results[1] = [CleanedMessage(Message(None, None), degraded=("frequencies",), trace=trace)]
+    world.results[2] = [CleanedMessage(Message(None, None), [Record(url(2).encode(), b"d")], trace=trace)]
+    assert await world.revisit() == {"published": 2}
+    assert trace.told == ["begin deliver", "deliver", 2, "end"]

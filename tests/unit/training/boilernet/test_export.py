@@ -5,6 +5,7 @@ import onnx
 import pytest
 import torch
 
+from dehusk.inference.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.outcomes import Broken
@@ -13,7 +14,6 @@ from dehusk.training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read
 from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.network import Blocks, BoilerNet, weights_of
 from dehusk.training.boilernet.vocabulary import Vocabulary
-from dehusk.training.golden import GOLDEN_FILE, read_golden
 
 pytestmark = pytest.mark.training
 

@@ -1,12 +1,13 @@
 """Who may see the monitoring pages."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry
 
-from dehusk.streams.worker.live.access import is_loopback
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.live.state import Watched
 from dehusk.streams.worker.monitoring import monitoring
@@ -91,9 +92,49 @@ async def test_a_wrong_cookie_is_refused(client: aiohttp.ClientSession) -> None:
         assert await status(client, "/report", Cookie=f"{name}={wrong}") == 401
 
 
-def test_addresses_of_this_machine_alone_are_known() -> None:
-    assert all(map(is_loopback, ("127.0.0.1", "127.0.0.2", "localhost", "::1", "[::1]")))
-    assert not any(map(is_loopback, ("0.0.0.0", "::", "", "192.168.1.2", "worker.example.org")))
+@pytest.mark.parametrize("path", [*GUARDED, "/healthz"])
+@pytest.mark.parametrize("named", ["evil.test", "evil.test:8080", "192.168.1.2:8080", ""])
+async def test_on_this_machine_other_names_are_refused(
+    live: Live, watched: Watched, path: str, named: str
+) -> None:
+    async with (
+        monitoring(
+            MonitoringSettings(port=0), CollectorRegistry(), watched.report, no_stall, live
+        ) as address,
+        aiohttp.ClientSession(address) as client,
+        client.get(path, headers={"Host": named}) as answer,
+    ):
+        assert answer.status == 421
+        assert "ask for localhost" in await answer.text()
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        (MonitoringSettings(port=0), "localhost:8080"),
+        (MonitoringSettings(port=0), "[::1]:1"),
+        (MonitoringSettings("0.0.0.0", 0), "worker.example.org"),
+        (MonitoringSettings(port=0, token=TOKEN), "worker.example.org"),
+    ],
+    ids=["localhost", "an address", "open to others", "with a token"],
+)
+async def test_other_names_are_answered(
+    live: Live, watched: Watched, settings: MonitoringSettings, named: str
+) -> None:
+    async with (
+        monitoring(settings, CollectorRegistry(), watched.report, no_stall, live) as address,
+        aiohttp.ClientSession(address) as client,
+    ):
+        assert await status(client, "/report", Host=named, Authorization=f"Bearer {TOKEN}") == 200
+
+
+async def test_a_program_that_names_no_host_is_answered(live: Live, watched: Watched) -> None:
+    pages = monitoring(MonitoringSettings(port=0), CollectorRegistry(), watched.report, no_stall, live)
+    async with pages as address:
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(address).port)
+        writer.write(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert b" 200 " in await reader.readline()
+        writer.close()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,139 @@
+"""What an ONNX file says of itself, read without loading it: its properties, inputs and outputs.
+
+The fields are those of `onnx.proto`: only the few that are needed are followed, and weights are skipped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
+from dehusk.streams.models.faults import Fault, FaultError
+
+_GRAPH, _PROPERTIES = 7, 14
+_INPUT, _OUTPUT = 11, 12
+_TYPES = {1: "FP32", 2: "UINT8", 3: "INT8", 4: "UINT16", 5: "INT16", 6: "INT32", 7: "INT64", 12: "UINT32"}
+"""`TensorProto.DataType` as Triton calls them; there are more, which no model of dehusk has."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxHeader:
+    """The properties and tensors that an ONNX file declares."""
+
+    properties: dict[str, str]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
+def read_header(content: bytes) -> OnnxHeader:
+    """What a file declares.
+
+    Raises:
+        FaultError: it is no ONNX file.
+    """
+    try:
+        fields = list(_fields(memoryview(content)))
+        pairs = [_strings(value) for number, value in fields if number == _PROPERTIES]
+        graph = [inner for number, value in fields if number == _GRAPH for inner in _fields(_view(value))]
+        header = OnnxHeader(
+            {pair.get(1, ""): pair.get(2, "") for pair in pairs},
+            tuple(_tensor(value) for number, value in graph if number == _INPUT),
+            tuple(_tensor(value) for number, value in graph if number == _OUTPUT),
+        )
+    except (ValueError, IndexError, KeyError) as error:
+        raise FaultError(Fault.NOT_ONNX, f"the model file cannot be read as ONNX: {error}") from error
+    if not header.outputs:
+        raise FaultError(Fault.NOT_ONNX, "the model file has no graph with outputs, so it is no ONNX model")
+    return header
+
+
+def signature_in(header: OnnxHeader) -> Signature:
+    """The signature that a file declares, its tensors checked.
+
+    Raises:
+        FaultError: workers do not speak it, or the tensors are others than it says.
+    """
+    declared = header.properties.get(SIGNATURE_KEY, "none")
+    signature = signature_of(declared)
+    if signature is None:
+        known = " and ".join(repr(each.declared) for each in SIGNATURES)
+        raise FaultError(
+            Fault.UNKNOWN_SIGNATURE, f"the model declares the signature {declared!r}; workers speak {known}"
+        )
+    expected = {*signature.request, *(count.tensor for count in signature.counts)}
+    _compare("reads", expected, {*header.inputs})
+    _compare("answers", {*signature.answer}, {*header.outputs})
+    return signature
+
+
+def _compare(does: str, expected: set[Tensor], found: set[Tensor]) -> None:
+    if expected != found:
+        raise FaultError(
+            Fault.OTHER_TENSORS, f"the model {does} {_names(found)}; its signature says {_names(expected)}"
+        )
+
+
+def _names(tensors: set[Tensor]) -> str:
+    return ", ".join(sorted(f"{tensor.name} {tensor.data_type}" for tensor in tensors)) or "nothing"
+
+
+def _tensor(value: int | memoryview) -> Tensor:
+    """A `ValueInfoProto`: its name, and the element type of its tensor."""
+    name, kind = "", ""
+    for number, inner in _fields(_view(value)):
+        if number == 1:
+            name = str(_view(inner), "utf-8")
+        elif number == 2:
+            kind = _element_type(_view(inner))
+    return Tensor(name, kind)
+
+
+def _element_type(type_proto: memoryview) -> str:
+    for number, tensor in _fields(type_proto):
+        if number == 1:
+            for field, element in _fields(_view(tensor)):
+                if field == 1 and isinstance(element, int):
+                    return _TYPES.get(element, f"type {element}")
+    return "no tensor"
+
+
+def _strings(value: int | memoryview) -> dict[int, str]:
+    return {number: str(_view(inner), "utf-8") for number, inner in _fields(_view(value))}
+
+
+def _view(value: int | memoryview) -> memoryview:
+    if isinstance(value, int):
+        raise ValueError("a number where a message is expected")  # noqa: TRY004 what is wrong is the file
+    return value
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """The fields of a protobuf message: number, and a number or bytes."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        value: int | memoryview
+        match key & 7:
+            case 0:
+                value, at = _varint(message, at)
+            case 1 | 5 as kind:
+                value, at = 0, at + (8 if kind == 1 else 4)
+            case 2:
+                size, at = _varint(message, at)
+                value, at = message[at : at + size], at + size
+            case kind:
+                raise ValueError(f"a field of the unknown kind {kind}")
+        if at > len(message):
+            raise ValueError("it ends within a field")
+        yield key >> 3, value
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    """A number of at most ten bytes, and where it ends."""
+    number = 0
+    for shift in range(0, 70, 7):
+        byte = message[at]
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, at
+    raise ValueError("a number without end")

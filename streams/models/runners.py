@@ -1,0 +1,189 @@
+"""Who runs a version that is verified: Triton under another name, or ONNX Runtime in a process of its own."""
+
+import asyncio
+import logging
+import multiprocessing
+import resource
+import secrets
+import signal
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Protocol
+
+from dehusk.inference.batching import Window, WindowAnswer
+from dehusk.inference.onnx import open_session, run
+from dehusk.inference.signature import Signature
+from dehusk.schemas.errors import DehuskError, UnavailableError
+from dehusk.streams.models.configuration import as_override
+from dehusk.streams.models.faults import Fault, FaultError
+from dehusk.streams.models.server import READY, LateError, ModelServer, RefusedError
+
+TEMPORARY = "verify-"
+"""What the names of models begin with that Triton serves only while they are verified."""
+_STALE_SECONDS = 3600
+_log = logging.getLogger(__name__)
+_COPIES = 16
+_MOST_MEMORY = 8 << 30
+"""Address space of a process that runs a model, in bytes."""
+
+
+class Runner(Protocol):
+    """Runs one version."""
+
+    async def alone(self, window: Window) -> WindowAnswer:
+        """The answer to a window that has no batch mates."""
+        ...
+
+    async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
+        """The answers to windows that share batches, several for each window, one after the other."""
+        ...
+
+
+class TritonRunner:
+    """A model that Triton serves."""
+
+    def __init__(self, server: ModelServer, model: str, signature: Signature) -> None:
+        self._server = server
+        self._model = model
+        self._signature = signature
+
+    async def alone(self, window: Window) -> WindowAnswer:
+        """The answer to one request, sent when no other one waits."""
+        try:
+            return await self._server.infer(self._model, self._signature, window)
+        except LateError as error:
+            raise FaultError(Fault.TIMEOUT, str(error)) from error
+        except RefusedError as error:
+            raise FaultError(Fault.NOT_RUN, str(error)) from error
+
+    async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
+        """The answers to requests that are all sent at once, so that the dynamic batcher merges them."""
+        return await asyncio.gather(*map(self.alone, [*windows] * _COPIES))
+
+
+@asynccontextmanager
+async def on_triton(
+    server: ModelServer,
+    signature: Signature,
+    content: bytes,
+    config: Any,  # noqa: ANN401 a `ModelConfig` of Triton's
+) -> AsyncIterator[TritonRunner]:
+    """A model file on Triton under a name of its own, sent over the wire; unloaded at the end in any case.
+
+    Raises:
+        FaultError: Triton cannot load it, or not in time.
+    """
+    await _unload_stale(server)
+    name = f"{TEMPORARY}{int(time.time())}-{secrets.token_hex(4)}"
+    loading = asyncio.create_task(_load(server, name, as_override(config, name), content))
+    try:
+        await asyncio.shield(loading)
+        yield TritonRunner(server, name, signature)
+    finally:
+        await asyncio.wait([loading])  # an unload that comes before its end has no effect
+        await _unload(server, name)
+
+
+async def _unload(server: ModelServer, name: str) -> None:
+    """Unload a temporary model; what that meets is told, and hides no error of the model."""
+    try:
+        await server.unload(name)
+    except RefusedError:
+        return  # it was never loaded
+    except UnavailableError as error:
+        _log.warning("the temporary model %s may be left on Triton: %s", name, error)
+
+
+async def _load(server: ModelServer, name: str, config: str, content: bytes) -> None:
+    try:
+        await server.load(name, config, {"file:1/model.onnx": content})
+    except LateError as error:
+        raise FaultError(Fault.TIMEOUT, str(error)) from error
+    except RefusedError as error:
+        raise FaultError(Fault.NOT_LOADED, str(error)) from error
+
+
+async def _unload_stale(server: ModelServer) -> None:
+    """Unload what verifications left that were killed an hour ago or earlier."""
+    for each in await server.index():
+        began = each.model.removeprefix(TEMPORARY).partition("-")[0]
+        is_temporary = each.model.startswith(TEMPORARY) and began.isdecimal() and each.state == READY
+        if is_temporary and int(began) < time.time() - _STALE_SECONDS:
+            await server.unload(each.model)
+
+
+class OnnxRunner:
+    """A model file in a process of its own, limited in memory, and killed when it takes too long."""
+
+    def __init__(self, connection: Connection, timeout: float) -> None:
+        self._connection = connection
+        self._timeout = timeout
+
+    async def alone(self, window: Window) -> WindowAnswer:
+        """The answer to a batch of one."""
+        (answer,) = await self.ask([window])
+        return answer
+
+    async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
+        """The answers to one batch of all windows, twice."""
+        return await self.ask([*windows] * 2)
+
+    async def ask(self, batch: list[Window]) -> list[WindowAnswer]:
+        """The answers to a batch; none to an empty one, once the model is loaded.
+
+        Raises:
+            FaultError: the model cannot be loaded, fails, or takes too long.
+        """
+        self._connection.send(batch)
+        if not await asyncio.to_thread(self._connection.poll, self._timeout):
+            raise FaultError(Fault.TIMEOUT, f"ONNX Runtime did not answer within {self._timeout:g} s")
+        try:
+            answer = self._connection.recv()
+        except EOFError as error:
+            raise FaultError(Fault.NOT_RUN, "the process that runs the model died") from error
+        if isinstance(answer, FaultError):
+            raise answer
+        found: list[WindowAnswer] = answer
+        return found
+
+
+@asynccontextmanager
+async def in_process(file: Path, signature: Signature, seconds: float) -> AsyncIterator[OnnxRunner]:
+    """A model file on ONNX Runtime, loaded; its process is killed at the end.
+
+    Raises:
+        FaultError: it cannot be loaded, or not in time.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_run, args=(theirs, file, signature), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        runner = OnnxRunner(ours, seconds)
+        await runner.ask([])
+        yield runner
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def _run(connection: Connection, file: Path, signature: Signature) -> None:
+    """Answer batches until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    session = None
+    with suppress(EOFError):
+        while True:
+            batch = connection.recv()
+            try:
+                session = session or open_session(file, threads=1)
+                connection.send(run(session, signature, batch) if batch else [])
+            except DehuskError as error:
+                connection.send(FaultError(Fault.NOT_LOADED, str(error)))
+            except Exception as error:  # noqa: BLE001 ONNX Runtime's errors share no other base class
+                connection.send(FaultError(Fault.NOT_RUN, str(error)))

@@ -1,0 +1,46 @@
+"""Certificates, signed by an authority of the tests' own."""
+
+import datetime as dt
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+class Authority:
+    """An authority that signs certificates, and the files of these."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test's authority")])
+        signed = self._build(self._name, self._key).add_extension(
+            x509.BasicConstraints(ca=True, path_length=None), critical=True
+        )
+        self.file = self._write("ca.pem", signed.sign(self._key, hashes.SHA256()))
+
+    def certify(self, name: str, *addresses: str) -> tuple[Path, Path]:
+        """The files of a certificate for these IP addresses, and of its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(each)) for each in addresses])
+        signed = self._build(subject, key).add_extension(names, critical=False)
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        (self._folder / f"{name}.key").write_bytes(private)
+        return self._write(
+            f"{name}.pem", signed.sign(self._key, hashes.SHA256())
+        ), self._folder / f"{name}.key"
+
+    def _build(self, subject, key):
+        now = dt.datetime.now(dt.UTC)
+        builder = x509.CertificateBuilder(self._name, subject, key.public_key(), x509.random_serial_number())
+        return builder.not_valid_before(now).not_valid_after(now + dt.timedelta(days=1))
+
+    def _write(self, name, certificate):
+        (self._folder / name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        return self._folder / name

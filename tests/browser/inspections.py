@@ -1,0 +1,33 @@
+"""Inspections of pages, as they are served."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.inspection.inspection import inspect, open_inspector_pool
+from dehusk.streams.inspection.labelers import choices
+from dehusk.streams.inspection.server import serving
+from dehusk.streams.settings import PageLimits
+from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.worker.settings import WorkerSettings
+
+
+@asynccontextmanager
+async def inspecting(html: bytes, *, unchanged: bool = False) -> AsyncIterator[str]:
+    """The address of the inspector of a page, by the rules at first.
+
+    Args:
+        html: the page.
+        unchanged: whether it is shown as it is, and not made harmless.
+    """
+    offered = choices(WorkerSettings(labeler="rules"), DEFAULT_REPOSITORY)
+    page = RawPage("https://example.org/a", html)
+    async with (
+        open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
+        inspect(page, pool, offered, DEFAULT_REPOSITORY) as inspection,
+    ):
+        if unchanged:
+            inspection._original = html.decode()
+        async with serving(inspection, "127.0.0.1", 0) as address:
+            yield address

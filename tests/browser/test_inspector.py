@@ -1,0 +1,182 @@
+"""The inspector, in a browser: hostile pages, keys, looks."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from itertools import product
+from typing import Literal
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from tests.browser.conftest import Visiting
+from tests.browser.hostile_pages import HOSTILE, WORDS, hostile_page
+from tests.browser.inspections import inspecting
+from tests.browser.looks import faint_texts, has_focus, tabbed_through, too_wide
+from tests.browser.visits import Visit
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+Scheme = Literal["light", "dark"]
+COMPARED = re.compile(r"differs? from \S+\.$")
+PAGE = f"""<title>A page</title><nav><a href=/>Home</a> <a href=/b>Another</a></nav><h1>A page</h1>
+<p>{WORDS}</p><ul><li>one</li><li>two</li></ul><table><tr><th>a</th><td>b</td></tr></table>
+<div class=comments><p>A comment: {WORDS}</p></div><p hidden>{WORDS}</p><footer>Imprint</footer>""".encode()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def shown(visiting: Visiting) -> AsyncIterator[Visit]:
+    """The inspector of a page."""
+    async with inspecting(PAGE) as address:
+        visit = await visiting(address)
+        await visit.open()
+        await expect(visit.page.locator("#status")).to_contain_text("content from")
+        yield visit
+    assert visit.elsewhere == []
+    assert visit.messages == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_nothing_of_a_page_runs_loads_or_leads_away(visiting: Visiting, name: str) -> None:
+    async with inspecting(hostile_page(name)) as address:
+        visit = await visiting(address)
+        await visit.open()
+        await expect(visit.page.locator("#status")).to_contain_text("content")
+        await use(visit.page)
+        await visit.drawn()
+    assert visit.elsewhere == []
+    assert visit.dialogs == []
+    assert visit.navigations == [address]
+    own = [url for url in visit.requests if url.startswith(address)]
+    assert own == [address, f"{address}views/1"]
+    assert [said for said in visit.messages if not is_refusal(said)] == []
+    assert await hits(visit.page) == 0
+    assert await visit.page.context.cookies() == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_the_frame_of_a_page_would_hold_it_alone(visiting: Visiting, name: str) -> None:
+    async with inspecting(hostile_page(name), unchanged=True) as address:
+        visit = await visiting(address)
+        await visit.open()
+        await expect(visit.page.locator("#status")).to_contain_text("content from")
+        await visit.page.locator("#tab-original").click()
+        await click_all_over(visit.page)
+        await visit.drawn()
+        assert await visit.page.evaluate("() => window.HIT ?? 0") == 0
+    assert visit.elsewhere == []
+    assert visit.dialogs == []
+    assert visit.navigations == [address]
+    assert await visit.page.context.cookies() == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_browser_does_what_such_a_page_tries(visiting: Visiting, name: str) -> None:
+    address = "http://page.test/"
+    visit = await visiting(address)
+    await visit.page.route(
+        address, lambda route: route.fulfill(content_type="text/html", body=hostile_page(name))
+    )
+    await visit.open()
+    if name == "addresses":
+        await visit.page.locator("a").first.click()
+    async with asyncio.timeout(60):
+        while not (visit.elsewhere or visit.dialogs):
+            await visit.page.wait_for_timeout(50)
+
+
+def is_refusal(said: str) -> bool:
+    """Whether the browser says that it has refused what a page's styles or pictures asked for."""
+    return "violates the following Content Security Policy directive" in said
+
+
+async def use(page: Page) -> None:
+    """Look at all that there is, and click on all of the page."""
+    for tab in ("text", "markdown", "comments", "original"):
+        await page.locator(f"#tab-{tab}").click()
+    frame = page.frame_locator("#original iframe")
+    await expect(frame.locator("h1")).to_have_text("Title")
+    await page.evaluate(
+        "() => { for (const each of document.querySelectorAll('[data-block]')) each.click(); }"
+    )
+    await page.locator("#tab-original").click()
+    await click_all_over(page)
+    await page.locator("#other").select_option("1")
+    await expect(page.locator("#status")).to_have_text(COMPARED)
+
+
+async def click_all_over(page: Page) -> None:
+    """Click on the page as it looked wherever something may be."""
+    box = await page.locator("#original iframe").bounding_box()
+    assert box is not None
+    for row, column in product(range(10, int(box["height"]), 25), range(10, int(box["width"]), 90)):
+        await page.mouse.click(box["x"] + column, box["y"] + row)
+
+
+async def hits(page: Page) -> int:
+    """How many of its documents a script of the page has reached."""
+    return sum([int(await frame.evaluate("() => window.HIT ?? 0")) for frame in page.frames])
+
+
+async def test_blocks_are_walked_by_keys(shown: Visit) -> None:
+    page = shown.page
+    first = page.locator("#blocks [data-block='0']")
+    await first.focus()
+    await page.keyboard.press("ArrowDown")
+    assert await has_focus(page.locator("#blocks [data-block='1']"))
+    await expect(page.locator("#details strong")).to_contain_text("Block 2 of")
+    await page.keyboard.press("ArrowUp")
+    assert await has_focus(first)
+
+
+async def test_enter_leads_to_the_text_of_a_block(shown: Visit) -> None:
+    block = shown.page.locator("#blocks .block.content").first
+    await block.focus()
+    await shown.page.keyboard.press("Enter")
+    number = await block.get_attribute("data-block")
+    await expect(shown.page.locator(f"#text [data-block='{number}']")).to_have_class("piece pointed")
+
+
+async def test_tabs_are_changed_by_keys(shown: Visit) -> None:
+    page = shown.page
+    await page.locator("#tab-blocks").focus()
+    await page.keyboard.press("ArrowRight")
+    assert await has_focus(page.locator("#tab-original"))
+    await expect(page.locator("#original")).to_be_visible()
+    await page.keyboard.press("ArrowRight")
+    await expect(page.locator("#blocks")).to_be_visible()
+
+
+async def test_n_goes_to_the_next_difference(shown: Visit) -> None:
+    page = shown.page
+    await page.locator("#other").select_option("1")
+    await expect(page.locator("#next")).to_be_enabled()
+    await page.locator("#tab-blocks").focus()
+    await page.keyboard.press("n")
+    await expect(page.locator("#blocks .block.flipped.pointed")).to_be_focused()
+
+
+async def test_all_is_reached_by_the_keyboard(shown: Visit) -> None:
+    there, reached, visible = await tabbed_through(shown.page)
+    assert there > 5
+    assert reached == there
+    assert visible
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_text_can_be_read(shown: Visit, scheme: Scheme) -> None:
+    await shown.page.emulate_media(color_scheme=scheme)
+    await shown.page.locator("#blocks .content").first.click()
+    await shown.page.locator("#other").select_option("1")
+    await expect(shown.page.locator("#status")).to_have_text(COMPARED)
+    for tab in ("text", "markdown", "comments"):
+        await shown.page.locator(f"#tab-{tab}").click()
+        await shown.drawn()
+        assert await faint_texts(shown.page) == []
+
+
+async def test_a_phone_shows_it_without_scrolling_sideways(shown: Visit) -> None:
+    await shown.page.set_viewport_size({"width": 390, "height": 844})
+    await shown.page.locator("#blocks .content").first.click()
+    await shown.drawn()
+    assert await too_wide(shown.page) == []

@@ -1,0 +1,240 @@
+"""The live page of a worker, in a browser."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from dehusk.streams.worker.settings import MonitoringSettings
+from tests.authority import Authority
+from tests.browser.conftest import Visiting
+from tests.browser.looks import faint_texts, tabbed_through, too_wide
+from tests.browser.visits import Visit
+from tests.browser.workers import STEPS, Worker
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+Scheme = Literal["light", "dark"]
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
+    """One that tells its state twenty times a second."""
+    monkeypatch.setattr("dehusk.streams.worker.live.live._RECORD_SECONDS", 0.05)
+    return Worker()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def shown(worker: Worker, visiting: Visiting) -> AsyncIterator[Visit]:
+    """The page of the worker; it must have asked for nothing elsewhere and said nothing."""
+    worker.remember_an_hour()
+    async with worker.serving() as address:
+        visit = await visiting(address)
+        await visit.open()
+        await expect(visit.page.locator("#connection")).to_have_text("live")
+        yield visit
+    assert visit.elsewhere == []
+    assert visit.dialogs == []
+    assert visit.messages == []
+
+
+async def text(page: Page, element: str) -> str:
+    return await page.locator(element).inner_text()
+
+
+async def test_figures_are_those_of_the_worker(shown: Visit, worker: Worker) -> None:
+    worker.clean(1_234)
+    worker.drop()
+    await expect(shown.page.locator("#total-pages")).to_have_text("1,236")
+    totals = worker.metrics.totals
+    for name in ("pages", "documents", "tombstones", "skipped"):
+        assert await text(shown.page, f"#total-{name}") == f"{getattr(totals, name):,}"
+    assert await text(shown.page, "#total-dead-letters") == str(totals.dead_letters) == "1"
+    assert await text(shown.page, "#lag-now") == f"{worker.lag():,}"
+    assert await text(shown.page, "#in-flight-now") == "37"
+    assert "model dehusk version 7" in await text(shown.page, "#about")
+
+
+async def test_figures_follow_the_worker(shown: Visit, worker: Worker) -> None:
+    for pages in (10, 100, 1_000):
+        worker.clean(pages)
+        await expect(shown.page.locator("#total-pages")).to_have_text(f"{worker.metrics.totals.pages:,}")
+
+
+async def test_partitions_and_steps_are_listed(shown: Visit, worker: Worker) -> None:
+    worker.take_steps()
+    await expect(shown.page.locator("#steps tr")).to_have_count(len(STEPS))
+    rows = await shown.page.locator("#partitions tr").all()
+    cells = [await row.locator("th, td").all_inner_texts() for row in rows]
+    assert [(cell[0], int(cell[1]), cell[2]) for cell in cells] == [
+        (*partition, f"{lag:,}") for partition, lag in sorted(worker.lags.items())
+    ]
+
+
+async def test_a_dependency_that_goes_and_comes_back_is_shown(shown: Visit, worker: Worker) -> None:
+    worker.dependencies.redis.missed(OSError("refused"))
+    redis = shown.page.locator("#dependencies tr", has_text="redis")
+    await expect(redis).to_contain_text("refused")
+    await expect(shown.page.locator("#hindrances li")).to_have_text(["redis is unavailable: refused"])
+    worker.dependencies.redis.answered()
+    await expect(redis).to_contain_text("available")
+    await expect(shown.page.locator("#hindrances li")).to_have_count(0)
+
+
+async def test_examples_that_are_open_stay_open_and_are_text(shown: Visit, worker: Worker) -> None:
+    worker.drop(1)
+    summary = shown.page.locator("#skipped summary")
+    await summary.click()
+    worker.drop(2)
+    await expect(shown.page.locator("#skipped li")).to_have_count(2)
+    assert await shown.page.locator("#skipped details").get_attribute("open") is not None
+    await expect(shown.page.locator("#skipped li").first).to_contain_text("javascript:alert(1)")
+    assert await shown.page.locator("img").count() == 0
+
+
+async def test_it_comes_back_when_the_worker_does(worker: Worker, visiting: Visiting) -> None:
+    async with worker.serving() as address:
+        visit = await visiting(address)
+        await visit.open()
+        await expect(visit.page.locator("#connection")).to_have_text("live")
+    await expect(visit.page.locator("#connection")).to_contain_text("no connection")
+    again = Worker()
+    again.clean(77)
+    settings = MonitoringSettings(port=urlsplit(address).port or 0)
+    async with again.serving(settings):
+        await expect(visit.page.locator("#connection")).to_have_text("live")
+        assert await text(visit.page, "#total-pages") == "77"
+
+
+async def test_a_chart_is_read_by_arrow_keys(shown: Visit) -> None:
+    chart = shown.page.locator(".plot").first
+    await chart.focus()
+    await shown.page.keyboard.press("ArrowLeft")
+    await expect(shown.page.locator("#spoken")).to_have_text(re.compile(r"\d\d:\d\d:\d\d: pages/s [\d,.]+"))
+
+
+async def test_the_heap_does_not_grow_with_events(
+    shown: Visit, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dehusk.streams.worker.live.live._RECORD_SECONDS", 0.01)
+    worker.drop()
+    devtools = await shown.devtools()
+    await devtools.send("HeapProfiler.enable")
+    await devtools.send("Performance.enable")
+    sizes = []
+    for _ in range(4):
+        await events(shown.page, 150)
+        await devtools.send("HeapProfiler.collectGarbage")
+        found = (await devtools.send("Performance.getMetrics"))["metrics"]
+        sizes.append({each["name"]: each["value"] for each in found})
+    heap = [size["JSHeapUsedSize"] for size in sizes]
+    assert heap[-1] < heap[0] + 250_000
+    assert sizes[-1]["Nodes"] <= sizes[0]["Nodes"] + 20
+    assert sizes[-1]["JSEventListeners"] == sizes[0]["JSEventListeners"]
+
+
+async def events(page: Page, number: int) -> None:
+    """Wait until the page has got so many events more."""
+    await page.evaluate(
+        """number => new Promise(done => {
+             events.addEventListener("state", function count() {
+               number -= 1;
+               if (number > 0) return;
+               events.removeEventListener("state", count);
+               done();
+             });
+           })""",
+        number,
+    )
+
+
+async def test_a_token_in_the_address_is_taken_out_of_it(worker: Worker, visiting: Visiting) -> None:
+    token = "correct-horse-battery"
+    async with worker.serving(MonitoringSettings(port=0, token=token)) as address:
+        visit = await visiting(address)
+        await visit.open(f"?token={token}")
+        await expect(visit.page.locator("#connection")).to_have_text("live")
+        assert visit.page.url == address
+        await visit.page.reload()
+        await expect(visit.page.locator("#connection")).to_have_text("live")
+
+
+async def test_it_is_live_by_https(worker: Worker, visiting: Visiting, tmp_path: Path) -> None:
+    certificate, key = Authority(tmp_path).certify("worker", "127.0.0.1")
+    token = "correct-horse-battery"
+    settings = MonitoringSettings(port=0, token=token, certificate_file=certificate, key_file=key)
+    async with worker.serving(settings) as address:
+        visit = await visiting(address, ignore_https_errors=True)
+        await visit.open(f"?token={token}")
+        await expect(visit.page.locator("#connection")).to_have_text("live")
+        (cookie,) = await visit.page.context.cookies()
+    assert address.startswith("https://")
+    assert (cookie["secure"], cookie["httpOnly"]) == (True, True)
+
+
+async def test_a_hidden_tab_asks_for_nothing(shown: Visit, worker: Worker) -> None:
+    assert len(worker.live.feed) == 1
+    await shown.page.evaluate(
+        """() => {
+             Object.defineProperty(document, "hidden", { value: true, configurable: true });
+             document.dispatchEvent(new Event("visibilitychange"));
+           }"""
+    )
+    async with asyncio.timeout(30):
+        while len(worker.live.feed):
+            worker.live.feed.publish()
+            await asyncio.sleep(0.01)
+
+
+async def everything(visit: Visit, worker: Worker) -> None:
+    """Have all there is to show shown."""
+    worker.clean(100)
+    worker.drop()
+    worker.take_steps()
+    worker.dependencies.redis.missed(OSError("connection refused by redis-0.redis.example.internal:6379"))
+    await expect(visit.page.locator("#steps tr")).to_have_count(len(STEPS))
+    await expect(visit.page.locator("#hindrances li")).to_have_count(1)
+    await expect(visit.page.locator("#dead-letters summary")).to_have_count(1)
+    for summary in await visit.page.locator("summary").all():
+        await summary.click()
+    await visit.drawn()
+
+
+@SCHEMES
+async def test_every_text_can_be_read(shown: Visit, worker: Worker, scheme: Scheme) -> None:
+    await everything(shown, worker)
+    await shown.page.emulate_media(color_scheme=scheme)
+    await shown.drawn()
+    assert await faint_texts(shown.page) == []
+
+
+@SCHEMES
+async def test_charts_take_the_colours_of_the_scheme(shown: Visit, scheme: Scheme) -> None:
+    await shown.page.emulate_media(color_scheme=scheme)
+    await shown.drawn()
+    lines = await shown.page.evaluate("() => charts.map((chart) => chart.plot.series[1].stroke())")
+    color = await shown.page.evaluate(
+        "() => getComputedStyle(document.documentElement).getPropertyValue('--one').trim()"
+    )
+    assert lines == [color] * len(lines)
+
+
+async def test_all_is_reached_by_the_keyboard(shown: Visit, worker: Worker) -> None:
+    await everything(shown, worker)
+    there, reached, visible = await tabbed_through(shown.page)
+    assert there > 10
+    assert reached == there
+    assert visible
+
+
+async def test_a_phone_shows_it_without_scrolling_sideways(shown: Visit, worker: Worker) -> None:
+    await shown.page.set_viewport_size({"width": 390, "height": 844})
+    await everything(shown, worker)
+    await expect(shown.page.locator(".uplot")).to_have_count(6)
+    assert await too_wide(shown.page) == []

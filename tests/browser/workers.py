@@ -1,0 +1,97 @@
+"""The monitoring pages of a worker whose counts the tests change."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from faust.types import TP
+from prometheus_client import CollectorRegistry
+
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, ModelVersion
+from dehusk.streams.worker.assembly import CleanedMessage, Document, Failure
+from dehusk.streams.worker.dependencies import name_dependencies
+from dehusk.streams.worker.drops import DropLog
+from dehusk.streams.worker.live.history import Point
+from dehusk.streams.worker.live.live import Live
+from dehusk.streams.worker.live.quantiles import Quantiles
+from dehusk.streams.worker.live.recorder import Recorder
+from dehusk.streams.worker.live.state import Watched
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.monitoring import monitoring
+from dehusk.streams.worker.progress import Progress
+from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
+
+STEPS = ("prepare", "label", "observe", "extract", "deliver")
+LONG_NAME = "crawl.of-a-site.with-a-name-that-is-as-long-as-names-of-topics-may-well-be.2026-11"
+ANY_PORT = MonitoringSettings(port=0)
+HOSTILE_URL = 'javascript:alert(1)//"></script><img src=x onerror=alert(1)>' + "x" * 200
+
+
+class Worker:
+    """What a worker counts, with its record."""
+
+    def __init__(self) -> None:
+        self.lags = {TP("raw-pages", number): 10 * number for number in range(8)} | {TP(LONG_NAME, 0): 123456}
+        self.dependencies = name_dependencies(WorkerSettings())
+        self.metrics = Metrics(CollectorRegistry(), self.dependencies)
+        self.drops = DropLog("k:1", "dead")
+        progress = Progress(self.metrics, self.dependencies, self.drops, lambda: 37, self.lag)
+        self.watched = Watched(
+            self.metrics, self.dependencies, progress.report, lambda: self.lags, 2048, time.time()
+        )
+        self.live = Live(Recorder(self.metrics, lambda: 37, self.lag), self.watched)
+
+    def lag(self) -> int:
+        """Messages to come."""
+        return sum(self.lags.values())
+
+    def clean(self, pages: int) -> None:
+        """Count documents of so many pages."""
+        document = Document(b"k", b"d", characters=300, model=ModelVersion("dehusk", "7"))
+        for _ in range(pages):
+            self.metrics.count(CleanedMessage(Message(None, b"x" * 1_000), [document]))
+
+    def take_steps(self) -> None:
+        """Measure each step of a batch."""
+        for step in STEPS:
+            with self.metrics.step(step):
+                pass
+
+    def drop(self, offset: int = 1) -> None:
+        """Skip a page and give up another one, both with hostile URLs."""
+        message = Message(None, b"page", (), "raw-pages", 3, offset)
+        skipped = CleanedMessage(
+            message, skipped=[Skipped(SkipReason.NO_BODY, "it has no body", HOSTILE_URL)]
+        )
+        broken = Broken(BrokenReason.TOO_MANY_BLOCKS, "100,001 blocks", HOSTILE_URL)
+        for cleaned in (skipped, CleanedMessage(message, failure=Failure("prepare", broken))):
+            self.metrics.count(cleaned)
+            self.drops.note(cleaned)
+
+    def remember_an_hour(self) -> None:
+        """Fill the history as a worker does that has cleaned pages for more than an hour."""
+        now = time.time()
+        for number in range(360, 0, -1):
+            share = 0.5 + (number % 37) / 74
+            steps = {step: Quantiles(9, 0.01 * share, 0.05 * share, 0.2 * share) for step in STEPS}
+            at = now - 10 * number
+            self.live._history.add(
+                Point(
+                    at, 400 * share, 3e7 * share, 0.1 * share, 90_000 + 100 * number, 37, 600_000_000, steps
+                )
+            )
+
+    @asynccontextmanager
+    async def serving(self, settings: MonitoringSettings = ANY_PORT) -> AsyncIterator[str]:
+        """The address of its pages, while it records and serves them."""
+        running = asyncio.create_task(self.live.run())
+        pages = monitoring(settings, self.metrics.registry, self.watched.report, lambda: None, self.live)
+        try:
+            async with pages as address:
+                yield address
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running

@@ -1,0 +1,139 @@
+"""Small ONNX models of the signature `TOKENS`, good and bad, written without the package onnx."""
+
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from dehusk.inference.golden import GOLDEN_PAGES, golden_page
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.signature import TOKENS
+
+FLOAT, INT64, BOOL = 1, 7, 9
+TYPES = {"FP32": FLOAT, "UINT16": 4, "INT32": 6, "UINT32": 12}
+
+
+def varint(number: int) -> bytes:
+    high, low = divmod(number, 128)
+    return bytes([low | 128]) + varint(high) if high else bytes([low])
+
+
+def field(number: int, value: int | str | bytes) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    content = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def value_info(name: str, kind: int, *, scalar: bool = False) -> bytes:
+    shape = b"" if scalar else field(1, field(2, f"of {name}"))
+    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
+
+
+def node(kind: str, inputs: list[str], output: str, *attributes: bytes) -> bytes:
+    more = [*(field(1, each) for each in inputs), *(field(2, each) for each in output.split())]
+    return b"".join([*more, field(4, kind), *(field(5, each) for each in attributes)])
+
+
+def tensor(name: str, values: object, kind: int = FLOAT) -> bytes:
+    array = np.array(values, {FLOAT: np.float32, INT64: np.int64, BOOL: np.bool_}[kind])
+    dims = b"".join(field(1, each) for each in array.shape)
+    return dims + field(2, kind) + field(8, name) + field(9, array.tobytes())
+
+
+def cast(source: str, target: str) -> bytes:
+    return node("Cast", [source], target, field(1, "to") + field(3, FLOAT) + field(20, 2))
+
+
+def graph(nodes: list[bytes], constants: list[bytes], inputs: list[bytes], outputs: list[bytes]) -> bytes:
+    parts = ((1, nodes), (2, [b"graph"]), (5, constants), (11, inputs), (12, outputs))
+    return b"".join(field(number, each) for number, all_ in parts for each in all_)
+
+
+def model(
+    nodes: list[bytes], constants: list[bytes], *, declared: str = TOKENS.declared, less: int = 0
+) -> bytes:
+    """A model file whose nodes make `prob` of `zeros`, 0 for each block; `less` inputs are left out."""
+    read = [*TOKENS.request, *(count.tensor for count in TOKENS.counts)]
+    whole = graph(
+        [cast("block_len", "lengths"), node("Mul", ["lengths", "nothing"], "zeros"), *nodes],
+        [tensor("nothing", [0.0]), *constants],
+        [value_info(each.name, TYPES[each.data_type]) for each in read[: len(read) - less]],
+        [value_info("prob", FLOAT)],
+    )
+    opset = field(1, "") + field(2, 17)
+    return (
+        field(1, 8)
+        + field(7, whole)
+        + field(8, opset)
+        + field(14, field(1, "signature") + field(2, declared))
+    )
+
+
+def always(value: float, **how: object) -> bytes:
+    """A model that gives each block the same number."""
+    return model([node("Add", ["zeros", "value"], "prob")], [tensor("value", [value])], **how)  # type: ignore[arg-type]
+
+
+def one_number() -> bytes:
+    return model([node("Identity", ["value"], "prob")], [tensor("value", [0.5])])
+
+
+def batch_dependent() -> bytes:
+    """A model whose answer is a half, divided by the pages of the batch."""
+    nodes = [
+        node("Size", ["n_blocks"], "pages"),
+        cast("pages", "divisor"),
+        node("Div", ["half", "divisor"], "value"),
+        node("Add", ["zeros", "value"], "prob"),
+    ]
+    return model(nodes, [tensor("half", [0.5])])
+
+
+def endless() -> bytes:
+    """A model that loops for more than a lifetime."""
+    body = graph(
+        [node("Identity", ["on"], "still"), node("Add", ["sum", "sum"], "next")],
+        [],
+        [value_info("i", INT64, scalar=True), value_info("on", BOOL, scalar=True), value_info("sum", FLOAT)],
+        [value_info("still", BOOL, scalar=True), value_info("next", FLOAT)],
+    )
+    nodes = [
+        node("Loop", ["trips", "yes", "zeros"], "looped", field(1, "body") + field(6, body) + field(20, 5)),
+        node("Add", ["looped", "half"], "prob"),
+    ]
+    constants = [tensor("half", [0.5]), tensor("trips", 1 << 62, INT64), tensor("yes", True, BOOL)]  # noqa: FBT003
+    return model(nodes, constants)
+
+
+def insatiable() -> bytes:
+    """A model that needs 36 GiB or more for a page."""
+    nodes = [
+        node("Expand", ["zeros", "shape"], "large"),
+        node("ReduceMax", ["large"], "most"),
+        node("Add", ["zeros", "most"], "prob"),
+    ]
+    return model(nodes, [tensor("shape", [1 << 30, 1], INT64)])
+
+
+def golden(value: float = 0.5) -> bytes:
+    """The golden answers of a model that gives each block the same number."""
+    pages = {file.stem: len(golden_page(file)) for file in sorted(GOLDEN_PAGES.glob("*.html"))}
+    answers = [
+        {"name": name, "probabilities": [value] * blocks, "comments": None} for name, blocks in pages.items()
+    ]
+    return orjson.dumps(answers)
+
+
+def write_version(directory: Path, content: bytes, value: float = 0.5) -> Path:
+    """A directory with a model file and golden answers."""
+    directory.mkdir(parents=True)
+    (directory / "model.onnx").write_bytes(content)
+    (directory / "golden.json").write_bytes(golden(value))
+    return directory
+
+
+def write_config(directory: Path, name: str) -> None:
+    """The configuration of a model that reads `TOKENS`."""
+    text = (DEFAULT_REPOSITORY / "boilernet" / "config.pbtxt").read_text()
+    (directory / "config.pbtxt").write_text(text.replace('"boilernet"', f'"{name}"', 1))
