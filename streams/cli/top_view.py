@@ -96,7 +96,7 @@ def _sparkline(points: Sequence[Point], cells: int, highest: float) -> str:
 
 
 def _bar(value: float, highest: float) -> str:
-    return _BARS[1 + round((len(_BARS) - 2) * value / highest)] if highest else _BARS[1]
+    return _BARS[1 + round((len(_BARS) - 2) * max(0.0, value) / highest)] if highest > 0 else _BARS[1]
 
 
 def _workers(rows: Sequence[Row], most: int, width: int) -> RenderableType:

@@ -145,6 +145,7 @@ def command_lines(addresses: Addresses) -> dict[str, str]:
         "A worker for this stack": f"{program()} worker {brokers} {redis} {labeler} {topics}",
         "Pages for it, of HTML, JSON lines or WARC": f"{program()} feed {brokers} PATH",
         "Its documents, as they come": f"{program()} read {brokers} --follow",
+        "Its workers, in a terminal": f"{program()} top {brokers}",
         "What became of a page": f"{program()} why {brokers} --audit-topic {AUDIT_TOPIC} URL",
     }
 

@@ -11,8 +11,10 @@ Parsed = TypeVar("Parsed")
 Parse = Callable[[Any], Any]
 _LONGEST = 500
 """Characters of a text, items of a list."""
-_LARGEST = 1e18
-"""Of a number, so that sums of many have no overflow."""
+_LARGEST_WHOLE = 10**15
+"""Of which JavaScript knows sums exactly."""
+_LARGEST = 1e12
+"""Of other numbers; what is more, in seconds, is no time of a calendar."""
 
 
 def parsed(kind: type[Parsed], value: object) -> Parsed:
@@ -72,17 +74,16 @@ def _mapping(item: Parse) -> Parse:
 
 
 def _whole(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST_WHOLE:
         raise ValueError("no whole number, or a large one")
     return value
 
 
 def _number(value: object) -> float:
-    if not isinstance(value, float):
-        return float(_whole(value))
-    if not math.isfinite(value) or abs(value) > _LARGEST:
+    number = value if isinstance(value, float) else float(_whole(value))
+    if not math.isfinite(number) or abs(number) > _LARGEST:
         raise ValueError("no finite number, or a large one")
-    return value
+    return number
 
 
 def _text(value: object) -> str:

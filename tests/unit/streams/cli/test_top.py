@@ -147,6 +147,18 @@ def test_names_of_strangers_do_nothing_to_a_terminal() -> None:
         assert text.isprintable()
 
 
+def test_numbers_of_strangers_are_shown_as_they_are() -> None:
+    shown = report()
+    assert shown.state is not None
+    figures = (replace(POINT, pages_per_second=-1e12), *shown.points)
+    missing = DependencyState("redis", "", -1e12, "")
+    lags = (PartitionLag("raw", 0, -(10**15)), PartitionLag("raw", 1, 10**15))
+    state = replace(shown.state, dependencies=(missing,), partitions=lags)
+    text = "\n".join(lines(replace(shown, points=figures, state=state), 200))
+    assert "1,000,000,000,000,000" in text
+    assert "redis is unavailable since" in text
+
+
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     """What is asked for, of a topic that holds nothing."""

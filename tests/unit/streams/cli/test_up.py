@@ -13,12 +13,13 @@ def test_the_commands_can_be_typed_as_this_program_was_started(monkeypatch: pyte
         ".venv/bin/dehusk worker",
         ".venv/bin/dehusk feed",
         ".venv/bin/dehusk read",
+        ".venv/bin/dehusk top",
         ".venv/bin/dehusk why",
     }
 
 
 def test_the_commands_hold_the_addresses() -> None:
-    worker, feed, read, why = command_lines(
+    worker, feed, read, top, why = command_lines(
         Addresses("h:1,h:2", "redis://h:3/0", "h:4", "h:5", "/d")
     ).values()
     assert (
@@ -28,6 +29,7 @@ def test_the_commands_hold_the_addresses() -> None:
     )
     assert feed == "dehusk feed --brokers h:1,h:2 PATH"
     assert read == "dehusk read --brokers h:1,h:2 --follow"
+    assert top == "dehusk top --brokers h:1,h:2"
     assert why == "dehusk why --brokers h:1,h:2 --audit-topic dehusk-audit URL"
 
 

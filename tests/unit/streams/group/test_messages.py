@@ -52,6 +52,7 @@ def test_fields_of_later_versions_are_left_out() -> None:
         (("state", "started"), "now"),
         (("state", "started"), True),
         (("state", "started"), 1e300),
+        (("state", "started"), 10**13),
         (("state", "most_in_flight"), 1.5),
         (("state", "partitions"), {}),
         (("state", "partitions"), [{"topic": "t"}]),
