@@ -223,6 +223,12 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "None by default. Variables OTEL_… set the sampler, headers and resource.",
 )
 @click.option(
+    "--no-inspector",
+    is_flag=True,
+    help="Leave out /inspect/ of these pages, where pages of this worker are inspected in a process beside "
+    "it. It is left out, too, where others than this machine reach them and no token guards them.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -274,6 +280,7 @@ def command(
     monitoring_certificate_file: Path | None,
     monitoring_key_file: Path | None,
     otlp: str | None,
+    no_inspector: bool,
     log_level: str,
     log_json: bool,
 ) -> None:
@@ -326,7 +333,11 @@ def command(
         comments_are_told_apart=comments_are_told_apart(comments),
         rendering=rendering,
         monitoring=_monitoring(
-            monitoring, monitoring_token, monitoring_certificate_file, monitoring_key_file
+            monitoring,
+            monitoring_token,
+            monitoring_certificate_file,
+            monitoring_key_file,
+            inspector=not no_inspector,
         ),
         otlp=otlp,
     )
@@ -334,11 +345,11 @@ def command(
 
 
 def _monitoring(
-    address: str, token: str | None, certificate: Path | None, key: Path | None
+    address: str, token: str | None, certificate: Path | None, key: Path | None, *, inspector: bool
 ) -> MonitoringSettings:
     if (certificate is None) != (key is None):
         raise click.UsageError(
             "--monitoring-certificate-file and --monitoring-key-file belong together: give both"
         )
     host, _, port = address.rpartition(":")
-    return MonitoringSettings(host.strip("[]"), int(port), token, certificate, key)
+    return MonitoringSettings(host.strip("[]"), int(port), token, certificate, key, inspector)

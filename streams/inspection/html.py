@@ -12,11 +12,15 @@ def _read(name: str) -> str:
     return _FILES.joinpath(name).read_text("utf-8")
 
 
-def html(page: str, views: Sequence[str], *, is_served: bool) -> str:
-    """The inspector of a page, given as JSON; it asks the server for the views that it does not hold."""
+def html(page: str, views: Sequence[str], *, is_served: bool, chooser: str | None = None) -> str:
+    """The inspector of a page, given as JSON; it asks the server for the views that it does not hold.
+
+    It has a link to the chooser, where another page can be chosen, if there is one.
+    """
     parts = {
         "policy": policy(is_served=is_served),
         "style": _read("inspector.css"),
+        "chooser": "" if chooser is None else f'<a id="chooser" href="{chooser}">Inspect another page</a>',
         "page": embedded(page),
         "views": embedded(f"[{','.join(views)}]"),
         "script": _read("inspector.js"),

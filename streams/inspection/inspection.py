@@ -47,15 +47,15 @@ async def inspect(
     """
     labelers = Labelers(offered, repository)
     try:
-        inspection = await _begin(page, pool, offered, labelers)
-        yield inspection
+        yield await begin(page, pool, offered, labelers)
     finally:
         await labelers.close()
 
 
-async def _begin(
+async def begin(
     page: Decoded, pool: PreparationPool, offered: Sequence[Choice], labelers: Labelers
 ) -> Inspection:
+    """An inspection of a page by labelers that are opened already; raises what `inspect` does."""
     opened = await pool.answer_alone(Preparing(page))
     if isinstance(opened, Tombstone):
         raise DehuskError("tombstone: the crawler says that the page is gone")

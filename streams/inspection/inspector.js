@@ -142,8 +142,8 @@ function showOriginal() {
 
 async function viewOf(number) {
   if (views[number] === undefined) {
-    const answer = await fetch(`/views/${number}`);
-    if (!answer.ok) throw new Error(`the inspector answers ${answer.status}`);
+    const answer = await fetch(`views/${number}`);
+    if (!answer.ok) throw new Error(`the inspector answers ${answer.status}: ${await answer.text()}`);
     const view = await answer.json();
     if (view.error) throw new Error(view.error);
     views[number] = view;

@@ -18,6 +18,12 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Find = Callable[[web.Request], Inspection]
+"""The inspection that a request is for.
+
+Raises:
+    web.HTTPNotFound: there is none.
+"""
 
 
 @asynccontextmanager
@@ -56,22 +62,32 @@ def application(inspection: Inspection, host: str) -> web.Application:
             raise web.HTTPMisdirectedRequest(
                 text="the inspector is served under no such name; ask for localhost\n"
             )
-        response = await handler(request)
-        response.headers.update(_HEADERS)
-        response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"
-        return response
+        return await handler(request)
 
-    async def inspector(_: web.Request) -> web.Response:
-        written = html(inspection.page, [await inspection.first_view()], is_served=True)
+    pages = web.Application(middlewares=[guard])
+    pages.on_response_prepare.append(restrict)
+    pages.add_routes(routes(lambda _: inspection))
+    return pages
+
+
+def routes(find: Find, folder: str = "/", chooser: str | None = None) -> list[web.RouteDef]:
+    """The page of an inspection in a folder, and its views; the chooser is where another page is chosen."""
+
+    async def inspector(request: web.Request) -> web.Response:
+        inspection = find(request)
+        written = html(inspection.page, [await inspection.first_view()], is_served=True, chooser=chooser)
         return web.Response(text=written, content_type="text/html")
 
     async def view(request: web.Request) -> web.Response:
-        number = int(request.match_info["number"])
+        inspection, number = find(request), int(request.match_info["number"])
         if number >= len(inspection):
             raise web.HTTPNotFound
         return web.Response(text=await inspection.view(number), content_type="application/json")
 
-    pages = web.Application(middlewares=[guard])
-    pages.router.add_get("/", inspector)
-    pages.router.add_get(r"/views/{number:\d{1,4}}", view)
-    return pages
+    return [web.get(folder, inspector), web.get(rf"{folder}views/{{number:\d{{1,4}}}}", view)]
+
+
+async def restrict(_: web.Request, response: web.StreamResponse) -> None:
+    """Have browsers run the inspector's own script alone, and keep nothing."""
+    response.headers.update(_HEADERS)
+    response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"

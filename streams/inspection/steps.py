@@ -24,6 +24,7 @@ from dehusk.streams.inspection.alignment import Piece, pieces
 from dehusk.streams.inspection.blocks import shown_blocks
 from dehusk.streams.inspection.original import harmless
 from dehusk.streams.preparation.preparation import PackedPage, Postponed, decode, prepare_decoded
+from dehusk.streams.sources.page import offline_page
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.source import Decoded
 
@@ -53,6 +54,14 @@ class Reading:
     """The task of decoding a message; a tuple of `Decoded` or `Postponed` answers it."""
 
     message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Pasting:
+    """The task of reading HTML in UTF-8 that somebody has at hand; a `Decoded` answers it."""
+
+    html: bytes
+    max_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +99,8 @@ class OpenedPage:
     """An object of `title`, `url`, `bytes` and `blocks`."""
 
 
-Task = Reading | Preparing | Showing | Explaining
-Answer = OpenedPage | Skipped | Broken | Tombstone | Postponed | Sequence[Decoded] | str
+Task = Reading | Pasting | Preparing | Showing | Explaining
+Answer = OpenedPage | Decoded | Postponed | Sequence[Decoded] | str
 
 
 def open_inspector(source: str, settings: SourceSettings, max_blocks: int) -> Callable[[Task], Answer]:
@@ -104,6 +113,9 @@ def open_inspector(source: str, settings: SourceSettings, max_blocks: int) -> Ca
             case Reading(message):
                 pages = decode(declared, message)
                 return pages if isinstance(pages, Postponed) else tuple(pages)
+            case Pasting(html, max_bytes):
+                text = html.decode("utf-8", "replace")
+                return offline_page(url="", body=text, source="html", max_bytes=max_bytes)
             case Preparing(page):
                 return _opened(page, max_blocks)
             case Showing(html, blocks):

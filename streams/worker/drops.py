@@ -1,23 +1,29 @@
-"""Messages that give no document: a warning of the first for each reason, and the latest of each."""
+"""Messages that give no document: a warning of the first for each reason, and the latest of each.
+
+And the latest documents, beside them.
+"""
 
 import logging
 import shlex
+import time
 from collections import defaultdict, deque
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
+from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.printable import printable
 from dehusk.streams.program import program
 from dehusk.streams.settings import KafkaSettings
-from dehusk.streams.worker.assembly import CleanedMessage, origin_of
+from dehusk.streams.worker.assembly import CleanedMessage, Document, origin_of
 
 _BUGS = (BrokenReason.INTERNAL_ERROR, BrokenReason.PROCESS_CRASHED)
 """Reasons of which every message is worth a warning; the others tell of the web, and are counted."""
 _SHOWN = 300
 """Characters of what strangers wrote."""
 _KEPT = 5
+_DOCUMENTS = 30
 _log = logging.getLogger(__name__)
 
 
@@ -29,6 +35,22 @@ class Drop:
     source: Origin
     url: str | None
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A document that a page gave."""
+
+    time: datetime
+    source: Origin
+    """Where its message is."""
+    url: str
+    model: ModelVersion | None
+    is_empty: bool
+
+
+_Kept = tuple[float, Origin, bytes | None, ModelVersion | None, bool]
+"""Of a document: seconds since 1970, and what `Made` is made of when somebody looks."""
 
 
 @dataclass(slots=True)
@@ -59,6 +81,12 @@ class DropLog:
         self._listing = f"{program()} {shlex.join(words)}"
         self._skipped: defaultdict[str, _Drops] = defaultdict(_Drops)
         self._dead_letters: defaultdict[str, _Drops] = defaultdict(_Drops)
+        self._documents: deque[_Kept] = deque(maxlen=_DOCUMENTS)
+
+    @property
+    def documents(self) -> list[Made]:
+        """The last 30 documents, oldest first."""
+        return [_made(each) for each in self._documents]
 
     @property
     def skipped(self) -> DropsByReason:
@@ -71,8 +99,11 @@ class DropLog:
         return _by_reason(self._dead_letters)
 
     def note(self, cleaned: CleanedMessage) -> None:
-        """Log what of the message gives no document."""
+        """Log what of the message gives no document, and keep what does."""
         source = origin_of(cleaned.message)
+        for record in cleaned.records:
+            if isinstance(record, Document):
+                self._documents.append((time.time(), source, record.key, record.model, record.is_empty))
         for skipped in cleaned.skipped:
             counter = f'dehusk_skipped_total{{reason="{skipped.reason}"}}'
             is_first = _is_first(self._skipped, skipped, source)
@@ -92,6 +123,12 @@ class DropLog:
         _log.log(
             level, "%s: %s: %s (%s)%s", what, drop.reason, _shown(drop.detail), location, after, extra=about
         )
+
+
+def _made(kept: _Kept) -> Made:
+    seconds, source, key, model, is_empty = kept
+    url = _shown((key or b"").decode("utf-8", "replace"))
+    return Made(datetime.fromtimestamp(seconds, UTC), source, url, model, is_empty)
 
 
 def _is_first(drops: dict[str, _Drops], drop: Skipped | Broken, source: Origin) -> bool:

@@ -2,7 +2,8 @@
 
 `/` is the live page for browsers, kept up to date by `/events`, and a report in text for others; `/report` is
 the same as JSON; `/healthz`, or `/livez`, says whether the worker makes progress or has a reason to wait,
-`/readyz` whether it has its partitions and all dependencies are there, and `/metrics` is for Prometheus.
+`/readyz` whether it has its partitions and all dependencies are there, and `/metrics` is for Prometheus. At
+`/inspect/`, pages can be inspected.
 """
 
 import asyncio
@@ -53,15 +54,23 @@ async def monitoring(
     report: Callable[[], Report],
     stall: Callable[[], str | None],
     live: Live,
+    *,
+    inspector: web.Application | None = None,
 ) -> AsyncIterator[str]:
     """The pages' address, while they are served; `stall` says what stands still, if anything does.
+
+    The inspector is mounted at `/inspect`.
 
     Raises:
         ConfigurationError: as `check_pages`.
     """
     server_logger.addFilter(_is_no_malformed_request)
     _warn_if_open(settings)
-    runner = web.AppRunner(_application(settings, registry, report, stall, live), access_log=None)
+    pages = _application(settings, registry, report, stall, live)
+    if inspector is not None:
+        pages.router.add_get("/inspect", _to_inspector)
+        pages.add_subapp("/inspect/", inspector)
+    runner = web.AppRunner(pages, access_log=None)
     await runner.setup()
     try:
         async with _tls(settings) as context:
@@ -135,6 +144,10 @@ def _application(
     pages.router.add_get("/events", live.feed.serve)
     pages.router.add_static("/live/", _FILES)
     return pages
+
+
+async def _to_inspector(_: web.Request) -> web.Response:
+    raise web.HTTPFound("inspect/")
 
 
 async def _disconnect(live: Live, _: web.Application) -> None:

@@ -45,6 +45,7 @@ from dehusk.streams.worker.dependencies import Dependencies, name_dependencies, 
 from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.exit import fail
 from dehusk.streams.worker.flow import Deliver, Flow
+from dehusk.streams.worker.inspector.pages import inspector_pages
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.live.recorder import Recorder
 from dehusk.streams.worker.live.servers import Servers
@@ -152,7 +153,14 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             ),
             group,
         )
-        pages = monitoring(settings.monitoring, metrics.registry, progress.report, watchdog.stall, live)
+        pages = monitoring(
+            settings.monitoring,
+            metrics.registry,
+            progress.report,
+            watchdog.stall,
+            live,
+            inspector=inspector_pages(settings, drops),
+        )
         address = await resources.enter_async_context(pages)
         _log.info("monitoring pages at %s", address)
         sharing = await resources.enter_async_context(_sharing(settings, group, live, address))

@@ -40,7 +40,7 @@ def default_processes() -> int:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringSettings:
-    """Where the worker answers `/`, `/events`, `/report`, `/healthz`, `/readyz` and `/metrics`."""
+    """Where the worker answers `/`, `/events`, `/report`, `/healthz`, `/readyz`, `/metrics`, `/inspect/`."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -50,6 +50,8 @@ class MonitoringSettings:
     certificate_file: Path | None = None
     """PEM of the certificate that the pages are served with by HTTPS; None for HTTP, and so no `key_file`."""
     key_file: Path | None = None
+    inspector: bool = True
+    """Whether pages can be inspected there, if a token guards it or only this machine reaches it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,17 @@ def test_the_default_model_alone_is_in_it(wheel: Path) -> None:
     assert folders == {"dehusk"}
 
 
-def test_the_files_of_the_live_page_are_in_it(wheel: Path) -> None:
-    folder = "streams/worker/live/static"
+@pytest.mark.parametrize(
+    ("folder", "files"),
+    [
+        ("streams/worker/live/static", {"index.html", "uPlot-LICENSE.txt"}),
+        ("streams/worker/inspector/static", {"index.html", "inspect.js", "inspect.css"}),
+    ],
+)
+def test_the_files_of_the_monitoring_pages_are_in_it(wheel: Path, folder: str, files: set[str]) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     found = {Path(name).name for name in names if name.startswith(f"dehusk/{folder}/")}
-    assert found == {file.name for file in (ROOT / folder).iterdir()} >= {"index.html", "uPlot-LICENSE.txt"}
+    assert found == {file.name for file in (ROOT / folder).iterdir()} >= files
 
 
 def test_no_source_of_a_test_or_of_a_compiler_is_in_it(wheel: Path) -> None:

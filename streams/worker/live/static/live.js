@@ -368,7 +368,9 @@ function createReason() {
 function createExample({ time, source, url, detail }) {
   const item = make("li");
   const where = `${day.format(new Date(time))} · ${source.topic} ${source.partition}:${source.offset}`;
-  item.append(make("div", where, "where"), make("div", url ?? "no URL"), make("div", detail));
+  const link = make("a", where, "where");
+  link.href = `inspect/#${encodeURIComponent(source.topic)}/${source.partition}/${source.offset}`;
+  item.append(link, make("div", url ?? "no URL"), make("div", detail));
   return item;
 }
 

@@ -83,6 +83,13 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.monitoring == MonitoringSettings("0.0.0.0", 99)
 
 
+def test_the_inspector_can_be_left_out(started: list[WorkerSettings]) -> None:
+    worker()
+    worker("--no-inspector")
+    worker(env={"DEHUSK_WORKER_NO_INSPECTOR": "1"})
+    assert [settings.monitoring.inspector for settings in started] == [True, False, False]
+
+
 def test_a_token_guards_the_monitoring_pages(started: list[WorkerSettings]) -> None:
     token = "0123456789abcdef"
     worker(env={"DEHUSK_WORKER_MONITORING_TOKEN": token})

@@ -7,7 +7,7 @@ import pytest
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.sources.source import Record
-from dehusk.streams.worker.assembly import CleanedMessage
+from dehusk.streams.worker.assembly import CleanedMessage, Document
 from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.logs import ABOUT
 
@@ -105,3 +105,14 @@ def test_programs_are_told_what_a_warning_is_about(said: pytest.LogCaptureFixtur
         "url": URL,
         "reason": "error-status",
     }
+
+
+def test_the_latest_documents_are_kept_without_their_content() -> None:
+    drops = DropLog("k:1", "dead")
+    for offset in range(40):
+        url = b"https://example.org/" + b"x" * 1000
+        made = [Document(url, b"content", is_empty=True), Record(b"gone", None)]
+        drops.note(CleanedMessage(Message(b"k", b"v", (), "raw", 3, offset), records=made))
+    assert [each.source.offset for each in drops.documents] == list(range(10, 40))
+    latest = drops.documents[-1]
+    assert (len(latest.url), latest.is_empty, latest.model) == (300, True, None)

@@ -1,0 +1,140 @@
+"""Which message is inspected of the topics of a worker."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import cast
+
+import orjson
+import pytest
+
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.consuming import Reader
+from dehusk.streams.dead_letters import dead_letter
+from dehusk.streams.inspection.lookup import Lookup, _newest, page_in
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.preparation.preparation import Postponed
+from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.worker.raw_messages import RawMessages
+
+RAW = Message(b"https://example.org/a", b"<p>words", (("content-type", b"text/html"),), "raw-pages", 3, 41)
+TOPICS = TopicSettings()
+
+
+class Held:
+    """Kafka, which holds some messages."""
+
+    def __init__(self, *messages: Message) -> None:
+        self._messages = {(each.topic, each.partition, each.offset): each for each in messages}
+
+    async def read(self, origin: Origin) -> Message | None:
+        return self._messages.get((origin.topic, origin.partition, origin.offset))
+
+
+def lookup(*messages: Message, topics: TopicSettings = TOPICS) -> Lookup:
+    return Lookup(KafkaSettings(), topics, cast("RawMessages", Held(*messages)))
+
+
+def letter(message: Message, value: bytes | None) -> Message:
+    record = dead_letter(message, Broken(BrokenReason.TOO_MANY_BLOCKS, "many"), "prepare")
+    return Message(record.key, value, record.headers, TOPICS.dead_letters, 0, 5)
+
+
+def document(source: object) -> Message:
+    return Message(b"k", orjson.dumps({"source": source}), (), TOPICS.output, 1, 9)
+
+
+async def test_a_message_of_the_input_is_read() -> None:
+    assert await lookup(RAW).message_at(Origin("raw-pages", 3, 41)) is RAW
+    pattern = TopicSettings(input="^raw-")
+    assert await lookup(RAW, topics=pattern).message_at(Origin("raw-pages", 3, 41)) is RAW
+
+
+async def test_a_dead_letter_is_the_message_that_failed() -> None:
+    found = await lookup(letter(RAW, RAW.value)).message_at(Origin(TOPICS.dead_letters, 0, 5))
+    assert found == RAW
+
+
+async def test_a_document_leads_to_its_message() -> None:
+    of_document = document({"topic": "raw-pages", "partition": 3, "offset": 41})
+    assert await lookup(RAW, of_document).message_at(Origin(TOPICS.output, 1, 9)) is RAW
+
+
+@pytest.mark.parametrize(
+    ("position", "held", "said"),
+    [
+        (Origin("secrets", 0, 0), [], "neither reads nor writes pages at secrets"),
+        (Origin("raw-pages", 0, 0), [], "no message at raw-pages/0/0"),
+        (Origin(TOPICS.dead_letters, 0, 5), [letter(RAW, None)], "too large: try raw-pages/3/41"),
+        (Origin("dead-letters", 0, 5), [Message(b"", b"", (), "dead-letters", 0, 5)], "no dead letter"),
+        (Origin(TOPICS.output, 1, 9), [document(None)], "does not say where its message is"),
+        (Origin(TOPICS.output, 1, 9), [Message(b"k", None, (), TOPICS.output, 1, 9)], "does not say where"),
+        (
+            Origin(TOPICS.output, 1, 9),
+            [document({"topic": "secrets", "partition": 0, "offset": 0})],
+            "secrets/0/0, which is no input",
+        ),
+    ],
+)
+async def test_what_is_no_message_of_the_worker_is_refused(
+    position: Origin, held: Sequence[Message], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        await lookup(*held).message_at(position)
+
+
+class Decoding:
+    """A pool that gives one answer."""
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    async def answer_alone(self, _: object) -> object:
+        return self._answer
+
+
+async def found(answer: object, url: str | None) -> object:
+    return await page_in(RAW, url, cast("PreparationPool", Decoding(answer)))
+
+
+async def test_the_page_of_a_url_is_taken_of_several() -> None:
+    image = Skipped(SkipReason.NOT_HTML, "an image", "https://example.org/i")
+    pages = (image, RawPage("https://example.org/a", b""), RawPage("https://example.org/b", b""))
+    assert await found(pages, "https://example.org/b") is pages[2]
+    assert await found(pages, "https://example.org/i") is image
+    assert await found(pages, None) is pages[1]
+    assert await found((image,), "another") is image
+    with pytest.raises(ConfigurationError, match="the message holds no page https"):
+        await found(pages, "https://example.org/c")
+
+
+async def test_a_message_that_cannot_be_decoded_is_its_own_answer() -> None:
+    broken = Broken(BrokenReason.TIME_BUDGET_EXCEEDED, "late")
+    assert await found(broken, None) is broken
+    with pytest.raises(UnavailableError, match="registry"):
+        await found(Postponed("the registry does not answer"), None)
+
+
+class Documents:
+    """A reader of many documents of one partition."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = keys
+        self.asked: list[int] = []
+
+    async def offsets(self) -> dict[object, int]:
+        return {0: len(self._keys)}
+
+    async def newest(self, count: int) -> AsyncIterator[tuple[Message, int]]:
+        self.asked.append(count)
+        for offset, key in list(enumerate(self._keys))[-count:]:
+            yield Message(key, b"", (), "out", 0, offset), offset
+
+
+async def test_the_newest_document_is_found_without_reading_all() -> None:
+    reader = Documents([b"a", *[b"x"] * 5_000, b"a", b"b", b"b", *[b"x"] * 2_000])
+    newest = await _newest(cast("Reader", reader), {b"b"})
+    assert newest is not None
+    assert (newest.offset, reader.asked) == (5003, [1_000, 10_000])
+    assert await _newest(cast("Reader", reader), {b"c"}) is None

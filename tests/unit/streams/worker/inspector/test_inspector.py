@@ -1,0 +1,217 @@
+"""Pages that are inspected in the process beside a worker."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import aiohttp
+import psutil
+import pytest
+
+from dehusk.streams.worker.inspector.inspector import Inspector
+from dehusk.streams.worker.inspector.turns import MOST_WAITING
+from dehusk.streams.worker.settings import WorkerSettings
+from tests.unit.streams.inspection.conftest import HOSTILE
+from tests.unit.streams.worker.inspector.conftest import MAX_BYTES
+
+HTML = b"<title>T</title><p>Some words of a page that is \xc3\xbcberpr\xc3\xbcft</p>"
+OWN = {"Sec-Fetch-Site": "same-origin"}
+
+
+async def paste(client: aiohttp.ClientSession, html: bytes | AsyncIterator[bytes] = HTML) -> tuple[int, str]:
+    body = BytesIO(html) if isinstance(html, bytes) else html
+    async with client.post("/inspect/pastes", data=body, headers=OWN) as answer:
+        return answer.status, await answer.text()
+
+
+async def opened(client: aiohttp.ClientSession, html: bytes = HTML) -> str:
+    """The path of the inspection of a page."""
+    status, text = await paste(client, html)
+    assert status == 201, text
+    return f"/inspect/{json.loads(text)['page']}"
+
+
+async def test_pasted_html_is_inspected(client: aiohttp.ClientSession) -> None:
+    path = await opened(client)
+    async with client.get(path) as answer:
+        page, headers = await answer.text(), answer.headers
+    assert "Some words of a page that is \\\\u00fcberpr\\\\u00fcft" in page.replace("\\u", "\\\\u")
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert policy.endswith("frame-ancestors 'none'")
+    assert (headers["X-Content-Type-Options"], headers["Cache-Control"]) == ("nosniff", "no-store")
+    assert '<a id="chooser" href="../../">' in page
+    async with client.get(f"{path}views/1") as answer:
+        assert (await answer.json())["labeler"] == "onnx"
+    async with client.get(f"{path}views/999") as answer:
+        assert answer.status == 404
+
+
+async def test_nothing_of_a_hostile_page_is_markup(client: aiohttp.ClientSession) -> None:
+    async with client.get(await opened(client, HOSTILE)) as answer:
+        page = await answer.text()
+    assert len(re.findall(r"<script", page)) == 3
+    assert not re.search(r"<(?:img|iframe|base|object|embed|form|svg)\b", page)
+
+
+@pytest.mark.parametrize(
+    ("html", "status", "said"),
+    [
+        (b"", 422, "no-body: "),
+        (b"%PDF-1.4\n%\xe2\xe3", 422, "not-html: "),
+        (b"<p>" + b"x" * MAX_BYTES, 413, f"a page may have {MAX_BYTES:,} bytes"),
+    ],
+)
+async def test_what_is_no_page_is_refused(
+    client: aiohttp.ClientSession, html: bytes, status: int, said: str
+) -> None:
+    answered, text = await paste(client, html)
+    assert (answered, text.startswith(said)) == (status, True)
+
+
+async def test_what_is_sent_in_pieces_is_bounded_too(
+    client: aiohttp.ClientSession, inspector: Inspector
+) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(MAX_BYTES // 1000 + 2):
+            yield b"x" * 1000
+
+    assert (await paste(client, pieces()))[0] == 413
+    assert inspector.process.pid is None
+
+
+@pytest.mark.parametrize(
+    "query", ["", "topic=raw-pages&partition=-1&offset=0", "topic=t&partition=0&offset=²"]
+)
+async def test_what_is_no_position_is_refused(client: aiohttp.ClientSession, query: str) -> None:
+    async with client.post(f"/inspect/positions?{query}", headers=OWN) as answer:
+        assert (answer.status, "a position is" in await answer.text()) == (400, True)
+
+
+async def test_kafka_that_does_not_answer_is_said(client: aiohttp.ClientSession) -> None:
+    query = "topic=raw-pages&partition=0&offset=0"
+    async with client.post(f"/inspect/positions?{query}", headers=OWN) as answer:
+        assert (answer.status, "127.0.0.1:1" in await answer.text()) == (503, True)
+    assert (await paste(client))[0] == 201
+
+
+async def test_the_last_pages_stay_open(client: aiohttp.ClientSession) -> None:
+    paths = [await opened(client) for _ in range(5)]
+    statuses = []
+    for path in paths:
+        async with client.get(path) as answer:
+            statuses.append(answer.status)
+    assert statuses == [404, 200, 200, 200, 200]
+
+
+async def test_a_process_that_dies_is_replaced(client: aiohttp.ClientSession, inspector: Inspector) -> None:
+    path = await opened(client)
+    first = inspector.process.pid
+    assert first is not None
+    os.kill(first, signal.SIGSTOP)
+    asking = asyncio.create_task(paste(client))
+    await asyncio.sleep(0.2)
+    os.kill(first, signal.SIGKILL)
+    status, text = await asking
+    assert (status, "died" in text) == (502, True)
+    async with client.get(path) as answer:
+        assert (answer.status, "not open any more" in await answer.text()) == (404, True)
+    assert (await paste(client))[0] == 201
+    assert inspector.process.pid not in {None, first}
+
+
+async def test_few_wait_for_a_turn(client: aiohttp.ClientSession, inspector: Inspector) -> None:
+    await opened(client)
+    first = inspector.process.pid
+    assert first is not None
+    os.kill(first, signal.SIGSTOP)
+    asking = [asyncio.create_task(paste(client)) for _ in range(MOST_WAITING + 3)]
+    done, waiting = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+    while len(done) < 2:
+        more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        done |= more
+    assert [(await each)[0] for each in done] == [503, 503]
+    os.kill(first, signal.SIGCONT)
+    assert [(await each)[0] for each in waiting] == [201] * (MOST_WAITING + 1)
+
+
+async def test_an_inspection_that_takes_too_long_is_ended(
+    client: aiohttp.ClientSession, inspector: Inspector
+) -> None:
+    await opened(client)
+    first, inspector._seconds = inspector.process.pid, 0.5
+    assert first is not None
+    os.kill(first, signal.SIGSTOP)
+    status, text = await paste(client)
+    assert (status, "took longer than 0.5 s" in text) == (504, True)
+    assert not psutil.pid_exists(first)
+
+
+async def test_an_idle_process_is_ended(settings: WorkerSettings) -> None:
+    inspector = Inspector(settings, idle_seconds=0.1)
+    session = await inspector.process.session()
+    pid = inspector.process.pid
+    assert pid is not None
+    started = psutil.Process(pid).children(recursive=True)
+    assert started
+    folder = inspector.process._folder
+    running = inspector.running(None)
+    await anext(running)
+    while inspector.process._process is not None:  # noqa: ASYNC110 nobody tells
+        await asyncio.sleep(0.01)
+    await running.aclose()
+    assert session.closed
+    assert folder is not None
+    assert not folder.exists()
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+
+
+async def test_the_end_of_the_worker_ends_the_process(settings: WorkerSettings) -> None:
+    inspector = Inspector(settings)
+    await inspector.process.session()
+    process = inspector.process._process
+    assert process is not None
+    assert process.stdin is not None
+    process.stdin.close()  # as the kernel does when a worker is killed
+    assert await process.wait() == 0
+    await inspector.process.kill()
+
+
+def score_of(pid: int) -> int:
+    """How likely the kernel ends a process where memory lacks."""
+    return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+
+async def test_the_process_stands_back(settings: WorkerSettings) -> None:
+    inspector = Inspector(settings)
+    await inspector.process.session()
+    pid = inspector.process.pid
+    assert pid is not None
+    try:
+        assert psutil.Process(pid).nice() >= 10
+        assert psutil.Process(pid).rlimit(psutil.RLIMIT_DATA)[0] == 1 << 30
+        assert score_of(pid) == 1000
+    finally:
+        await inspector.process.kill()
+
+
+async def test_a_process_that_does_not_start_says_so(
+    client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("dehusk.streams.worker.inspector.process._SERVICE", "dehusk.nothing")
+    assert await paste(client) == (503, "the inspector does not start: its log has the reason\n")
+    assert any("No module named dehusk.nothing" in message for message in caplog.messages)
+
+
+async def test_a_setting_that_does_not_fit_is_said(
+    client: aiohttp.ClientSession, inspector: Inspector, settings: WorkerSettings
+) -> None:
+    inspector.process._settings = replace(settings, source="no-such")
+    status, text = await paste(client)
+    assert (status, text.startswith("the inspector does not start: ")) == (503, True)
