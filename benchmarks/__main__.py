@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from benchmarks import duplicates, markdown, memory, metadata, quality, sites, steps, stream
+from benchmarks import duplicates, markdown, memory, metadata, monitoring, quality, sites, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.streams.worker.settings import LabelerName
 
@@ -50,7 +50,7 @@ class _Load(click.ParamType):
 @click.option(
     "--only",
     type=click.Choice(
-        ["quality", "steps", "stream", "memory", "sites", "metadata", "duplicates", "markdown"]
+        ["quality", "steps", "stream", "memory", "sites", "metadata", "duplicates", "markdown", "monitoring"]
     ),
     help="Leave the others out.",
 )
@@ -108,6 +108,8 @@ def _measure_file(
     _measure_documents(crawled, rounds, model, only)
     if only in (None, "markdown"):
         _measure_markdown(crawled, model)
+    if only in (None, "monitoring"):
+        click.echo(monitoring.report(monitoring.measure(crawled, repeat, rounds)) + "\n")
     if only in (None, "quality", "steps", "stream"):
         _measure_pages(crawled, rounds=rounds, repeat=repeat, labelers=labelers, model=model, only=only)
 

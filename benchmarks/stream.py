@@ -83,7 +83,7 @@ class Emptied:
         return self.bytes / self.cpu
 
 
-class _Worker(Worker):
+class BenchedWorker(Worker):
     """A worker that may do without Redis."""
 
     def is_ready(self) -> bool:
@@ -124,9 +124,9 @@ def _measure(
 ) -> Emptied:
     name = f"bench-{uuid4().hex[:8]}"
     topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
-    asyncio.run(_fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
+    asyncio.run(fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
     port, nowhere = free_ports(2)
-    program = _Worker(stack.addresses, topics, labeler, port, with_blocks=False)
+    program = BenchedWorker(stack.addresses, topics, labeler, port, with_blocks=False)
     if not with_sites:
         program = replace(
             program, addresses=replace(stack.addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
@@ -134,12 +134,13 @@ def _measure(
     worker = Service(program, directory / f"{name}.log")
     try:
         worker.start()
-        return _watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
+        return watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
     finally:
         worker.stop()
 
 
-async def _fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page], rounds: int) -> None:
+async def fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page], rounds: int) -> None:
+    """Create the topics, and send the pages so many times under different URLs."""
     await create_topics(kafka, [Topic(topics.input, _PARTITIONS, 1)])
     await ensure_topics(kafka, topics)
     async with create_producer(kafka) as producer:
@@ -149,16 +150,18 @@ async def _fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Pag
         await producer.flush()
 
 
-def _watch(
+def watch(
     program: Worker, stack: LocalStack, labeler: LabelerName, expected: int, *, with_sites: bool
 ) -> Emptied:
+    """What the worker takes for the expected pages, once it is done with the first."""
     processes = processes_on(program.port)
-    triton = processes_on(int(stack.addresses.triton_grpc.rpartition(":")[2]))
+    address = stack.addresses.triton_grpc
+    triton = processes_on(int(address.rpartition(":")[2])) if address else []
     first = _wait_for(program, 1)
-    began, before = time.monotonic(), _cpu(processes)
-    triton_before = sum(_cpu(triton))
+    began, before = time.monotonic(), cpu(processes)
+    triton_before = sum(cpu(triton))
     last = _wait_for(program, expected)
-    seconds, after = time.monotonic() - began, _cpu(processes)
+    seconds, after = time.monotonic() - began, cpu(processes)
     spent = [end - start for start, end in zip(before, after, strict=True)]
     return Emptied(
         labeler=labeler,
@@ -168,7 +171,7 @@ def _watch(
         seconds=seconds,
         worker_cpu=spent[0],
         preparation_cpu=sum(spent[1:]),
-        triton_cpu=sum(_cpu(triton)) - triton_before,
+        triton_cpu=sum(cpu(triton)) - triton_before,
         steps=program.monitoring.metric("dehusk_step_seconds_sum", "step"),
     )
 
@@ -202,7 +205,8 @@ def processes_on(port: int) -> list[psutil.Process]:
     return [worker, *worker.children(recursive=True)]
 
 
-def _cpu(processes: Sequence[psutil.Process]) -> list[float]:
+def cpu(processes: Sequence[psutil.Process]) -> list[float]:
+    """The CPU seconds that each has taken."""
     times = [process.cpu_times() for process in processes]
     return [each.user + each.system for each in times]
 

@@ -1,7 +1,8 @@
 """What a labeler is: encoded pages in, the probability of content per block out."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Prediction
@@ -21,6 +22,32 @@ class Labeler(Protocol):
 
     async def close(self) -> None:
         """Give back connections and sessions."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a server has done for a model since it started, whoever asked for it."""
+
+    requests: int
+    batches: int
+    """Requests that were answered together, or one."""
+    queue_seconds: float
+    """How long all requests have waited."""
+    errors: int
+
+
+@runtime_checkable
+class ServedLabeler(Labeler, Protocol):
+    """A labeler whose model is on a server."""
+
+    async def activity(self) -> Activity:
+        """What the server has done for the model.
+
+        Raises:
+            UnavailableError: the server does not answer.
+            ConfigurationError: it has no such model.
+        """
         ...
 
 

@@ -11,6 +11,7 @@ from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
 from dehusk.inference.batching import Window, WindowAnswer, join, windows
+from dehusk.inference.labeler import Activity
 from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
 from dehusk.schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
@@ -56,6 +57,24 @@ class TritonLabeler:
         except (UnavailableError, ConfigurationError):
             await self._check_version()
             raise
+
+    async def activity(self) -> Activity:
+        """What Triton has done for all versions of the model, or the one that is asked for."""
+        try:
+            answer = await self._call(
+                self._client.get_inference_statistics(
+                    self._model, self._version, client_timeout=self._timeout
+                )
+            )
+        except PageError as error:
+            raise ConfigurationError(str(error)) from error
+        each = answer.model_stats
+        return Activity(
+            requests=sum(version.inference_count for version in each),
+            batches=sum(version.execution_count for version in each),
+            queue_seconds=sum(version.inference_stats.queue.ns for version in each) / 1e9,
+            errors=sum(version.inference_stats.fail.count for version in each),
+        )
 
     async def close(self) -> None:
         """Close the connection."""

@@ -32,6 +32,7 @@ class Following:
                 async with open_topics(self._kafka, self._topic) as reader:
                     async for message, time in reader.held():
                         self._handle(message, time)
+                        await asyncio.sleep(0)  # a topic may hold many, and others work meanwhile
                     trial = 0
                     self.dependency.answered()
                     self.caught_up.set()

@@ -32,6 +32,8 @@ _HEADER_BYTES = 64 * KIB
 """Room for what a dead letter adds to its message."""
 _FIGURES_KEPT_MS = 2 * 3600 * 1000
 """How long the figures of workers are kept: longer than the hour that their pages show."""
+_FIGURES_SEGMENT_MS = 600 * 1000
+"""How soon they can be compacted or deleted, of which brokers spare the newest segment."""
 _SET_ON_TOPIC = 1
 """ConfigSource of Kafka's protocol: set on the topic itself, no default of the brokers."""
 _Entry = tuple[str, str, bool, int]
@@ -205,7 +207,11 @@ def missing_topics(topics: TopicSettings, found: WorkerTopics, largest: int = 0)
 def _compacted_topics(topics: TopicSettings, replicas: int) -> Iterator[Topic]:
     """The topics that every worker reads whole, in order."""
     if topics.monitoring is not None:
-        kept = {"cleanup.policy": "compact,delete", "retention.ms": str(_FIGURES_KEPT_MS)}
+        kept = {
+            "cleanup.policy": "compact,delete",
+            "retention.ms": str(_FIGURES_KEPT_MS),
+            "segment.ms": str(_FIGURES_SEGMENT_MS),
+        }
         yield Topic(topics.monitoring, 1, replicas, kept)
     if topics.control is not None:
         yield Topic(topics.control, 1, replicas, {"cleanup.policy": "compact"})

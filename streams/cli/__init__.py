@@ -21,6 +21,7 @@ from dehusk.streams.worker.logs import are_json
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
+    "top": "Watch a group of workers in a terminal.",
     "probe": "Look at a topic before attaching to it.",
     "up": "Start Kafka, Redis and Triton on this machine.",
     "feed": "Put pages from files on the input topic.",

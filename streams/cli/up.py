@@ -139,11 +139,13 @@ def command_lines(addresses: Addresses) -> dict[str, str]:
     """What to do with the stack, and the commands that do it."""
     brokers = f"--brokers {addresses.kafka}"
     labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
-    options = f"{brokers} --redis {addresses.redis} {labeler} --audit-topic {AUDIT_TOPIC}"
+    redis = f"--redis {addresses.redis}"
+    topics = f"--audit-topic {AUDIT_TOPIC} --monitoring-topic {MONITORING_TOPIC}"
     return {
-        "A worker for this stack": f"{program()} worker {options}",
+        "A worker for this stack": f"{program()} worker {brokers} {redis} {labeler} {topics}",
         "Pages for it, of HTML, JSON lines or WARC": f"{program()} feed {brokers} PATH",
         "Its documents, as they come": f"{program()} read {brokers} --follow",
+        "Its workers, in a terminal": f"{program()} top {brokers}",
         "What became of a page": f"{program()} why {brokers} --audit-topic {AUDIT_TOPIC} URL",
     }
 

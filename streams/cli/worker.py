@@ -100,6 +100,12 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "bytes, from which `dehusk why` answers. None by default.",
 )
 @click.option(
+    "--monitoring-topic",
+    metavar="TOPIC",
+    help="A topic on which the workers share their figures, so that the live page of each shows the whole "
+    "group, and `dehusk top` shows it in a terminal. None by default.",
+)
+@click.option(
     "--group",
     metavar="NAME",
     default=_TOPICS.group,
@@ -243,6 +249,7 @@ def command(
     output: str,
     dead_letters: str,
     audit_topic: str | None,
+    monitoring_topic: str | None,
     group: str,
     source: str,
     source_settings: SourceSettings,
@@ -302,6 +309,7 @@ def command(
                 group,
                 revisits=revisit_topic if revisit_after else None,
                 audit=audit_topic,
+                monitoring=monitoring_topic,
             )
         ),
         session_seconds=session_seconds,

@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.worker.counts import Totals
 from dehusk.streams.worker.drops import Drop, DropsByReason, DropsOfReason
-from dehusk.streams.worker.metrics import Totals
 from dehusk.streams.worker.progress import Report
 
 _TIMEOUT_SECONDS = 10.0

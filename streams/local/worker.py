@@ -46,6 +46,7 @@ class Worker:
             "--labeler": self.labeler,
             "--monitoring": f"{LOOPBACK}:{self.port}",
             "--monitoring-token": "",
+            **({"--monitoring-topic": self.topics.monitoring} if self.topics.monitoring else {}),
             "--monitoring-certificate-file": "",
             "--monitoring-key-file": "",
             **({"--triton": self.addresses.triton_grpc} if self.labeler == "triton" else {}),

@@ -62,7 +62,7 @@ from dehusk.streams.sites.packing import (
 )
 from dehusk.streams.sites.redis_trouble import is_of_a_cluster, meaning, slowness
 from dehusk.streams.sites.scripts import Call, Script
-from dehusk.streams.sites.server_memory import HOW_TO_BOUND, memory_advice
+from dehusk.streams.sites.server_memory import HOW_TO_BOUND, ServerUse, memory_advice, server_use
 from dehusk.streams.sites.tally import Tally, without
 from dehusk.streams.tls import tls_context
 
@@ -188,17 +188,27 @@ class RedisSiteStatistics:
         try:
             with redis_errors(self._settings, "to tell of its memory"):
                 async with asyncio.timeout(self._settings.timeout):
-                    for server in await self._memory():
+                    for server in await self._info("memory"):
                         if advice := memory_advice(server):
                             _log.warning("%s", advice)
         except ConfigurationError as error:
             _log.info("%s", error)
 
-    async def _memory(self) -> list[Mapping[str, Any]]:
-        """What each server tells of its memory."""
+    async def use(self) -> ServerUse:
+        """What the servers hold, and how often they were asked.
+
+        Raises what `observe` raises.
+        """
+        with redis_errors(self._settings, "to tell of its use"):
+            async with asyncio.timeout(self._settings.timeout):
+                memory, stats = await self._info("memory"), await self._info("stats")
+        return server_use(memory, stats)
+
+    async def _info(self, section: str) -> list[Mapping[str, Any]]:
+        """What each server tells of itself."""
         if isinstance(self._client, Redis):
-            return [await self._client.info("memory")]
-        answers = await self._client.info("memory", target_nodes=RedisCluster.PRIMARIES)
+            return [await self._client.info(section)]
+        answers = await self._client.info(section, target_nodes=RedisCluster.PRIMARIES)
         return list(answers.values()) if len(self._client.get_primaries()) > 1 else [answers]
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations  # Faust's type is in them alone: who reads metrics does not load it
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -16,38 +14,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from dehusk.schemas.pages import ModelVersion
-from dehusk.streams.counted import counted
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.counts import STEP_BOUNDS, Totals
 from dehusk.streams.worker.tracing.traces import BatchTrace
 
 if TYPE_CHECKING:
     from faust.types import TP
-
-STEP_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, math.inf)
-"""Seconds: the buckets in which the times of steps are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The counts since the worker started; pages = documents + tombstones + skipped + dead letters."""
-
-    messages: int
-    bytes: int
-    pages: int
-    documents: int
-    empty_documents: int
-    """Those of the documents that have no text."""
-    tombstones: int
-    skipped: int
-    dead_letters: int
-
-    def __str__(self) -> str:
-        return (
-            f"{counted(self.pages, 'page')} = {counted(self.documents, 'document')} "
-            f"({self.empty_documents:,} empty) + {counted(self.tombstones, 'tombstone')} "
-            f"+ {self.skipped:,} skipped + {counted(self.dead_letters, 'dead letter')}"
-        )
 
 
 class Metrics:
@@ -163,6 +136,16 @@ class Metrics:
     def characters(self) -> int:
         """How many characters the texts of documents have had so far."""
         return _total(self._characters)
+
+    @property
+    def degraded(self) -> dict[str, int]:
+        """How many documents were made without a dependency, by what they lack."""
+        samples = (sample for family in self._degraded.collect() for sample in family.samples)
+        return {
+            sample.labels["missing"]: int(sample.value)
+            for sample in samples
+            if sample.name.endswith("_total")
+        }
 
     @property
     def step_counts(self) -> dict[str, list[int]]:

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dehusk.streams.worker.counts import Totals
 from dehusk.streams.worker.dependencies import Dependencies
 from dehusk.streams.worker.drops import DropLog, DropsByReason
-from dehusk.streams.worker.metrics import Metrics, Totals
+from dehusk.streams.worker.metrics import Metrics
 
 _log = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from dehusk.inference.sites import open_naming
 from dehusk.schemas.errors import DehuskError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.formats import FORMATS
+from dehusk.streams.group.group import Group
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.preparation.extraction import Writing
 from dehusk.streams.preparation.isolation import open_pool
@@ -47,6 +48,7 @@ from dehusk.streams.worker.flow import Deliver, Flow
 from dehusk.streams.worker.inspector.pages import inspector_pages
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.live.recorder import Recorder
+from dehusk.streams.worker.live.servers import Servers
 from dehusk.streams.worker.live.state import Watched
 from dehusk.streams.worker.memory import give_back_what_is_huge
 from dehusk.streams.worker.metrics import Metrics
@@ -59,6 +61,7 @@ from dehusk.streams.worker.requests import open_requests
 from dehusk.streams.worker.revisiting import REVISION, Revisiting
 from dehusk.streams.worker.scheduling import Scheduling
 from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.sharing import follow_group, name_worker, open_sharing
 from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
 from dehusk.streams.worker.takeover import TakeoverLog
 from dehusk.streams.worker.tracing.opening import open_traces
@@ -113,8 +116,18 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         )
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))
-        flow, brokers, checks, revisits = await resources.enter_async_context(
-            _flow(settings, dependencies, pool, metrics, traces=traces, drops=drops, note=samples.note)
+        servers = Servers()
+        flow, brokers, checks, beside = await resources.enter_async_context(
+            _flow(
+                settings,
+                dependencies,
+                pool,
+                metrics,
+                traces=traces,
+                drops=drops,
+                note=samples.note,
+                servers=servers,
+            )
         )
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
@@ -126,6 +139,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
+        group = _group(settings)
         live = Live(
             Recorder(metrics, lambda: len(flow), lambda: lag(app)),
             Watched(
@@ -135,7 +149,9 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
                 lambda: lag_by_partition(app),
                 settings.flow.most_pages,
                 time.time(),
+                servers,
             ),
+            group,
         )
         pages = monitoring(
             settings.monitoring,
@@ -145,21 +161,44 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             live,
             inspector=inspector_pages(settings, drops),
         )
-        _log.info("monitoring pages at %s", await resources.enter_async_context(pages))
+        address = await resources.enter_async_context(pages)
+        _log.info("monitoring pages at %s", address)
+        sharing = await resources.enter_async_context(_sharing(settings, group, live, address))
         loops = (
             flow.run(),
-            *revisits,
+            *beside,
             *(watch(dependency, check) for dependency, check in checks),
             samples.write_every(_SAMPLES_SECONDS),
             commit_acknowledged(app),
             watchdog.run(),
             live.run(),
+            *sharing,
             progress.log_every(_PROGRESS_SECONDS),
         )
         async with _working(app, loops):
             await shutdown.requested()
             await stop_with_kafka(partial(_stop, app, flow, settings), brokers.answer)
         _log.info("stopped; %s", metrics.totals)
+
+
+def _group(settings: WorkerSettings) -> Group | None:
+    """What the worker knows of its group, where workers share their figures."""
+    topics = settings.topics
+    return None if topics.monitoring is None else Group(topics.group, name_worker())
+
+
+@asynccontextmanager
+async def _sharing(
+    settings: WorkerSettings, group: Group | None, live: Live, address: str
+) -> AsyncIterator[list[Loop]]:
+    """The loops that share its figures and follow those of others; at the end it says that it stops."""
+    topic = settings.topics.monitoring
+    if group is None or topic is None:
+        yield []
+        return
+    async with open_sharing(settings.kafka, topic, group, live, address) as sharing:
+        yield [sharing.run(), follow_group(settings.kafka, topic, group).run()]
+        await sharing.leave()
 
 
 @asynccontextmanager
@@ -172,10 +211,12 @@ async def _flow(
     traces: Traces,
     drops: DropLog,
     note: Note,
+    servers: Servers,
 ) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
     """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks.
 
-    And what has pages cleaned again beside it, where that is wanted.
+    And what is done beside it: asking the servers for their figures, and cleaning pages again where that is
+    wanted.
     """
     async with AsyncExitStack() as resources:
         opened = open_labeler(settings)
@@ -222,7 +263,7 @@ async def _flow(
             dependencies.schema_registry,
             metrics,
         )
-        yield flow, brokers, checks, revisits
+        yield flow, brokers, checks, [servers.run(opened, store), *revisits]
 
 
 @asynccontextmanager

@@ -240,3 +240,20 @@ async def test_a_pinned_version_that_another_one_has_replaced_is_named(own):
         with pytest.raises(ConfigurationError, match=replaced):
             await pinned.label(PAGES[:1])
         await pinned.close()
+
+
+async def test_triton_says_what_it_has_done(labeler):
+    before = await labeler.activity()
+    await labeler.label([page(5, seed) for seed in range(3)])
+    after = await labeler.activity()
+    assert after.requests - before.requests == 3
+    assert 1 <= after.batches - before.batches <= 3
+    assert after.queue_seconds > before.queue_seconds
+    assert after.errors == before.errors
+
+
+async def test_a_model_that_is_not_there_has_done_nothing(stack):
+    labeler = TritonLabeler(stack.addresses.triton_grpc, "nothing")
+    with pytest.raises((ConfigurationError, UnavailableError)):
+        await labeler.activity()
+    await labeler.close()

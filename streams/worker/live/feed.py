@@ -12,12 +12,15 @@ _STUCK_SECONDS = 30.0
 
 
 class Feed:
-    """Sends to a few clients at once; one that reads slowly misses states, and costs no memory."""
+    """Sends to a few clients at once; one that reads slowly misses states, and costs no memory.
 
-    def __init__(self, history: Callable[[], bytes], state: Callable[[], bytes]) -> None:
+    Clients say with `?of=` whom they want to see; history and state are those of what they say.
+    """
+
+    def __init__(self, history: Callable[[str], bytes], state: Callable[[str], bytes]) -> None:
         self._history = history
         self._state = state
-        self._newest: bytes | None = None
+        self._newest: dict[str, bytes] = {}
         self._changed = asyncio.Event()
         self._clients: set[asyncio.Task[object]] = set()
 
@@ -27,7 +30,7 @@ class Feed:
 
     def publish(self) -> None:
         """Have the state sent to all clients, as it is now or later, when they are ready for it."""
-        self._newest = None
+        self._newest.clear()
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -52,19 +55,20 @@ class Feed:
         # a proxy that gathers an answer would hold the events back
         headers = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}
         response = web.StreamResponse(headers=headers)
+        of = request.query.get("of", "")
         with suppress(ConnectionError, TimeoutError):
             await response.prepare(request)
-            await _send(response, b"history", self._history())
+            await _send(response, b"history", self._history(of))
             while True:
                 changed = self._changed
-                await _send(response, b"state", self._now())
+                await _send(response, b"state", self._now(of))
                 await changed.wait()
         return response
 
-    def _now(self) -> bytes:
-        if self._newest is None:
-            self._newest = self._state()
-        return self._newest
+    def _now(self, of: str) -> bytes:
+        if of not in self._newest:
+            self._newest[of] = self._state(of)
+        return self._newest[of]
 
 
 async def _send(response: web.StreamResponse, name: bytes, data: bytes) -> None:

@@ -1,29 +1,49 @@
-"""The record of a worker that its live page shows."""
+"""What the live page shows."""
 
 import asyncio
 import time
+from collections.abc import Mapping
 
 import orjson
 
+from dehusk.streams.group.figures import State
+from dehusk.streams.group.group import Group
+from dehusk.streams.worker.drops import DropsByReason, DropsOfReason
 from dehusk.streams.worker.live.feed import Feed
 from dehusk.streams.worker.live.footprint import Footprint, footprint
-from dehusk.streams.worker.live.history import HOUR_SECONDS, SLOT_SECONDS, History
+from dehusk.streams.worker.live.history import HOUR_SECONDS, SLOT_SECONDS, History, Point
 from dehusk.streams.worker.live.recorder import Recorder
 from dehusk.streams.worker.live.state import Watched
 
 _RECORD_SECONDS = 1.0
+_GROUP = "group"
+"""What is shown of all workers, beside their names."""
+_ALONE = "worker"
+"""The name of a worker that shares its figures with nobody."""
 
 
 class Live:
-    """Records a worker and feeds those who watch it."""
+    """Records a worker and feeds those who watch it, or its group."""
 
-    def __init__(self, recorder: Recorder, watched: Watched) -> None:
+    def __init__(self, recorder: Recorder, watched: Watched, group: Group | None = None) -> None:
         self._recorder = recorder
         self._watched = watched
+        self._group = group
+        self._own = group.own or _ALONE if group else _ALONE
         self._footprint: Footprint | None = None
         self._history = History()
         self.record()
         self.feed = Feed(self._history_as_json, self._state_as_json)
+
+    @property
+    def state(self) -> State:
+        """The worker's own state."""
+        return self._watched.state(self._point, self._footprint)
+
+    @property
+    def points(self) -> list[Point]:
+        """The worker's own last hour, oldest first; the last point is of ten seconds that are not over."""
+        return self._history.points
 
     async def run(self) -> None:
         """Record every second, for as long as this runs."""
@@ -40,10 +60,51 @@ class Live:
         self._point = self._recorder.record(time.time(), memory)
         self._history.add(self._point)
 
-    def _history_as_json(self) -> bytes:
+    def _history_as_json(self, wanted: str) -> bytes:
+        of, _ = self._found(wanted)
+        if self._group is None or of == self._own:
+            points = self.points
+        else:
+            points = self._group.points(None if of == _GROUP else of)
+        shown = [point.shown() for point in points]
         return orjson.dumps(
-            {"slot_seconds": SLOT_SECONDS, "seconds": HOUR_SECONDS, "points": self._history.points}
+            {"of": of, "slot_seconds": SLOT_SECONDS, "seconds": HOUR_SECONDS, "points": shown}
         )
 
-    def _state_as_json(self) -> bytes:
-        return orjson.dumps(self._watched.state(self._point, self._footprint))
+    def _state_as_json(self, wanted: str) -> bytes:
+        of, state = self._found(wanted)
+        is_own = of == self._own
+        report = self._watched.report() if is_own else None
+        return orjson.dumps(
+            {
+                "of": of,
+                "own": self._own,
+                "point": state.point.shown(),
+                "state": state,
+                "skipped": report.skipped if report else _without_examples(state.counts.skipped),
+                "dead_letters": report.dead_letters
+                if report
+                else _without_examples(state.counts.dead_letters),
+                "group": self._group and _about(self._group),
+            }
+        )
+
+    def _found(self, wanted: str) -> tuple[str, State]:
+        """Who is shown to those who want to see somebody, or nobody named, and how they are.
+
+        The worker itself where nothing is known of others.
+        """
+        if self._group is None or wanted == self._own or self._group.silent_since is not None:
+            return self._own, self.state
+        if wanted != _GROUP and (state := self._group.state_of(wanted)):
+            return wanted, state
+        state = self._group.state
+        return (_GROUP, state) if state else (self._own, self.state)
+
+
+def _without_examples(counts: Mapping[str, int]) -> DropsByReason:
+    return {reason: DropsOfReason(count, ()) for reason, count in counts.items()}
+
+
+def _about(group: Group) -> dict[str, object]:
+    return {"name": group.name, "silent_since": group.silent_since, "workers": group.rows}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from dehusk.streams.worker.counts import STEP_BOUNDS
 from dehusk.streams.worker.live.history import Point
-from dehusk.streams.worker.live.quantiles import Quantiles, quantiles
-from dehusk.streams.worker.metrics import STEP_BOUNDS, Metrics
+from dehusk.streams.worker.metrics import Metrics
 
 _RATE_SECONDS = 10
 _STEP_SECONDS = 60
@@ -65,17 +65,14 @@ class Recorder:
         )
 
 
-def _steps(before: dict[str, list[int]], after: dict[str, list[int]]) -> dict[str, Quantiles]:
-    """Of each step that was done between two moments."""
+def _steps(before: dict[str, list[int]], after: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
+    """The batches in each bucket alone of each step that was done between two moments."""
     none = [0] * len(STEP_BOUNDS)
-    found = {
-        step: quantiles(STEP_BOUNDS, _in_each(before.get(step, none), counts))
-        for step, counts in after.items()
-    }
-    return {step: each for step, each in found.items() if each is not None}
+    found = {step: _in_each(before.get(step, none), counts) for step, counts in after.items()}
+    return {step: each for step, each in found.items() if any(each)}
 
 
-def _in_each(before: Sequence[int], after: Sequence[int]) -> list[int]:
+def _in_each(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
     """How many more are in each bucket alone, of counts that include those of the buckets below."""
     more = [late - early for early, late in zip(before, after, strict=True)]
-    return [count - below for below, count in pairwise([0, *more])]
+    return tuple(count - below for below, count in pairwise([0, *more]))

@@ -105,3 +105,14 @@ async def test_a_server_that_is_not_set_up_for_many_sites_is_told_of_once(
         record.getMessage() for record in caplog.records if record.name == "dehusk.streams.sites.redis_store"
     ]
     assert [said in line for line in lines] == [True] * bool(said)
+
+
+async def test_a_server_says_what_it_holds_and_how_often_it_found_something(start, opened, page):
+    async with opened(start("--maxmemory", str(64 * MIB))) as store:
+        await store.observe(pages_of(page, "site.test", 4))
+        before = await store.use()
+        await store.observe(pages_of(page, "site.test", 4))
+        after = await store.use()
+    assert before.most_memory == 64 * MIB
+    assert 0 < before.memory < 64 * MIB
+    assert after.hits > before.hits

@@ -27,7 +27,7 @@ from dehusk.streams.consuming import read
 from dehusk.streams.dead_letters import DeadLetter, read_dead_letter
 from dehusk.streams.kafka import client_options, describe_topics
 from dehusk.streams.local.stack import LocalStack
-from dehusk.streams.producing import create_producer
+from dehusk.streams.producing import Outgoing, create_producer, enqueue
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 
@@ -158,10 +158,13 @@ class Bench:
         return worker
 
     async def produce(self, records: Sequence[Record]) -> None:
+        await self.produce_to(self.topics.input, records)
+
+    async def produce_to(self, topic: str, records: Sequence[Record]) -> None:
         producer = create_producer(self.kafka)
         await producer.start()
         for record in records:
-            await producer.send(self.topics.input, record.value, record.key, headers=list(record.headers))
+            await enqueue(producer, Outgoing(topic, record))
         await producer.stop()
 
     async def until(self, condition: Callable[[], object], patience: float = PATIENCE) -> None:

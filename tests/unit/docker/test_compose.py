@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from dehusk.streams.cli.worker import command as worker
+from dehusk.streams.kafka import Topic, WorkerTopics, missing_topics
+from dehusk.streams.settings import MONITORING_TOPIC, TopicSettings
 
 DOCKER = Path(__file__).parents[3] / "docker"
 SERVICE_KEYS = {
@@ -113,6 +115,7 @@ def test_the_worker_understands_its_command(compose: dict[str, Any]) -> None:
     addresses += [read["triton"]] if read["labeler"] == "triton" else []
     assert {address.partition(":")[0] for address in addresses} <= set(compose["services"])
     assert read["monitoring"] == "0.0.0.0:8080"
+    assert read["monitoring_topic"] == MONITORING_TOPIC
 
 
 @BOTH
@@ -135,7 +138,17 @@ def test_the_topics_are_the_worker_s() -> None:
     params = worker.make_context("worker", []).params
     (script,) = GPU["services"]["topics"]["command"]
     created = {line.split()[1] for line in script.splitlines() if line.startswith("create ")}
-    assert created == {params["input_topic"], params["output"], params["dead_letters"]}
+    assert created == {params["input_topic"], params["output"], params["dead_letters"], MONITORING_TOPIC}
+
+
+def test_the_topic_of_figures_is_as_a_local_stack_has_it() -> None:
+    (script,) = GPU["services"]["topics"]["command"]
+    (line,) = (line for line in script.splitlines() if line.startswith(f"create {MONITORING_TOPIC} "))
+    inputs = WorkerTopics((Topic("in", 8, 1),), {})
+    wanted = missing_topics(TopicSettings("in", monitoring=MONITORING_TOPIC), inputs)
+    topic = next(each for each in wanted if each.name == MONITORING_TOPIC)
+    settings = [f"--config {name}={value}" for name, value in topic.settings.items()]
+    assert line.split(maxsplit=2)[2] == " ".join([f"--partitions {topic.partitions}", *settings])
 
 
 def test_the_override_needs_neither_triton_nor_a_gpu() -> None:

@@ -4,6 +4,7 @@ const STEPS = ["prepare", "label", "observe", "extract", "deliver"];
 const COLORS = ["--one", "--two", "--three", "--four", "--five"];
 const CHART_HEIGHT = 170;
 const RETRY_MS = 5000;
+const GROUP = "group";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -68,8 +69,10 @@ const charts = [
   { title: "Time of a batch by step", format: seconds, quantile: "p95",
     series: STEPS.map((step) => [step, (point, chart) => point.steps[step]?.[chart.quantile] ?? null]) },
   { title: "Kept as text, characters per byte", format: percent, series: [["kept", (point) => point.kept]] },
-  { title: "Memory of the worker and its processes", format: megabytes, series: [["memory", (point) => point.memory]] },
+  { title: "Memory, with all processes", format: megabytes, series: [["memory", (point) => point.memory]] },
 ];
+const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
+const partitionChart = { title: "Messages to come by partition", format: count, series: [["to come"]], ofPartitions: true };
 
 function buildFigure(chart) {
   const figure = make("figure");
@@ -83,7 +86,7 @@ function buildFigure(chart) {
   chart.holder.setAttribute("role", "group");
   chart.holder.addEventListener("keydown", (event) => moveCursor(chart, event));
   figure.append(caption, chart.holder);
-  byId("charts").append(figure);
+  byId(chart.ofPartitions ? "partition-chart" : "charts").append(figure);
 }
 
 function buildChoice(chart) {
@@ -106,6 +109,7 @@ function plotOf(chart) {
     label, stroke: color(COLORS[index]), width: 1.5, points: { show: false }, value: (_, value) => chart.format(value),
   }));
   const several = chart.series.length > 1;
+  if (chart.ofPartitions) return plotOfPartitions(chart, axis, series);
   return new uPlot({
     width: chart.holder.clientWidth,
     height: CHART_HEIGHT,
@@ -120,17 +124,43 @@ function plotOf(chart) {
   }, dataOf(chart), chart.holder);
 }
 
+function plotOfPartitions(chart, axis, [bars]) {
+  const ends = [-0.5, partitions.length - 0.5];
+  return new uPlot({
+    width: chart.holder.clientWidth,
+    height: CHART_HEIGHT,
+    series: [
+      { label: "partition", value: (_, index) => nameOf(partitions[index]) },
+      { ...bars, fill: bars.stroke, paths: uPlot.paths.bars({ size: [0.7, 60] }) },
+    ],
+    scales: { x: { time: false, range: () => ends }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
+    axes: [
+      { ...axis, size: 28, space: 44, incrs: WHOLE, values: (_, splits) => splits.map((index) => partitions[index]?.partition ?? "") },
+      { ...axis, size: 62, space: 34, incrs: WHOLE, values: (_, splits) => splits.map(chart.format) },
+    ],
+    legend: { live: true },
+    cursor: { drag: { x: false, y: false } },
+  }, dataOf(chart), chart.holder);
+}
+
+const nameOf = (partition) => (partition ? `${partition.topic} ${partition.partition}` : "–");
+
 function dataOf(chart) {
+  if (chart.ofPartitions) return [partitions.map((_, index) => index), partitions.map(({ lag }) => lag)];
   return [points.map((point) => point.time), ...chart.series.map(([, value]) => points.map((point) => value(point, chart)))];
 }
 
 function draw(chart) {
   const data = dataOf(chart);
+  if (chart.ofPartitions && chart.plot?.data[0].length !== data[0].length) {
+    chart.plot?.destroy();
+    chart.plot = undefined;
+  }
   if (chart.plot) chart.plot.setData(data);
   else chart.plot = plotOf(chart);
   const text = chart.series.length > 1 ? "" : rangeOf(chart, data[1]);
   setText(chart.figures, text);
-  const label = text ? `${chart.title}, last hour: ${text}` : `${chart.title}, last hour; the last minute is in the table below`;
+  const label = chart.ofPartitions ? `${chart.title}: ${text}` : text ? `${chart.title}, last hour: ${text}` : `${chart.title}, last hour; the last minute is in the table below`;
   if (chart.holder.getAttribute("aria-label") !== label) chart.holder.setAttribute("aria-label", label);
 }
 
@@ -142,17 +172,22 @@ function rangeOf(chart, values) {
 
 function moveCursor(chart, event) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (!step || !points.length || !chart.plot) return;
+  const xs = chart.plot?.data[0] ?? [];
+  if (!step || !xs.length) return;
   event.preventDefault();
-  const last = points.length - 1;
+  const last = xs.length - 1;
   const at = Math.max(0, Math.min(last, (chart.plot.cursor.idx ?? last + 1) + step));
-  chart.plot.setCursor({ left: chart.plot.valToPos(points[at].time, "x"), top: 0 });
+  chart.plot.setCursor({ left: chart.plot.valToPos(xs[at], "x"), top: 0 });
+  if (chart.ofPartitions) {
+    setText(byId("spoken"), `${nameOf(partitions[at])}: ${count(partitions[at].lag)}`);
+    return;
+  }
   const values = chart.series.map(([label, value]) => `${label} ${chart.format(value(points[at], chart))}`);
   setText(byId("spoken"), `${clockWithSeconds.format(points[at].time * 1000)}: ${values.join(", ")}`);
 }
 
 function rebuild() {
-  for (const chart of charts) {
+  for (const chart of [...charts, partitionChart]) {
     chart.plot?.destroy();
     chart.plot = undefined;
     if (points.length) draw(chart);
@@ -161,21 +196,94 @@ function rebuild() {
 
 /* What is shown now */
 
-function showNow(state) {
-  const { point, report } = state;
+function showNow({ point, state, group, of }) {
   setText(byId("pages-now"), rate(point.pages_per_second));
   setText(byId("bytes-now"), megabytesPerSecond(point.bytes_per_second));
   setText(byId("lag-now"), count(point.lag));
   setText(byId("kept-now"), percent(point.kept));
   setText(byId("memory-now"), megabytes(point.memory));
   setText(byId("processes"), state.processes === null ? "" : `of ${count(state.processes)} ${state.processes === 1 ? "process" : "processes"}`);
-  setText(byId("in-flight-now"), count(report.in_flight));
+  setText(byId("in-flight-now"), count(point.in_flight));
   setText(byId("in-flight-most"), `of ${count(state.most_in_flight)}`);
   const meter = byId("in-flight-meter");
   meter.max = state.most_in_flight;
-  meter.value = report.in_flight;
+  meter.value = point.in_flight;
   const model = state.model ? `model ${state.model}` : "no page labeled yet";
-  setText(byId("about"), `version ${state.version} · ${model} · started ${day.format(state.started * 1000)}`);
+  const started = of === GROUP ? "the first one started" : "started";
+  setText(byId("about"), `version ${state.version} · ${model} · ${started} ${day.format(state.started * 1000)}`);
+  const title = of === GROUP ? `dehusk group ${group.name}` : group ? `dehusk worker ${of}` : "dehusk worker";
+  setText(document.querySelector("h1"), title);
+  if (document.title !== title) document.title = title;
+}
+
+/* Whom to show: the group, or one of its workers */
+
+function showChoice({ own, of, group }) {
+  byId("choice-label").hidden = !group;
+  if (!group) return;
+  const others = group.workers.map(({ worker }) => worker).filter((worker) => worker !== own);
+  const labels = new Map([[GROUP, `group ${group.name}`], [own, `this worker, ${own}`]]);
+  const choice = byId("choice");
+  sync(choice, [GROUP, own, ...others], (worker) => worker, (worker) => new Option(labels.get(worker) ?? worker, worker), () => {});
+  if (choice.value !== of) choice.value = of;
+}
+
+function choose(worker) {
+  wanted = worker;
+  connect();
+}
+
+function pageOf({ page, host }, ownHost) {
+  if (!page || !URL.canParse(page)) return null;
+  const isLoopback = (name) => /^(localhost|127\.[\d.]+|\[::1\])$/.test(name);
+  const url = new URL(page);
+  const isReached = !isLoopback(url.hostname) || (host === ownHost && isLoopback(location.hostname));
+  return isReached && /^https?:$/.test(url.protocol) ? url.href : null;
+}
+
+function createWorker({ worker }) {
+  const line = row(9);
+  const button = make("button", worker, "link");
+  button.type = "button";
+  button.addEventListener("click", () => choose(worker));
+  line.cells[0].append(button);
+  line.cells[8].append(make("span"), make("span", " "), make("a", "its page"));
+  return line;
+}
+
+function stateOf(worker) {
+  if (worker.gone_since !== null) return ["down-state", `gone since ${day.format(worker.gone_since * 1000)}`];
+  if (worker.unavailable.length) return ["down-state", `misses ${worker.unavailable.join(", ")}`];
+  return ["up-state", worker.lag === null ? "waits for its partitions" : "works"];
+}
+
+function showWorkers({ group, own, of }) {
+  byId("workers-section").hidden = !group;
+  if (!group) return;
+  const ownHost = group.workers.find(({ worker }) => worker === own)?.host;
+  const works = group.workers.filter((worker) => worker.gone_since === null).length;
+  setText(byId("workers-count"), `${count(works)} ${works === 1 ? "worker" : "workers"}`);
+  sync(byId("workers"), group.workers, ({ worker }) => worker, createWorker, (line, worker) => {
+    line.classList.toggle("gone", worker.gone_since !== null);
+    line.cells[0].firstChild.setAttribute("aria-pressed", String(worker.worker === of));
+    const texts = [rate(worker.pages_per_second), megabytesPerSecond(worker.bytes_per_second), count(worker.lag),
+      count(worker.partitions), count(worker.in_flight), megabytes(worker.memory),
+      `${worker.version}, ${worker.model ?? "no model yet"}`];
+    texts.forEach((text, index) => setText(line.cells[index + 1], text));
+    const [state, , link] = line.cells[8].children;
+    const [className, text] = stateOf(worker);
+    state.className = className;
+    setText(state, text);
+    const href = worker.worker === own ? null : pageOf(worker, ownHost);
+    link.hidden = !href;
+    if (href && link.href !== href) link.href = href;
+  });
+}
+
+function hindrancesOf({ state, group }) {
+  if (!group || group.silent_since === null) return state.hindrances;
+  const since = day.format(group.silent_since * 1000);
+  return [`nothing is heard of the group since ${since}: what is shown is this worker alone`, ...state.hindrances];
 }
 
 function showTotals(totals) {
@@ -196,7 +304,8 @@ function showSteps(steps) {
   });
 }
 
-function showPartitions(partitions, more) {
+function showPartitions({ partitions: ofState, more_partitions: more }) {
+  partitions = ofState;
   const most = Math.max(1, ...partitions.map(({ lag }) => lag));
   const create = () => {
     const line = row(4);
@@ -211,16 +320,40 @@ function showPartitions(partitions, more) {
     bar.max = most;
     bar.value = lag;
   });
+  draw(partitionChart);
+  byId("partition-chart").hidden = !partitions.length;
   setText(byId("more-partitions"), more ? `and ${count(more)} more, less far behind` : "");
 }
 
-function showDependencies(dependencies) {
-  sync(byId("dependencies"), dependencies, ({ name }) => name, () => row(2), (line, dependency) => {
+/* What servers say of themselves, beside whether they answer. */
+function figuresOf(name, { triton, redis, counts }) {
+  if (name === "triton" && triton) {
+    const batch = triton.batch_size === null ? "" : `, ${rate(triton.batch_size)} at once, after ${seconds(triton.queue_seconds)} in the queue`;
+    return `${rate(triton.requests_per_second)} requests/s${batch}; ${count(triton.errors)} errors since its start`;
+  }
+  if (name === "redis" && redis) {
+    const most = redis.most_memory === null ? "without a limit" : `of ${megabytes(redis.most_memory)}`;
+    const hits = redis.hits === null ? "" : `, ${percent(redis.hits)} of lookups find something`;
+    return `${megabytes(redis.memory)} ${most}${hits}; ${count(counts.degraded.frequencies ?? 0)} documents made without it`;
+  }
+  return "";
+}
+
+function createDependency() {
+  const line = row(2);
+  line.cells[1].append(make("div"), make("div", "", "detail"));
+  return line;
+}
+
+function showDependencies({ dependencies, ...state }) {
+  sync(byId("dependencies"), dependencies, ({ name }) => name, createDependency, (line, dependency) => {
     const { name, unavailable_since: since, consequence, reason } = dependency;
     const isUp = since === null;
     setText(line.cells[0], name);
-    setText(line.cells[1], isUp ? "available" : `unavailable since ${day.format(since * 1000)}, ${consequence}: ${reason}`);
-    line.cells[1].className = isUp ? "up-state" : "down-state";
+    const [answer, figures] = line.cells[1].children;
+    setText(answer, isUp ? "available" : `unavailable since ${day.format(since * 1000)}, ${consequence}: ${reason}`);
+    answer.className = isUp ? "up-state" : "down-state";
+    setText(figures, figuresOf(name, state));
   });
 }
 
@@ -259,7 +392,9 @@ function showReasons(parent, reasons) {
 /* Events */
 
 let points = [];
+let partitions = [];
 let hour = { slot_seconds: 10, seconds: 3600 };
+let wanted = GROUP;
 let events;
 let retry;
 
@@ -270,16 +405,20 @@ function addPoint(point) {
   while (points[0].time <= point.time - hour.seconds) points.shift();
 }
 
-function showState(state) {
-  addPoint(state.point);
-  showNow(state);
-  showHindrances(state.hindrances);
-  showTotals(state.report.totals);
-  showReasons(byId("skipped"), state.report.skipped);
-  showReasons(byId("dead-letters"), state.report.dead_letters);
-  showSteps(state.point.steps);
-  showPartitions(state.partitions, state.more_partitions);
-  showDependencies(state.dependencies);
+function showView(view) {
+  const { state, point } = view;
+  addPoint(point);
+  showChoice(view);
+  showNow(view);
+  showHindrances(hindrancesOf(view));
+  showTotals(state.counts.totals);
+  setText(byId("pages-heading"), view.of === GROUP ? "Pages of all workers of the last hour, since each started" : "Pages since the start");
+  showReasons(byId("skipped"), view.skipped);
+  showReasons(byId("dead-letters"), view.dead_letters);
+  showSteps(point.steps);
+  showPartitions(state);
+  showWorkers(view);
+  showDependencies(state);
   charts.forEach(draw);
 }
 
@@ -291,14 +430,16 @@ function showConnection(className, text) {
 
 function connect() {
   disconnect();
-  events = new EventSource("events");
+  events = new EventSource(`events?of=${encodeURIComponent(wanted)}`);
   events.addEventListener("history", (event) => {
     hour = JSON.parse(event.data);
     points = hour.points;
   });
   events.addEventListener("state", (event) => {
     showConnection("up", "live");
-    showState(JSON.parse(event.data));
+    const view = JSON.parse(event.data);
+    if (view.of === hour.of) showView(view);
+    else connect();
   });
   events.addEventListener("error", () => {
     showConnection("down", "no connection to the worker; what is shown is old");
@@ -314,7 +455,8 @@ function disconnect() {
 function start() {
   const here = new URL(location.href);
   if (here.searchParams.has("token")) history.replaceState(null, "", here.pathname);
-  charts.forEach(buildFigure);
+  [...charts, partitionChart].forEach(buildFigure);
+  byId("choice").addEventListener("change", (event) => choose(event.target.value));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", rebuild);
   let width = innerWidth;
   addEventListener("resize", () => {

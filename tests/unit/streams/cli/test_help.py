@@ -21,6 +21,7 @@ print(*sys.modules, file=sys.stderr)
     "words",
     [
         "worker",
+        "top",
         "probe",
         "feed",
         "read",

@@ -13,20 +13,23 @@ def test_the_commands_can_be_typed_as_this_program_was_started(monkeypatch: pyte
         ".venv/bin/dehusk worker",
         ".venv/bin/dehusk feed",
         ".venv/bin/dehusk read",
+        ".venv/bin/dehusk top",
         ".venv/bin/dehusk why",
     }
 
 
 def test_the_commands_hold_the_addresses() -> None:
-    worker, feed, read, why = command_lines(
+    worker, feed, read, top, why = command_lines(
         Addresses("h:1,h:2", "redis://h:3/0", "h:4", "h:5", "/d")
     ).values()
     assert (
         worker
-        == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4 --audit-topic dehusk-audit"
+        == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4 --audit-topic dehusk-audit "
+        "--monitoring-topic dehusk-monitoring"
     )
     assert feed == "dehusk feed --brokers h:1,h:2 PATH"
     assert read == "dehusk read --brokers h:1,h:2 --follow"
+    assert top == "dehusk top --brokers h:1,h:2"
     assert why == "dehusk why --brokers h:1,h:2 --audit-topic dehusk-audit URL"
 
 
@@ -34,7 +37,8 @@ def test_without_triton_the_worker_runs_the_model_itself() -> None:
     worker, *_ = command_lines(Addresses("h:1", "redis://h:3/0", "", "", "/d")).values()
     assert (
         worker
-        == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx --audit-topic dehusk-audit"
+        == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx --audit-topic dehusk-audit "
+        "--monitoring-topic dehusk-monitoring"
     )
 
 

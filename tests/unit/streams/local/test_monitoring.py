@@ -9,9 +9,9 @@ from prometheus_client import CollectorRegistry, Counter
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.local.monitoring import Monitoring
+from dehusk.streams.worker.counts import Totals
 from dehusk.streams.worker.drops import Drop, DropsOfReason
 from dehusk.streams.worker.live.live import Live
-from dehusk.streams.worker.metrics import Totals
 from dehusk.streams.worker.monitoring import monitoring
 from dehusk.streams.worker.progress import Report
 from dehusk.streams.worker.settings import MonitoringSettings

@@ -31,6 +31,13 @@ def test_the_worker_understands_its_command_line(labeler: str) -> None:
     assert (read["triton"] == "127.0.0.1:8") is (labeler == "triton")
 
 
+@pytest.mark.parametrize("topic", [None, "figures"])
+def test_it_shares_its_figures_where_there_is_a_topic_for_them(topic: str | None) -> None:
+    topics = TopicSettings("in", "out", "dead", "group", monitoring=topic)
+    line = Worker(ADDRESSES, topics, "rules", port=8123).command()
+    assert worker.make_context("worker", list(line[2:])).params["monitoring_topic"] == topic
+
+
 def test_a_token_of_other_workers_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEHUSK_WORKER_MONITORING_TOKEN", "0123456789abcdef")
     line = Worker(ADDRESSES, TOPICS, "rules", port=8123).command()

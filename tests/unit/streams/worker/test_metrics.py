@@ -10,7 +10,8 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage, Document
 from dehusk.streams.worker.availability import Dependency
-from dehusk.streams.worker.metrics import Metrics, Totals
+from dehusk.streams.worker.counts import Totals
+from dehusk.streams.worker.metrics import Metrics
 
 
 def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(message: Message) -> None:

@@ -18,11 +18,15 @@ class Source:
     def __init__(self) -> None:
         self.number = 0
         self.size = 10
+        self.wanted: list[str] = []
+        """Of whom it was asked."""
 
-    def history(self) -> bytes:
+    def history(self, of: str) -> bytes:
+        self.wanted.append(of)
         return b"[1,2]"
 
-    def state(self) -> bytes:
+    def state(self, of: str) -> bytes:
+        self.wanted.append(of)
         return orjson.dumps({"number": self.number, "filling": "x" * self.size})
 
 
@@ -102,6 +106,13 @@ async def test_a_state_is_made_once_for_all_clients(
         source.number = 1
         await event(other)
         assert await number(other) == 0
+
+
+async def test_clients_say_whom_they_want_to_see(session: aiohttp.ClientSession, source: Source) -> None:
+    async with session.get("/?of=b%20c") as one, session.get("/?of=d") as other:
+        for answer in (one, other, one, other):
+            await event(answer)
+    assert sorted(source.wanted) == ["b c", "b c", "d", "d"]
 
 
 async def test_a_slow_client_misses_states_and_then_gets_the_newest(

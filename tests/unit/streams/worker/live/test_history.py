@@ -1,6 +1,10 @@
 """The points of the last hour."""
 
+from dataclasses import replace
+
+from dehusk.streams.worker.counts import STEP_BOUNDS
 from dehusk.streams.worker.live.history import History, Point
+from dehusk.streams.worker.live.quantiles import quantiles
 
 
 def point(time: float, in_flight: int = 0) -> Point:
@@ -29,3 +33,10 @@ def test_a_clock_that_is_set_back_leaves_points_in_order() -> None:
     for second in (100.0, 110.0, 120.0, 105.0, 115.0):
         history.add(point(second))
     assert [each.time for each in history.points] == [105.0, 115.0]
+
+
+def test_of_the_counts_of_steps_quantiles_are_shown() -> None:
+    counts = (100, *(0 for _ in STEP_BOUNDS[1:]))
+    shown = replace(point(1.0), steps={"label": counts}).shown()
+    assert shown["steps"] == {"label": quantiles(STEP_BOUNDS, counts)}
+    assert (shown["time"], shown["pages_per_second"]) == (1.0, 1.0)

@@ -128,6 +128,6 @@ async def test_what_a_page_says_of_itself_stays_data(watched: Watched) -> None:
         aiohttp.ClientSession(address) as client,
     ):
         _, state = await events(client)
-    report = orjson.loads(orjson.dumps(state["report"]))
-    (letter,) = report["dead_letters"]["too-many-blocks"]["latest"]
+    letters = orjson.loads(orjson.dumps(state["dead_letters"]))
+    (letter,) = letters["too-many-blocks"]["latest"]
     assert letter["url"] == letter["detail"] == HOSTILE.replace("\n", r"\n")

@@ -60,9 +60,7 @@ def test_times_of_steps_are_those_of_the_last_minute(recorder: Recorder, metrics
     assert recorder.record(0, None).steps == {}
     with metrics.step("label"):
         pass
-    label = recorder.record(1, None).steps["label"]
-    assert label.batches == 1
-    assert 0 < label.p50 < label.p95 < label.p99
+    assert sum(recorder.record(1, None).steps["label"]) == 1
     for second in range(60):
         point = recorder.record(second, None)
     assert point.steps == {}

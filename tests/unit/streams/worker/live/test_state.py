@@ -7,10 +7,11 @@ import orjson
 from faust.types import TP
 
 from dehusk.schemas.pages import Message, ModelVersion
+from dehusk.streams.group.figures import PartitionLag, RedisFigures
 from dehusk.streams.worker.assembly import CleanedMessage, Document
 from dehusk.streams.worker.live.footprint import Footprint
 from dehusk.streams.worker.live.history import Point
-from dehusk.streams.worker.live.state import PartitionLag, Watched
+from dehusk.streams.worker.live.state import Watched
 
 POINT = Point(1.0, 1.0, 2.0, None, None, 0, None, {})
 
@@ -20,7 +21,7 @@ def test_a_state_is_json(watched: Watched) -> None:
     assert state["point"]["lag"] is None
     assert state["hindrances"] == ["waits for its partitions"]
     assert (state["model"], state["processes"], state["most_in_flight"]) == (None, None, 100)
-    assert state["report"]["totals"]["pages"] == 0
+    assert state["counts"]["totals"]["pages"] == 0
     assert [each["name"] for each in state["dependencies"]] == ["kafka", "redis", "triton", "schema-registry"]
 
 
@@ -55,3 +56,12 @@ def test_of_many_partitions_those_farthest_behind_are_shown(watched: Watched) ->
     assert state.partitions[0] == PartitionLag("raw", 50, 50)
     assert state.partitions[-1] == PartitionLag("raw", 149, 149)
     assert len(state.partitions) == 100
+
+
+def test_it_has_what_was_made_without_a_dependency_and_what_servers_say(watched: Watched) -> None:
+    document = Document(b"k", b"d")
+    watched.metrics.count(CleanedMessage(Message(None, b""), [document], degraded=("frequencies",)))
+    watched.servers.redis = RedisFigures(100, None, 0.5)
+    state = watched.state(POINT, None)
+    assert state.counts.degraded == {"frequencies": 1}
+    assert (state.redis, state.triton) == (RedisFigures(100, None, 0.5), None)

@@ -1,0 +1,97 @@
+"""`dehusk top` on a real topic, as its users start it."""
+
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import orjson
+import pytest
+
+from dehusk.streams.group.figures import Counts, SharedPoint, SharedState, State
+from dehusk.streams.group.messages import end_record, point_record, state_record
+from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.producing import Outgoing, create_producer, enqueue
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.counts import Totals
+from dehusk.streams.worker.live.history import Point
+
+DEHUSK = str(Path(sys.executable).with_name("dehusk"))
+COUNTS = Counts(Totals(10, 1000, 10, 9, 0, 0, 1, 0), {"not-html": 1}, {}, {})
+
+
+@pytest.fixture
+async def figures(kafka: KafkaSettings, fresh: str) -> str:
+    """A topic on which two workers of a group have said how they are, and a third one that has stopped."""
+    topic = f"{fresh}-figures"
+    await create_topics(kafka, [Topic(topic, 1, 1, {"cleanup.policy": "compact,delete"})])
+    now = time.time()
+    point = Point(now, 5.0, 500.0, 0.5, 3, 1, 10**8, {})
+    state = State(point, "0.1.0", "dehusk version 7", now, COUNTS, (), 100, 1, (), 0, (), None, None)
+    ended = SharedPoint(Point(now - 60, 7.0, 500.0, 0.5, 3, 1, 10**8, {}), COUNTS)
+    records = [
+        state_record(fresh, "one", SharedState("host", None, state)),
+        state_record(fresh, "two", SharedState("host", None, state)),
+        state_record("other", "three", SharedState("host", None, state)),
+        point_record(fresh, "ended", ended),
+        end_record(fresh, "ended"),
+        Record(b"stranger", b"value"),
+    ]
+    async with create_producer(kafka) as producer:
+        for record in records:
+            await enqueue(producer, Outgoing(topic, record))
+    return topic
+
+
+def top(kafka: KafkaSettings, figures: str, group: str, *options: str) -> list[str]:
+    named = ["--brokers", kafka.brokers, "--monitoring-topic", figures, "--group", group]
+    return [DEHUSK, "top", *named, *options]
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_programs_read_the_group(kafka: KafkaSettings, figures: str, fresh: str) -> None:
+    ended = run(top(kafka, figures, fresh, "--once", "--json"))
+    found = orjson.loads(ended.stdout)
+    assert ended.returncode == 0
+    assert [row["worker"] for row in found["workers"]] == ["one", "two"]
+    assert found["state"]["point"]["pages_per_second"] == 10.0
+    assert found["counts"]["totals"]["documents"] == 27
+    assert [point["pages_per_second"] for point in found["points"]] == [7.0]
+    assert found["malformed"] == 1
+
+
+def test_a_pipe_gets_one_report(kafka: KafkaSettings, figures: str, fresh: str) -> None:
+    ended = run(top(kafka, figures, fresh))
+    assert ended.returncode == 0
+    assert ended.stdout.startswith(f"group {fresh}: 2 workers; dehusk 0.1.0, dehusk version 7\n")
+    assert "\x1b" not in ended.stdout
+
+
+def test_a_topic_that_is_not_there_is_an_error(kafka: KafkaSettings, fresh: str) -> None:
+    ended = run(top(kafka, f"{fresh}-none", fresh))
+    assert ended.returncode == 1
+    assert "does not exist" in ended.stderr
+
+
+@pytest.mark.parametrize("key", [b"q", b"\x03"])
+def test_a_key_ends_it(kafka: KafkaSettings, figures: str, fresh: str, key: bytes) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(DEHUSK, top(kafka, figures, fresh))
+    seen = b""
+    while b"pages/s" not in seen:
+        seen += os.read(terminal, 1 << 16)
+    os.write(terminal, key)
+    try:
+        while os.read(terminal, 1 << 16):
+            """What is still to be read."""
+    except OSError:
+        """The terminal is closed."""
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
