@@ -48,9 +48,9 @@ class Limits:
     """Share of the pages that it answered with NaN, or not with one probability per block."""
     most_latency: float = 3.0
     """The 99th percentile of the seconds of a call, as a multiple of the trusted version's."""
-    least_kept: float = 0.7
+    least_kept: float = 0.5
     """The share of words kept, as a multiple of the trusted version's."""
-    most_kept: float = 1.4
+    most_kept: float = 2.0
     most_disagreement: float = 0.2
     """Share of the blocks that a shadow decides otherwise."""
     probation_seconds: float = 600.0

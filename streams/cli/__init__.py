@@ -28,6 +28,7 @@ _COMMANDS = {
     "clean": "Clean pages offline, JSON lines in, JSON lines out.",
     "inspect": "Show what becomes of each block of a page, and why.",
     "why": "Say what became of a page.",
+    "model": "Try versions of a model on a part of the crawl, and go back.",
     "dead-letters": "List or replay pages that could not be cleaned.",
     "sites": "Show, forget, export or import what is known of sites.",
     "demo": "Crawl a real site and clean it while it is crawled.",

@@ -99,6 +99,12 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "bytes, from which `dehusk why` answers. None by default.",
 )
 @click.option(
+    "--control-topic",
+    metavar="TOPIC",
+    help="The topic that says which versions of the model label which part of the crawl, see `dehusk model`. "
+    "None by default: then the newest labels, or the one of --model-version.",
+)
+@click.option(
     "--group",
     metavar="NAME",
     default=_TOPICS.group,
@@ -217,6 +223,7 @@ def command(
     output: str,
     dead_letters: str,
     audit_topic: str | None,
+    control_topic: str | None,
     group: str,
     source: str,
     source_settings: SourceSettings,
@@ -262,6 +269,7 @@ def command(
     configure_logs(log_level, as_json=log_json)
     require_warc_directory(source, source_settings)
     require_labeler_of_triton(labeler)
+    _check_versions(control_topic, labeler, model_version)
     settings = WorkerSettings(
         kafka=kafka,
         topics=checked_topics(
@@ -272,6 +280,7 @@ def command(
                 group,
                 revisits=revisit_topic if revisit_after else None,
                 audit=audit_topic,
+                control=control_topic,
             )
         ),
         session_seconds=session_seconds,
@@ -297,6 +306,13 @@ def command(
         monitoring=_address(monitoring, monitoring_token),
     )
     asyncio.run(run_worker(settings))
+
+
+def _check_versions(control_topic: str | None, labeler: LabelerName, version: str) -> None:
+    if control_topic and version:
+        raise click.UsageError("--control-topic says which versions label: leave --model-version out")
+    if control_topic and labeler == "rules":
+        raise click.UsageError("--control-topic is for a model's versions, and --labeler rules has no model")
 
 
 def _address(text: str, token: str | None) -> MonitoringSettings:

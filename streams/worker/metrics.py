@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 STEP_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, math.inf)
 """Seconds: the buckets in which the times of steps are counted."""
 
+_MOST_VERSIONS = 20
+_OTHER = ModelVersion("other", "other")
+"""Stands for those beyond that many, so that the metric does not grow for ever."""
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:
@@ -100,6 +104,29 @@ class Metrics:
             ["outcome"],
             registry=registry,
         )
+        self._by_version = Counter(
+            "dehusk_documents_by_version",
+            "Documents by the model and version that labeled them.",
+            ["model", "version"],
+            registry=registry,
+        )
+        self._versions: set[ModelVersion] = set()
+        self.rollbacks = Counter(
+            "dehusk_rollbacks",
+            "Versions that this worker had all workers of its group do without.",
+            ["reason"],
+            registry=registry,
+        )
+        self.rollout_revision = Gauge(
+            "dehusk_rollout_revision",
+            "Of the state of the roll-out that the worker follows; 0 without one.",
+            registry=registry,
+        )
+        self.refused_versions = Gauge(
+            "dehusk_refused_versions",
+            "Versions that the roll-out names and that do not label here.",
+            registry=registry,
+        )
         self.in_flight = Gauge(
             "dehusk_messages_in_flight", "Messages being worked on, or waiting.", registry=registry
         )
@@ -133,6 +160,8 @@ class Metrics:
         self._empty_documents.inc(cleaned.empty_documents)
         self._characters.inc(cleaned.characters)
         self.model = cleaned.model or self.model
+        for model, documents in cleaned.documents_by_model.items():
+            self._count_version(model, documents)
         self._tombstones.inc(len(cleaned.records) - cleaned.documents)
         self._corrected_blocks.labels("dropped").inc(cleaned.blocks_dropped)
         self._corrected_blocks.labels("saved").inc(cleaned.blocks_saved)
@@ -143,6 +172,12 @@ class Metrics:
         if cleaned.failure is not None:
             self._dead_letters.labels(cleaned.failure.broken.reason.value).inc()
         self._pages.inc(cleaned.pages)
+
+    def _count_version(self, model: ModelVersion, documents: int) -> None:
+        if len(self._versions) < _MOST_VERSIONS:
+            self._versions.add(model)
+        known = model if model in self._versions else _OTHER
+        self._by_version.labels(known.name, known.version).inc(documents)
 
     @property
     def totals(self) -> Totals:

@@ -9,12 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
+from aiokafka import AIOKafkaProducer
 from prometheus_client import CollectorRegistry
 
 from dehusk.inference.site_signal import corrected
 from dehusk.inference.sites import open_naming
 from dehusk.schemas.errors import DehuskError
-from dehusk.schemas.pages import ModelVersion
+from dehusk.schemas.pages import ModelVersion, Prediction
 from dehusk.streams.formats import FORMATS
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.preparation.extraction import Writing
@@ -44,6 +45,7 @@ from dehusk.streams.worker.dependencies import Dependencies, name_dependencies, 
 from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.exit import fail
 from dehusk.streams.worker.flow import Deliver, Flow
+from dehusk.streams.worker.labeling import OneForAll, PageLabeling
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.live.recorder import Recorder
 from dehusk.streams.worker.live.state import Watched
@@ -56,6 +58,7 @@ from dehusk.streams.worker.progress import Progress
 from dehusk.streams.worker.raw_messages import open_raw_messages
 from dehusk.streams.worker.requests import open_requests
 from dehusk.streams.worker.revisiting import REVISION, Revisiting
+from dehusk.streams.worker.rollout.opening import open_rollout
 from dehusk.streams.worker.scheduling import Scheduling
 from dehusk.streams.worker.settings import WorkerSettings
 from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
@@ -72,6 +75,8 @@ _DRAIN_SHARE = 0.7
 """How much of a deadline the work in flight may take; the rest is for committing it."""
 Loop = Coroutine[None, None, None]
 Checks = Sequence[tuple[Dependency, Check]]
+Notes = Callable[[], list[str]]
+"""What somebody should know that keeps no page waiting."""
 
 
 async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | None = None) -> None:
@@ -109,14 +114,14 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         )
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))
-        flow, brokers, checks, revisits = await resources.enter_async_context(
+        flow, brokers, checks, revisits, notes = await resources.enter_async_context(
             _flow(settings, dependencies, pool, metrics, drops=drops, note=samples.note)
         )
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
         metrics.watch_partitions(lambda: lag_by_partition(app))
-        progress = Progress(metrics, dependencies, drops, lambda: len(flow), lambda: lag(app))
+        progress = Progress(metrics, dependencies, drops, lambda: len(flow), lambda: lag(app), notes=notes)
         watchdog = Watchdog(
             lambda: dependencies.waited_for,
             lambda: max(flow.age, app.seconds_without_partitions),
@@ -160,28 +165,26 @@ async def _flow(
     *,
     drops: DropLog,
     note: Note,
-) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
+) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop], Notes]]:
     """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks.
 
     And what has pages cleaned again beside it, where that is wanted.
     """
     async with AsyncExitStack() as resources:
-        opened = open_labeler(settings)
-        resources.push_async_callback(opened.close)
-        labels = await check_labeler(settings, opened)
-        model = None if labels is None else labels.model
-        labeler = WitnessedLabeler(TakeoverLog(opened, model))
-        _announce(settings, model)
+        producer = create_producer(settings.kafka, settings.compression)
+        resources.push_async_callback(producer.stop)
+        await producer.start()
+        labeling, check_labels, labels, notes = await resources.enter_async_context(
+            _labeling(settings, producer, dependencies, metrics)
+        )
+        _announce(settings, None if labels is None else labels.model)
         if labels is not None and (advice := comments_advice(settings, labels)):
             _log.warning("%s", advice)
         store = RedisSiteStatistics(settings.redis)
         resources.push_async_callback(store.close)
-        producer = create_producer(settings.kafka, settings.compression)
-        resources.push_async_callback(producer.stop)
-        await producer.start()
         cleaner = BatchCleaner(
             pool,
-            open_labeling(settings, labeler, dependencies.labeler),
+            labeling,
             Observer(store, dependencies.redis),
             corrected,
             Assembler(settings.format),
@@ -200,7 +203,7 @@ async def _flow(
         checks = (
             (dependencies.kafka, check_brokers),
             (dependencies.redis, store.check),
-            (dependencies.labeler, labeler.check),
+            (dependencies.labeler, check_labels),
         )
         flow = Flow(
             settings.flow,
@@ -209,7 +212,24 @@ async def _flow(
             dependencies.schema_registry,
             metrics,
         )
-        yield flow, brokers, checks, revisits
+        yield flow, brokers, checks, revisits, notes
+
+
+@asynccontextmanager
+async def _labeling(
+    settings: WorkerSettings, producer: AIOKafkaProducer, dependencies: Dependencies, metrics: Metrics
+) -> AsyncIterator[tuple[PageLabeling, Check, Prediction | None, Notes]]:
+    """What labels pages, how it is checked, and its answer to a line of text, if it has answered."""
+    if (topic := settings.topics.control) is not None:
+        async with open_rollout(settings, topic, producer, dependencies.labeler, metrics) as found:
+            yield found.labeling, found.check, found.answer, found.notes
+        return
+    async with AsyncExitStack() as resources:
+        opened = open_labeler(settings)
+        resources.push_async_callback(opened.close)
+        labels = await check_labeler(settings, opened)
+        labeler = WitnessedLabeler(TakeoverLog(opened, None if labels is None else labels.model))
+        yield OneForAll(open_labeling(settings, labeler, dependencies.labeler)), labeler.check, labels, list
 
 
 @asynccontextmanager

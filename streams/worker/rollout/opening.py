@@ -1,0 +1,154 @@
+"""Labeling by a roll-out: opened once the control topic is read to its end, closed with the worker."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from aiokafka import AIOKafkaProducer
+
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.pages import Prediction
+from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.streams.rollout.keys import ControlKey
+from dehusk.streams.rollout.writing import change_state
+from dehusk.streams.settings import WhenTritonIsUnavailable
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.dependencies import open_labeling
+from dehusk.streams.worker.exit import fail
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.rollout.labeling import RolloutLabeling
+from dehusk.streams.worker.rollout.plan import Plan, Plans
+from dehusk.streams.worker.rollout.reporting import Reporting
+from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.steering import StateReader, Steering
+from dehusk.streams.worker.rollout.tally import Tally
+from dehusk.streams.worker.rollout.versions import open_version
+from dehusk.streams.worker.settings import WorkerSettings
+
+_log = logging.getLogger(__name__)
+_CATCH_UP_SECONDS = 30.0
+Loop = Coroutine[None, None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRollout:
+    """A roll-out that a worker follows."""
+
+    labeling: RolloutLabeling
+    plans: Plans
+    steering: Steering
+
+    @property
+    def answer(self) -> Prediction | None:
+        """What the version that serves gave for a line of text; None where it did not answer yet."""
+        return self.plans.current.serving.answer
+
+    async def check(self) -> None:
+        """See whether the labeler answers; raises what it does."""
+        plan = self.plans.current
+        await (plan.trusted or plan.serving).labeler.check()
+
+    def notes(self) -> list[str]:
+        """What of the state is not followed, in words."""
+        return [f"version {version} does not label: {why}" for version, why in self.steering.refused.items()]
+
+
+@asynccontextmanager
+async def open_rollout(
+    settings: WorkerSettings, topic: str, producer: AIOKafkaProducer, dependency: Dependency, metrics: Metrics
+) -> AsyncIterator[OpenRollout]:
+    """Labeling by the state on the control topic, which is followed from here on.
+
+    Raises:
+        UnavailableError: the topic cannot be read, or the labeler does not answer.
+        ConfigurationError: neither the version that is to serve nor the one before labels.
+    """
+    scope, worker = Scope(settings.triton.model, settings.topics.group), worker_name()
+    reader = StateReader(settings.kafka, topic, scope)
+    async with AsyncExitStack() as resources:
+        await resources.enter_async_context(_running(reader.following.run()))
+        await _caught_up(reader, topic)
+        may_be_away = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
+        plans = Plans(await _first_plan(settings, reader.state, may_be_away=may_be_away))
+        resources.push_async_callback(plans.close)
+        tally, shadow = Tally(), Shadow()
+        resources.push_async_callback(shadow.close)
+        steering = Steering(
+            reader,
+            scope,
+            plans,
+            partial(open_version, settings),
+            partial(change_state, settings.kafka, topic),
+            worker=worker,
+            tally=tally,
+            shadow=shadow,
+            metrics=metrics,
+        )
+        reader.changed.clear()
+        await steering.adopt(reader.state)
+        reporting = Reporting(
+            producer,
+            topic,
+            ControlKey(scope, worker),
+            steering=steering,
+            plans=plans,
+            tally=tally,
+            shadow=shadow,
+            metrics=metrics,
+        )
+        resources.push_async_callback(reporting.withdraw)
+        await resources.enter_async_context(_running(steering.run(), shadow.run(), reporting.run()))
+        labeling = RolloutLabeling(plans, partial(open_labeling, settings), dependency, tally, shadow)
+        yield OpenRollout(labeling, plans, steering)
+
+
+def worker_name() -> str:
+    """What a worker is called among those of its group; one that starts again in its place has its name."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+async def _caught_up(reader: StateReader, topic: str) -> None:
+    _log.info("reads topic %s to its end, to know which version labels", topic)
+    try:
+        await asyncio.wait_for(reader.following.caught_up.wait(), _CATCH_UP_SECONDS)
+    except TimeoutError as error:
+        reason = reader.following.dependency.reason or "it is too long"
+        raise UnavailableError(
+            f"topic {topic} was not read to its end within {_CATCH_UP_SECONDS:.0f} s: {reason}"
+        ) from error
+
+
+async def _first_plan(settings: WorkerSettings, state: Rollout | None, *, may_be_away: bool) -> Plan:
+    """The plan of a worker that starts: the version that is to serve, or the one before, alone."""
+    serving = state.serving if state else ""
+    try:
+        return Plan(await open_version(settings, serving, may_be_away=may_be_away))
+    except ConfigurationError as error:
+        if state is None or state.previous is None:
+            raise
+        _log.warning("version %s does not label: %s", serving, error)
+        return Plan(await open_version(settings, state.previous, may_be_away=may_be_away))
+
+
+@asynccontextmanager
+async def _running(*loops: Loop) -> AsyncIterator[None]:
+    """The loops at work; if one of them ends by itself, that is a bug."""
+    tasks = [asyncio.create_task(loop) for loop in loops]
+    for task in tasks:
+        task.add_done_callback(_check)
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _check(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        fail(error)

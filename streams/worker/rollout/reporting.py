@@ -1,0 +1,84 @@
+"""What a worker tells of the versions that it labels with, on the control topic."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from dehusk.schemas.comparison import WorkerReport
+from dehusk.streams.producing import Outgoing, enqueue
+from dehusk.streams.rollout.keys import ControlKey
+from dehusk.streams.rollout.moving import REPORT_SECONDS
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.rollout.plan import Plans
+from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.steering import Steering
+from dehusk.streams.worker.rollout.tally import Tally
+from dehusk.streams.worker.rollout.versions import name_of
+
+_LAST_SECONDS = 2.0
+_log = logging.getLogger(__name__)
+
+
+class Reporting:
+    """Writes a report every few seconds, and at once when the worker follows another state."""
+
+    def __init__(
+        self,
+        producer: AIOKafkaProducer,
+        topic: str,
+        key: ControlKey,
+        *,
+        steering: Steering,
+        plans: Plans,
+        tally: Tally,
+        shadow: Shadow,
+        metrics: Metrics,
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._key = key
+        self._steering = steering
+        self._plans = plans
+        self._tally = tally
+        self._shadow = shadow
+        self._metrics = metrics
+
+    async def run(self) -> None:
+        """Report, for as long as this runs."""
+        while True:
+            self._steering.adopted.clear()
+            await self._write(self.report().written())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._steering.adopted.wait(), REPORT_SECONDS)
+
+    async def withdraw(self) -> None:
+        """Say that the worker labels no more, if Kafka answers soon."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._write(None), _LAST_SECONDS)
+
+    def report(self) -> WorkerReport:
+        """The report as it is now."""
+        plan = self._plans.current
+        answer = plan.serving.answer
+        chosen = self._metrics.model or (answer and answer.model)
+        return WorkerReport(
+            worker=self._key.worker or "",
+            revision=self._steering.revision,
+            serving=plan.serving.version or (chosen.version if chosen else ""),
+            canary=name_of(plan.canary),
+            shadow=name_of(plan.shadow),
+            refused=dict(self._steering.refused),
+            figures=dict(self._tally.figures),
+            comparison=self._shadow.comparison if plan.shadow else None,
+        )
+
+    async def _write(self, value: bytes | None) -> None:
+        outgoing = Outgoing(self._topic, Record(self._key.written(), value))
+        try:
+            await (await enqueue(self._producer, outgoing))
+        except (KafkaError, OSError) as error:
+            _log.warning("no report to topic %s: %s", self._topic, error)
