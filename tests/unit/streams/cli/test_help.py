@@ -29,6 +29,8 @@ print(*sys.modules, file=sys.stderr)
         "dead-letters list",
         "dead-letters replay",
         "sites show",
+        "model canary",
+        "model status",
     ],
 )
 def test_help_loads_neither_clients_nor_arrays(words: str) -> None:
