@@ -36,9 +36,15 @@ class Verdict:
         return f"{self.reason}: {self.detail}"
 
 
-def judge(limits: Limits, tried: Figures, trusted: Figures) -> Verdict | None:
-    """What a version exceeds, beside the one that is trusted; None where it may stay."""
-    return _failures(limits, tried) or _differences(limits, tried, trusted)
+def judge(limits: Limits, tried: Figures, trusted: Figures, *, at_once: bool = True) -> Verdict | None:
+    """What a version exceeds, beside the one that is trusted; None where it may stay.
+
+    Times are compared only where both have labeled at once: how long a call takes depends on the load.
+    """
+    found = _failures(limits, tried)
+    if found or min(tried.labeled, trusted.labeled) < limits.least_pages:
+        return found
+    return (_latency(limits, tried, trusted) if at_once else None) or _kept_text(limits, tried, trusted)
 
 
 def judge_shadow(limits: Limits, seen: Comparison) -> Verdict | None:
@@ -60,15 +66,17 @@ def _failures(limits: Limits, tried: Figures) -> Verdict | None:
     return None
 
 
-def _differences(limits: Limits, tried: Figures, trusted: Figures) -> Verdict | None:
-    if min(tried.labeled, trusted.labeled) < limits.least_pages:
-        return None
+def _latency(limits: Limits, tried: Figures, trusted: Figures) -> Verdict | None:
     slow, usual = tried.seconds(_SLOWEST), trusted.seconds(_SLOWEST)
-    if slow > limits.most_latency * usual:
-        detail = f"99 % of calls end within {slow:.3f} s, {usual:.3f} s with the trusted version"
-        return Verdict(RollbackReason.LATENCY, detail)
+    if slow <= limits.most_latency * usual:
+        return None
+    detail = f"99 % of calls end within {slow:.3f} s, {usual:.3f} s with the trusted version"
+    return Verdict(RollbackReason.LATENCY, detail)
+
+
+def _kept_text(limits: Limits, tried: Figures, trusted: Figures) -> Verdict | None:
     kept, expected = tried.kept_share, trusted.kept_share
-    if not limits.least_kept * expected <= kept <= limits.most_kept * expected:
-        detail = f"{kept:.1%} of the words are kept, {expected:.1%} with the trusted version"
-        return Verdict(RollbackReason.KEPT_TEXT, detail)
-    return None
+    if limits.least_kept * expected <= kept <= limits.most_kept * expected:
+        return None
+    detail = f"{kept:.1%} of the words are kept, {expected:.1%} with the trusted version"
+    return Verdict(RollbackReason.KEPT_TEXT, detail)

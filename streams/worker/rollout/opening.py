@@ -95,6 +95,7 @@ async def open_rollout(
             producer,
             topic,
             ControlKey(scope, worker),
+            reader.stale,
             steering=steering,
             plans=plans,
             tally=tally,

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from aiokafka import AIOKafkaProducer
@@ -20,6 +22,10 @@ from dehusk.streams.worker.rollout.tally import Tally
 from dehusk.streams.worker.rollout.versions import name_of
 
 _LAST_SECONDS = 2.0
+_KEPT_SECONDS = 3600.0
+"""How old a report becomes that nobody withdraws."""
+Stale = Callable[[int], Sequence[ControlKey]]
+"""The reports that are older than a time, in milliseconds since 1970."""
 _log = logging.getLogger(__name__)
 
 
@@ -31,6 +37,7 @@ class Reporting:
         producer: AIOKafkaProducer,
         topic: str,
         key: ControlKey,
+        stale: Stale,
         *,
         steering: Steering,
         plans: Plans,
@@ -41,6 +48,7 @@ class Reporting:
         self._producer = producer
         self._topic = topic
         self._key = key
+        self._stale = stale
         self._steering = steering
         self._plans = plans
         self._tally = tally
@@ -48,17 +56,19 @@ class Reporting:
         self._metrics = metrics
 
     async def run(self) -> None:
-        """Report, for as long as this runs."""
+        """Report, for as long as this runs; first remove what workers left that were killed."""
+        for key in self._stale(int(1000 * (time.time() - _KEPT_SECONDS))):
+            await self._write(key, None)
         while True:
             self._steering.adopted.clear()
-            await self._write(self.report().written())
+            await self._write(self._key, self.report().written())
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._steering.adopted.wait(), REPORT_SECONDS)
 
     async def withdraw(self) -> None:
         """Say that the worker labels no more, if Kafka answers soon."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._write(None), _LAST_SECONDS)
+            await asyncio.wait_for(self._write(self._key, None), _LAST_SECONDS)
 
     def report(self) -> WorkerReport:
         """The report as it is now."""
@@ -76,8 +86,8 @@ class Reporting:
             comparison=self._shadow.comparison if plan.shadow else None,
         )
 
-    async def _write(self, value: bytes | None) -> None:
-        outgoing = Outgoing(self._topic, Record(self._key.written(), value))
+    async def _write(self, key: ControlKey, value: bytes | None) -> None:
+        outgoing = Outgoing(self._topic, Record(key.written(), value))
         try:
             await (await enqueue(self._producer, outgoing))
         except (KafkaError, OSError) as error:

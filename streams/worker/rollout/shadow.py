@@ -22,6 +22,7 @@ _WAITING = 2
 """Batches that may wait; what comes meanwhile is not compared."""
 _SHOWN = 200
 """Characters of a block that are shown."""
+_SHOWN_OF_URL = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +142,7 @@ def _examples(
     prepared: PreparedPage = pickle.loads(page.packed)  # noqa: S301 a process of the pool packed it
     for place in places:
         yield Example(
-            _printed(page.identity.url),
+            _printed(page.identity.url[:_SHOWN_OF_URL]),
             _printed(prepared.segmented.texts[place][:_SHOWN]),
             round(float(serving.probabilities[place]), 4),
             round(float(shadow.probabilities[place]), 4),

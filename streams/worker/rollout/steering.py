@@ -10,6 +10,7 @@ from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.following import Following
 from dehusk.streams.rollout.control import Control
+from dehusk.streams.rollout.keys import ControlKey
 from dehusk.streams.rollout.steps import without
 from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge, judge_shadow
 from dehusk.streams.rollout.words import said
@@ -43,6 +44,11 @@ class StateReader:
     def state(self) -> Rollout | None:
         """The current state; None where there is no roll-out."""
         return self._control.states.get(self._scope)
+
+    def stale(self, since: int) -> list[ControlKey]:
+        """The reports of workers of the group that have said nothing since a time, in ms since 1970."""
+        reports = self._control.reports.items()
+        return [key for key, (_, time) in reports if key.scope == self._scope and time < since]
 
     def _take(self, message: Message, time: int) -> None:
         if self._control.take(message, time) == self._scope:
@@ -139,7 +145,7 @@ class Steering:
             try:
                 opened[version] = await self._open(version)
             except UnavailableError as error:
-                self._is_to_repeat = is_named
+                self._is_to_repeat = True
                 _log.warning("version %s of %s does not answer: %s", version, self._scope, error)
             except ConfigurationError as error:
                 if is_named:
@@ -175,7 +181,7 @@ class Steering:
             found.append((plan.shadow.version, judge_shadow(limits, self._shadow.comparison)))
         if plan.trusted is not None:
             before = self._tally.of(plan.trusted.version)
-            found.append((serving, judge(limits, self._tally.of(serving), before)))
+            found.append((serving, judge(limits, self._tally.of(serving), before, at_once=False)))
         return found
 
     async def _take_back(self, state: Rollout, version: str, verdict: Verdict) -> None:
@@ -188,7 +194,7 @@ class Steering:
             await self._change(self._scope, changed)
         except ConflictError as error:
             _log.info("version %s is not taken back: %s", version, error)
-        except UNAVAILABLE as error:
+        except (*UNAVAILABLE, TimeoutError) as error:
             self._is_to_repeat = True
             _log.warning("version %s of %s cannot be taken back: %s", version, self._scope, error)
         else:

@@ -60,6 +60,14 @@ def test_differences_count_beyond_the_limits(
     assert seen(pages=99, **changed) is None
 
 
+def test_times_of_different_hours_are_not_compared() -> None:
+    slow = replace(USUAL, calls={bucket_of(9.0): 100})
+    assert judge(LIMITS, slow, USUAL, at_once=False) is None
+    kept = judge(LIMITS, replace(slow, kept=0), USUAL, at_once=False)
+    assert kept is not None
+    assert kept.reason is RollbackReason.KEPT_TEXT
+
+
 def test_a_version_is_not_compared_with_one_that_labeled_hardly_any_page() -> None:
     assert judge(LIMITS, replace(USUAL, kept=0), replace(USUAL, pages=99)) is None
 

@@ -150,6 +150,16 @@ async def test_a_version_that_does_not_answer_is_tried_again(worker: Worker) -> 
     assert worker.plans.current.canary is not None
 
 
+async def test_a_version_before_that_does_not_answer_is_tried_again(worker: Worker) -> None:
+    await worker.follow(START)
+    worker.models["7"].fault = "away"
+    await worker.plans.replace(Plan(worker.models["8"].opened()))
+    assert await worker.follow(PROMOTED) == ("8", None, None, None)
+    worker.models["7"].fault = ""
+    await worker.steering.adopt(PROMOTED)
+    assert worker.plans.current.before is not None
+
+
 async def test_without_a_state_the_labeler_chooses(worker: Worker, models) -> None:
     models[""] = type(models["7"])("")
     await worker.follow(START)
