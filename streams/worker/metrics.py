@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.counted import counted
+from dehusk.streams.rollout.verdict import RollbackReason
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.availability import Dependency
 
@@ -117,6 +118,8 @@ class Metrics:
             ["reason"],
             registry=registry,
         )
+        for reason in RollbackReason:  # from 0 on, so that the first one is an increase
+            self.rollbacks.labels(reason.value)
         self.rollout_revision = Gauge(
             "dehusk_rollout_revision",
             "Of the state of the roll-out that the worker follows; 0 without one.",

@@ -84,7 +84,11 @@ class Worker:
 
     def rollbacks(self) -> dict[str, float]:
         samples = self.metrics.rollbacks.collect()[0].samples
-        return {each.labels["reason"]: each.value for each in samples if each.name.endswith("_total")}
+        return {
+            each.labels["reason"]: each.value
+            for each in samples
+            if each.value and each.name.endswith("_total")
+        }
 
 
 @pytest.fixture
