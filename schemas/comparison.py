@@ -151,7 +151,7 @@ class WorkerReport:
             compared = found.pop("comparison", None)
             comparison = None if compared is None else _comparison(compared)
             return cls(**found, figures=figures, comparison=comparison)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
             raise ConfigurationError(f"a worker's report cannot be read: {error}") from error
 
 

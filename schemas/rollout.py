@@ -137,7 +137,7 @@ def _field(found: Mapping[str, Any], name: str, read: Callable[[Any], Value]) ->
     """
     try:
         return read(found[name])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise ConfigurationError(f"a state of a roll-out has no valid {name!r}: {error}") from error
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -85,10 +85,9 @@ class Rollout:
         assert not await self.bench.dead_letters()
 
 
-def rollbacks(worker) -> dict[str, int]:
+def rollbacks(worker) -> Counter[str]:
     """How many versions a worker has taken back, by the reason."""
-    found = worker.metric("dehusk_rollbacks_total", "reason")
-    return {reason: count for reason, count in found.items() if count}
+    return +Counter(worker.metric("dehusk_rollbacks_total", "reason"))
 
 
 async def _open(bench, address: str, page_at) -> Rollout:
@@ -163,17 +162,19 @@ async def proxied(bench, triton, page_at, open_proxy) -> AsyncIterator[tuple[Rol
 @pytest.mark.parametrize(("step", "fault"), [("canary", "nan"), ("canary", "refused"), ("promote", "nan")])
 async def test_a_version_that_fails_is_taken_back_and_costs_no_page(proxied, step: str, fault: str) -> None:
     rollout, proxy = proxied
-    bench, worker = rollout.bench, rollout.worker()
-    await bench.until(worker.has_partitions)
+    bench, workers = rollout.bench, [rollout.worker() for _ in range(2)]
+    for worker in workers:
+        await bench.until(worker.has_partitions)
     await rollout.move("promote", "7")
     await rollout.move(step, "8", *(("--share", "0.5") if step == "canary" else ()))
     proxy.spoil = lambda request: fault if request.model_version == "8" else None
     await rollout.produce("failing")
     await bench.until_done()
     reason = {"nan": "no-probabilities", "refused": "errors"}[fault]
-    await bench.until(lambda: rollbacks(worker) == {reason: 1})
+    await bench.until(lambda: sum(map(rollbacks, workers), Counter()) == {reason: 1})
     status = await rollout.status()
     assert (status["state"]["serving"], status["state"]["canary"]) == ("7", None)
+    assert status["state"]["revision"] == 3
     assert {*map(frozenset, (await rollout.versions("failing")).values())} == {frozenset("7")}
     await rollout.check_nothing_is_lost()
 

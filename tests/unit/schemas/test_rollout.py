@@ -1,10 +1,14 @@
 """The state of a roll-out and its JSON."""
 
+import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Change, Limits, Part, Rollout, is_version
@@ -59,6 +63,25 @@ def test_what_is_wrong_with_a_state_is_named(changed: dict[str, object], name: s
 def test_what_is_no_object_is_no_state(value: bytes) -> None:
     with pytest.raises(ConfigurationError, match="no JSON"):
         Rollout.read(value)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+VALUES = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(max_size=5), SCALARS, max_size=3)
+KNOWN = [*orjson.loads(FULL.written()), "version", "share", "at"]
+
+
+@given(st.dictionaries(st.sampled_from(KNOWN), VALUES))
+def test_whatever_is_in_a_state_it_is_read_or_refused(changed: dict[str, object]) -> None:
+    with suppress(ConfigurationError):
+        read = Rollout.read(json.dumps(orjson.loads(FULL.written()) | changed).encode())
+        assert Rollout.read(read.written()) == read
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_no_calendar_has_is_refused(at: str) -> None:
+    change = {"at": at, "by": "", "reason": ""}
+    with pytest.raises(ConfigurationError, match="'at'"):
+        Rollout.read(orjson.dumps(orjson.loads(PLAIN.written()) | {"change": change}))
 
 
 def test_a_state_names_each_version_once() -> None:
