@@ -122,7 +122,7 @@ class WorkerReport:
 
     worker: str
     revision: int
-    """Of the state that it last tried to follow; 0 for none."""
+    """Of the state that it follows, but for the versions that it refuses; 0 for none."""
     serving: str
     """The version that labels its pages; empty where none has answered yet."""
     canary: str | None = None

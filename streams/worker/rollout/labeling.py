@@ -12,8 +12,8 @@ from dehusk.streams.preparation.preparation import PackedPage
 from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
 from dehusk.streams.worker.labeling import Labeled, Labeling
 from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.shadow import Shadow
-from dehusk.streams.worker.rollout.tally import Tally, figures_of
+from dehusk.streams.worker.rollout.seen import Seen
+from dehusk.streams.worker.rollout.tally import figures_of
 from dehusk.streams.worker.rollout.versions import OpenVersion
 from dehusk.streams.worker.witnesses import WitnessedLabeler
 
@@ -100,14 +100,11 @@ class OnTrial:
 class RolloutLabeling:
     """Labels each batch by the plan of its begin."""
 
-    def __init__(
-        self, plans: Plans, open_trusted: Open, dependency: Dependency, tally: Tally, shadow: Shadow
-    ) -> None:
+    def __init__(self, plans: Plans, open_trusted: Open, dependency: Dependency, seen: Seen) -> None:
         self._plans = plans
         self._open = open_trusted
         self._dependency = dependency
-        self._tally = tally
-        self._shadow = shadow
+        self._seen = seen
 
     async def label(self, pages: Sequence[PackedPage]) -> Labeled:
         """The labels of each page, however long it takes."""
@@ -115,7 +112,7 @@ class RolloutLabeling:
             begun = time.perf_counter()
             labeled = await self._label(plan, pages)
             if not labeled.degraded:
-                self._shadow.offer(plan, pages, labeled.answers, time.perf_counter() - begun)
+                self._seen.shadow.offer(plan, pages, labeled.answers, time.perf_counter() - begun)
             return labeled
 
     async def _label(self, plan: Plan, pages: Sequence[PackedPage]) -> Labeled:
@@ -141,10 +138,10 @@ class RolloutLabeling:
 
     def _measured(self, version: OpenVersion) -> Labeling:
         labeling = self._open(version.labeler, self._dependency)
-        return Measured(labeling, partial(self._tally.note, version.version))
+        return Measured(labeling, partial(self._seen.tally.note, version.version))
 
     def _on_trial(self, version: OpenVersion, trusted: Labeling) -> Labeling:
-        note = partial(self._tally.note, version.version)
+        note = partial(self._seen.tally.note, version.version)
         return OnTrial(version.labeler, trusted, self._dependency, note)
 
 

@@ -24,9 +24,8 @@ from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.rollout.labeling import RolloutLabeling
 from dehusk.streams.worker.rollout.plan import Plan, Plans
 from dehusk.streams.worker.rollout.reporting import Reporting
-from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.seen import Seen
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
-from dehusk.streams.worker.rollout.tally import Tally
 from dehusk.streams.worker.rollout.versions import open_version
 from dehusk.streams.worker.settings import WorkerSettings
 
@@ -76,8 +75,8 @@ async def open_rollout(
         may_be_away = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
         plans = Plans(await _first_plan(settings, reader.state, may_be_away=may_be_away))
         resources.push_async_callback(plans.close)
-        tally, shadow = Tally(), Shadow()
-        resources.push_async_callback(shadow.close)
+        seen = Seen()
+        resources.push_async_callback(seen.shadow.close)
         steering = Steering(
             reader,
             scope,
@@ -85,8 +84,7 @@ async def open_rollout(
             partial(open_version, settings),
             partial(change_state, settings.kafka, topic),
             worker=worker,
-            tally=tally,
-            shadow=shadow,
+            seen=seen,
             metrics=metrics,
         )
         reader.changed.clear()
@@ -98,13 +96,12 @@ async def open_rollout(
             reader.stale,
             steering=steering,
             plans=plans,
-            tally=tally,
-            shadow=shadow,
+            seen=seen,
             metrics=metrics,
         )
         resources.push_async_callback(reporting.withdraw)
-        await resources.enter_async_context(_running(steering.run(), shadow.run(), reporting.run()))
-        labeling = RolloutLabeling(plans, partial(open_labeling, settings), dependency, tally, shadow)
+        await resources.enter_async_context(_running(steering.run(), seen.shadow.run(), reporting.run()))
+        labeling = RolloutLabeling(plans, partial(open_labeling, settings), dependency, seen)
         yield OpenRollout(labeling, plans, steering)
 
 

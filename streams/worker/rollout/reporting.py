@@ -16,9 +16,8 @@ from dehusk.streams.rollout.moving import REPORT_SECONDS
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.rollout.plan import Plans
-from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.seen import Seen
 from dehusk.streams.worker.rollout.steering import Steering
-from dehusk.streams.worker.rollout.tally import Tally
 from dehusk.streams.worker.rollout.versions import name_of
 
 _LAST_SECONDS = 2.0
@@ -41,8 +40,7 @@ class Reporting:
         *,
         steering: Steering,
         plans: Plans,
-        tally: Tally,
-        shadow: Shadow,
+        seen: Seen,
         metrics: Metrics,
     ) -> None:
         self._producer = producer
@@ -51,8 +49,7 @@ class Reporting:
         self._stale = stale
         self._steering = steering
         self._plans = plans
-        self._tally = tally
-        self._shadow = shadow
+        self._seen = seen
         self._metrics = metrics
 
     async def run(self) -> None:
@@ -82,8 +79,8 @@ class Reporting:
             canary=name_of(plan.canary),
             shadow=name_of(plan.shadow),
             refused=dict(self._steering.refused),
-            figures=dict(self._tally.figures),
-            comparison=self._shadow.comparison if plan.shadow else None,
+            figures=dict(self._seen.tally.figures),
+            comparison=self._seen.shadow.comparison if plan.shadow else None,
         )
 
     async def _write(self, key: ControlKey, value: bytes | None) -> None:

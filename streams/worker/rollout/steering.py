@@ -18,8 +18,7 @@ from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.availability import UNAVAILABLE
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.shadow import Shadow
-from dehusk.streams.worker.rollout.tally import Tally
+from dehusk.streams.worker.rollout.seen import Seen
 from dehusk.streams.worker.rollout.versions import OpenVersion, name_of
 
 _log = logging.getLogger(__name__)
@@ -67,8 +66,7 @@ class Steering:
         change: Change,
         *,
         worker: str,
-        tally: Tally,
-        shadow: Shadow,
+        seen: Seen,
         metrics: Metrics,
     ) -> None:
         self._reader = reader
@@ -77,11 +75,10 @@ class Steering:
         self._open = open_one
         self._change = change
         self._worker = worker
-        self._tally = tally
-        self._shadow = shadow
+        self._seen = seen
         self._metrics = metrics
         self.revision = 0
-        """Of the state that was last tried to follow."""
+        """Of the state that is followed, as far as its versions are fit."""
         self.refused: dict[str, str] = {}
         """The versions of that state that do not label, each with the reason."""
         self._is_to_repeat = False
@@ -106,8 +103,9 @@ class Steering:
         if state is not None and state == self._plans.current.state and not self._is_to_repeat:
             return
         before, self.refused, self._is_to_repeat = self._plans.current, {}, False
-        self.revision = state.revision if state else 0
         plan = await self._plan(before, state)
+        if self.refused or not self._is_to_repeat:
+            self.revision = state.revision if state else 0
         if plan is not None and plan != before:
             self._begin_anew(before, plan)
             await self._plans.replace(plan)
@@ -157,9 +155,9 @@ class Steering:
         """Count from the change on; with what was seen of a version before, its successor is compared."""
         kept = [each.version for each in (plan.before,) if each is not None]
         if _labeling(before) != _labeling(plan):
-            self._tally.restart(kept)
+            self._seen.tally.restart(kept)
         if _shadowing(before) != _shadowing(plan):
-            self._shadow.restart()
+            self._seen.shadow.restart()
 
     async def _judge(self) -> None:
         plan = self._plans.current
@@ -175,13 +173,13 @@ class Steering:
         limits, found = state.limits, list[tuple[str, Verdict | None]]()
         serving = plan.serving.version
         if plan.canary is not None:
-            tried = self._tally.of(plan.canary.version)
-            found.append((plan.canary.version, judge(limits, tried, self._tally.of(serving))))
+            tried = self._seen.tally.of(plan.canary.version)
+            found.append((plan.canary.version, judge(limits, tried, self._seen.tally.of(serving))))
         if plan.shadow is not None:
-            found.append((plan.shadow.version, judge_shadow(limits, self._shadow.comparison)))
+            found.append((plan.shadow.version, judge_shadow(limits, self._seen.shadow.comparison)))
         if plan.trusted is not None:
-            before = self._tally.of(plan.trusted.version)
-            found.append((serving, judge(limits, self._tally.of(serving), before, at_once=False)))
+            before = self._seen.tally.of(plan.trusted.version)
+            found.append((serving, judge(limits, self._seen.tally.of(serving), before, at_once=False)))
         return found
 
     async def _take_back(self, state: Rollout, version: str, verdict: Verdict) -> None:

@@ -18,7 +18,7 @@ from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, WaitingLabeling
 from dehusk.streams.worker.rollout.labeling import RolloutLabeling
 from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.seen import Seen
 from dehusk.streams.worker.rollout.tally import Tally
 
 SITES = [f"site-{number}.example" for number in range(12)]
@@ -35,7 +35,7 @@ class Steps:
         self.tally = Tally()
         self.dependency = Dependency("triton", "")
         opened = partial(_degrading, RulesLabeler()) if rules else WaitingLabeling
-        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, self.tally, Shadow())
+        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, Seen(self.tally))
 
 
 def _degrading(rules, labeler, dependency):

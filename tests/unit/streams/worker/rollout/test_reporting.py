@@ -17,6 +17,7 @@ from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.rollout.plan import Plan, Plans
 from dehusk.streams.worker.rollout.reporting import Reporting
+from dehusk.streams.worker.rollout.seen import Seen
 from dehusk.streams.worker.rollout.shadow import Shadow
 from dehusk.streams.worker.rollout.steering import StateReader
 from dehusk.streams.worker.rollout.tally import Tally
@@ -58,8 +59,7 @@ class Worker:
             self.reader.stale,
             steering=self.steering,
             plans=Plans(plan),
-            tally=self.tally,
-            shadow=self.shadow,
+            seen=Seen(self.tally, self.shadow),
             metrics=self.metrics,
         )
 

@@ -17,6 +17,7 @@ from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.rollout import steering as module
 from dehusk.streams.worker.rollout.plan import Plan, Plans
+from dehusk.streams.worker.rollout.seen import Seen
 from dehusk.streams.worker.rollout.shadow import Shadow
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
 from dehusk.streams.worker.rollout.tally import Tally
@@ -47,8 +48,7 @@ class Worker:
             self.open,
             self.change,
             worker="w1",
-            tally=self.tally,
-            shadow=self.shadow,
+            seen=Seen(self.tally, self.shadow),
             metrics=self.metrics,
         )
 
@@ -148,10 +148,11 @@ async def test_a_version_that_does_not_answer_is_tried_again(worker: Worker) -> 
     await worker.follow(START)
     worker.models["8"].fault = "away"
     assert await worker.follow(CANARY) == ("7", None, None, None)
-    assert (worker.written, worker.steering.refused) == ([], {})
+    assert (worker.written, worker.steering.refused, worker.steering.revision) == ([], {}, 1)
     worker.models["8"].fault = ""
     await worker.steering.adopt(CANARY)
     assert worker.plans.current.canary is not None
+    assert worker.steering.revision == CANARY.revision
 
 
 async def test_a_version_before_that_does_not_answer_is_tried_again(worker: Worker) -> None:
