@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dehusk.schemas.comparison import WorkerReport
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Limits, Rollout, Scope
+from dehusk.streams.kafka import Topic, describe_topics, how_to_create
 from dehusk.streams.rollout.control import Control
 from dehusk.streams.rollout.reading import read_control
 from dehusk.streams.rollout.steps import first
@@ -54,8 +55,17 @@ async def look(kafka: KafkaSettings, topic: str, scope: Scope) -> Situation:
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
+    await _require(kafka, topic)
     control = await read_control(kafka, topic)
     return Situation(scope, control.states.get(scope), live_reports(control, scope))
+
+
+async def _require(kafka: KafkaSettings, topic: str) -> None:
+    """See whether the topic exists; the error has the command that creates it as it has to be."""
+    if not await describe_topics(kafka, [topic]):
+        missing = Topic(topic, 1, 1, {"cleanup.policy": "compact"})
+        creating = how_to_create(kafka, [missing])
+        raise ConfigurationError(f"topic {topic} does not exist on {kafka.brokers}; {creating}")
 
 
 def live_reports(control: Control, scope: Scope) -> list[WorkerReport]:
