@@ -153,7 +153,7 @@ class TritonLabeler:
         if served and self._version not in served:
             raise ConfigurationError(
                 f"Triton at {self._address} serves version {', '.join(served)} of model {self._model!r}, "
-                f"and not version {self._version} (--model-version)"
+                f"and not version {self._version}, which it is asked for"
             )
 
     async def _served_versions(self) -> list[str]:

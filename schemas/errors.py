@@ -3,6 +3,7 @@
     DehuskError                   anything dehusk raises on purpose; the message says what to do
     ├── ConfigurationError        a setting, option or model does not fit; nothing was started
     ├── UnavailableError          a dependency (Kafka, Redis, Triton) did not answer; trying again may help
+    ├── ConflictError             somebody else has changed what was to be changed; nothing was written
     └── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
 
 Third-party exceptions are translated into these at the one module that imports the third party.
@@ -22,6 +23,10 @@ class ConfigurationError(DehuskError):
 
 class UnavailableError(DehuskError):
     """A dependency that dehusk talks to did not answer; trying again may help."""
+
+
+class ConflictError(DehuskError):
+    """Somebody else has changed meanwhile what was to be changed; the message says who and what."""
 
 
 class PageError(DehuskError):

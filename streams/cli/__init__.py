@@ -31,7 +31,7 @@ _COMMANDS = {
     "why": "Say what became of a page.",
     "dead-letters": "List or replay pages that could not be cleaned.",
     "sites": "Show, forget, export or import what is known of sites.",
-    "model": "List, verify, add or remove versions of a model.",
+    "model": "Add versions of a model, try them on a part of the crawl, go back.",
     "demo": "Crawl a real site and clean it while it is crawled.",
 }
 _log = logging.getLogger(__name__)

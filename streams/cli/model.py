@@ -21,6 +21,7 @@ from dehusk.streams.cli.model_views import (
     print_versions,
 )
 from dehusk.streams.cli.options import seconds_option
+from dehusk.streams.cli.rollout import COMMANDS
 from dehusk.streams.cli.values import Address
 from dehusk.streams.models.names import check_model, check_version, split_name
 from dehusk.streams.settings import TritonSettings
@@ -406,3 +407,7 @@ async def _ask_and_remove(
     served = ", which Triton serves to those that name it" if is_served else ""
     ask(f"Delete {repository / model / version}{served}?", "nothing is deleted", yes=yes)
     await remove_version(repository, model, version, server)
+
+
+for each in COMMANDS:
+    command.add_command(each)

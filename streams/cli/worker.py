@@ -106,6 +106,12 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "group, and `dehusk top` shows it in a terminal. None by default.",
 )
 @click.option(
+    "--control-topic",
+    metavar="TOPIC",
+    help="The topic that says which versions of the model label which part of the crawl, see `dehusk model`. "
+    "None by default: then the newest labels, or the one of --model-version.",
+)
+@click.option(
     "--group",
     metavar="NAME",
     default=_TOPICS.group,
@@ -250,6 +256,7 @@ def command(
     dead_letters: str,
     audit_topic: str | None,
     monitoring_topic: str | None,
+    control_topic: str | None,
     group: str,
     source: str,
     source_settings: SourceSettings,
@@ -299,6 +306,7 @@ def command(
     configure_logs(log_level, as_json=log_json)
     require_warc_directory(source, source_settings)
     require_labeler_of_triton(labeler)
+    _check_versions(control_topic, labeler, model_version)
     settings = WorkerSettings(
         kafka=kafka,
         topics=checked_topics(
@@ -310,6 +318,7 @@ def command(
                 revisits=revisit_topic if revisit_after else None,
                 audit=audit_topic,
                 monitoring=monitoring_topic,
+                control=control_topic,
             )
         ),
         session_seconds=session_seconds,
@@ -353,3 +362,10 @@ def _monitoring(
         )
     host, _, port = address.rpartition(":")
     return MonitoringSettings(host.strip("[]"), int(port), token, certificate, key, inspector)
+
+
+def _check_versions(control_topic: str | None, labeler: LabelerName, version: str) -> None:
+    if control_topic and version:
+        raise click.UsageError("--control-topic says which versions label: leave --model-version out")
+    if control_topic and labeler == "rules":
+        raise click.UsageError("--control-topic is for a model's versions, and --labeler rules has no model")

@@ -1,5 +1,6 @@
 """What is to be delivered for each message, once its pages are labeled."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -77,6 +78,11 @@ class CleanedMessage:
     def model(self) -> ModelVersion | None:
         """What labeled the last of the documents; None without any."""
         return next((record.model for record in reversed([*self._documents()])), None)
+
+    @property
+    def documents_by_model(self) -> Counter[ModelVersion]:
+        """How many of the documents each version has labeled."""
+        return Counter(record.model for record in self._documents() if record.model is not None)
 
     @property
     def blocks_dropped(self) -> int:

@@ -18,7 +18,7 @@ from dehusk.streams.sites.observation import frequencies
 from dehusk.streams.sites.revisits import Visit
 from dehusk.streams.worker.assembly import Assembler, CleanedMessage, Failure, Fate, origin_of
 from dehusk.streams.worker.cleaning import Result
-from dehusk.streams.worker.labeling import Labeled, Labeling
+from dehusk.streams.worker.labeling import Labeled, PageLabeling
 from dehusk.streams.worker.memory import give_back_what_is_free
 from dehusk.streams.worker.metrics import Metrics, StepTimes
 from dehusk.streams.worker.observation import Observer
@@ -40,7 +40,7 @@ class BatchCleaner:
     """Takes micro-batches through all steps but delivery."""
 
     _pool: PreparationPool
-    _labeling: Labeling
+    _labeling: PageLabeling
     _observer: Observer
     _correct: Correct
     _assembler: Assembler
@@ -165,7 +165,7 @@ class BatchCleaner:
     async def _label(self, pages: Sequence[PackedPage]) -> Labeled:
         if not pages:
             return Labeled([])
-        return await self._labeling.label([page.encoded for page in pages])
+        return await self._labeling.label(pages)
 
 
 def _answered(

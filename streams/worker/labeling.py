@@ -7,6 +7,7 @@ from typing import Protocol
 from dehusk.inference.labeler import Labeler
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.preparation.preparation import PackedPage
 from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
 from dehusk.streams.worker.backoff import back_off
 from dehusk.streams.worker.witnesses import WitnessedLabeler
@@ -32,6 +33,25 @@ class Labeling(Protocol):
     async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
         """The labels of each page, however long it takes."""
         ...
+
+
+class PageLabeling(Protocol):
+    """Labels batches of prepared pages, which know their sites."""
+
+    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
+        """The labels of each page, however long it takes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneForAll:
+    """Labels all pages alike, whatever their sites."""
+
+    labeling: Labeling
+
+    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
+        """The labels of each page, however long it takes."""
+        return await self.labeling.label([page.encoded for page in pages])
 
 
 class WaitingLabeling:

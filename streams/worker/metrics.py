@@ -14,6 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.rollout.verdict import RollbackReason
 from dehusk.streams.worker.assembly import CleanedMessage
 from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.counts import STEP_BOUNDS, Totals
@@ -21,6 +22,10 @@ from dehusk.streams.worker.tracing.traces import BatchTrace
 
 if TYPE_CHECKING:
     from faust.types import TP
+
+_MOST_VERSIONS = 20
+_OTHER = ModelVersion("other", "other")
+"""Stands for those beyond that many, so that the metric does not grow for ever."""
 
 
 class Metrics:
@@ -74,6 +79,31 @@ class Metrics:
             ["outcome"],
             registry=registry,
         )
+        self._by_version = Counter(
+            "dehusk_documents_by_version",
+            "Documents by the model and version that labeled them.",
+            ["model", "version"],
+            registry=registry,
+        )
+        self._versions: set[ModelVersion] = set()
+        self.rollbacks = Counter(
+            "dehusk_rollbacks",
+            "Versions that this worker had all workers of its group do without.",
+            ["reason"],
+            registry=registry,
+        )
+        for reason in RollbackReason:  # from 0 on, so that the first one is an increase
+            self.rollbacks.labels(reason.value)
+        self.rollout_revision = Gauge(
+            "dehusk_rollout_revision",
+            "Of the state of the roll-out that the worker follows; 0 without one.",
+            registry=registry,
+        )
+        self.refused_versions = Gauge(
+            "dehusk_refused_versions",
+            "Versions that the roll-out names and that do not label here.",
+            registry=registry,
+        )
         self.in_flight = Gauge(
             "dehusk_messages_in_flight", "Messages being worked on, or waiting.", registry=registry
         )
@@ -107,6 +137,8 @@ class Metrics:
         self._empty_documents.inc(cleaned.empty_documents)
         self._characters.inc(cleaned.characters)
         self.model = cleaned.model or self.model
+        for model, documents in cleaned.documents_by_model.items():
+            self._count_version(model, documents)
         self._tombstones.inc(len(cleaned.records) - cleaned.documents)
         self._corrected_blocks.labels("dropped").inc(cleaned.blocks_dropped)
         self._corrected_blocks.labels("saved").inc(cleaned.blocks_saved)
@@ -117,6 +149,12 @@ class Metrics:
         if cleaned.failure is not None:
             self._dead_letters.labels(cleaned.failure.broken.reason.value).inc()
         self._pages.inc(cleaned.pages)
+
+    def _count_version(self, model: ModelVersion, documents: int) -> None:
+        if len(self._versions) < _MOST_VERSIONS:
+            self._versions.add(model)
+        known = model if model in self._versions else _OTHER
+        self._by_version.labels(known.name, known.version).inc(documents)
 
     @property
     def totals(self) -> Totals:

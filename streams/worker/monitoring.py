@@ -171,8 +171,9 @@ def _pages(
         return web.Response(text=f"{reason or 'ok'}\n", status=503 if reason else 200)
 
     async def readiness(_: web.Request) -> web.Response:
-        hindrances = report().hindrances
-        return web.Response(text=f"{'; '.join(hindrances) or 'ok'}\n", status=503 if hindrances else 200)
+        now = report()
+        said = "; ".join([*(now.hindrances or ["ok"]), *now.notes])
+        return web.Response(text=f"{said}\n", status=503 if now.hindrances else 200)
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

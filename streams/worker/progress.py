@@ -29,6 +29,8 @@ class Report:
     """The dependencies that do not answer, each with the reason."""
     skipped: DropsByReason
     dead_letters: DropsByReason
+    notes: list[str]
+    """What somebody should know that keeps no page waiting, in words."""
 
     @property
     def hindrances(self) -> list[str]:
@@ -40,7 +42,7 @@ class Report:
         to_come = "" if self.lag is None else f", {self.lag:,} to come"
         return (
             f"{self.pages_per_second:.0f} pages/s, {self.bytes_per_second / 1e6:.1f} MB/s; {self.totals}; "
-            f"{'; '.join([f'{self.in_flight:,} in flight{to_come}', *self.hindrances])}"
+            f"{'; '.join([f'{self.in_flight:,} in flight{to_come}', *self.hindrances, *self.notes])}"
         )
 
 
@@ -54,12 +56,15 @@ class Progress:
         drops: DropLog,
         in_flight: Callable[[], int],
         lag: Callable[[], int | None],
+        *,
+        notes: Callable[[], list[str]] = list,
     ) -> None:
         self._metrics = metrics
         self._dependencies = dependencies
         self._drops = drops
         self._in_flight = in_flight
         self._lag = lag
+        self._notes = notes
         self._before = metrics.totals
         self._since = time.monotonic()
         self._rates = (0.0, 0.0)
@@ -82,6 +87,7 @@ class Progress:
             unavailable,
             self._drops.skipped,
             self._drops.dead_letters,
+            self._notes(),
         )
 
     def _measure(self) -> None:

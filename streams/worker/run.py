@@ -4,26 +4,17 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 
 from prometheus_client import CollectorRegistry
 
-from dehusk.inference.site_signal import corrected
-from dehusk.inference.sites import open_naming
 from dehusk.schemas.errors import DehuskError
-from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.formats import FORMATS
 from dehusk.streams.group.group import Group
-from dehusk.streams.input_topics import input_topics
 from dehusk.streams.preparation.extraction import Writing
 from dehusk.streams.preparation.isolation import open_pool
-from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.producing import create_producer
-from dehusk.streams.sites.redis_store import RedisSiteStatistics
-from dehusk.streams.sites.revisits import FirstPages
 from dehusk.streams.sites.samples import open_samples
 from dehusk.streams.sources.registry import open_source
 from dehusk.streams.sources.source import Source
@@ -35,39 +26,27 @@ from dehusk.streams.worker.app import (
     lag,
     lag_by_partition,
 )
-from dehusk.streams.worker.assembly import Assembler
-from dehusk.streams.worker.availability import Check, Dependency, watch
-from dehusk.streams.worker.batch import BatchCleaner, Note
-from dehusk.streams.worker.brokers import Brokers, check_kafka
-from dehusk.streams.worker.comments import comments_advice
-from dehusk.streams.worker.delivery import Delivery
-from dehusk.streams.worker.dependencies import Dependencies, name_dependencies, open_labeler, open_labeling
+from dehusk.streams.worker.availability import watch
+from dehusk.streams.worker.dependencies import name_dependencies
 from dehusk.streams.worker.drops import DropLog
-from dehusk.streams.worker.exit import fail
-from dehusk.streams.worker.flow import Deliver, Flow
+from dehusk.streams.worker.flow import Flow
 from dehusk.streams.worker.inspector.pages import inspector_pages
 from dehusk.streams.worker.live.live import Live
 from dehusk.streams.worker.live.recorder import Recorder
 from dehusk.streams.worker.live.servers import Servers
 from dehusk.streams.worker.live.state import Watched
+from dehusk.streams.worker.loops import Loop, running
 from dehusk.streams.worker.memory import give_back_what_is_huge
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.monitoring import check_pages, monitoring
-from dehusk.streams.worker.observation import Observer
-from dehusk.streams.worker.preflight import check_labeler, check_source, check_topics
+from dehusk.streams.worker.pipeline import Surroundings, open_pipeline
+from dehusk.streams.worker.preflight import check_source, check_topics
 from dehusk.streams.worker.progress import Progress
-from dehusk.streams.worker.raw_messages import open_raw_messages
-from dehusk.streams.worker.requests import open_requests
-from dehusk.streams.worker.revisiting import REVISION, Revisiting
-from dehusk.streams.worker.scheduling import Scheduling
 from dehusk.streams.worker.settings import WorkerSettings
 from dehusk.streams.worker.sharing import follow_group, name_worker, open_sharing
 from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
-from dehusk.streams.worker.takeover import TakeoverLog
 from dehusk.streams.worker.tracing.opening import open_traces
-from dehusk.streams.worker.tracing.traces import Traces
 from dehusk.streams.worker.watchdog import Watchdog
-from dehusk.streams.worker.witnesses import WitnessedLabeler
 
 _log = logging.getLogger(__name__)
 _PROGRESS_SECONDS = 10.0
@@ -76,8 +55,6 @@ _STALL_SECONDS = 300.0
 """Beside what the pages of a batch may take to prepare, one after the other."""
 _DRAIN_SHARE = 0.7
 """How much of a deadline the work in flight may take; the rest is for committing it."""
-Loop = Coroutine[None, None, None]
-Checks = Sequence[tuple[Dependency, Check]]
 
 
 async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | None = None) -> None:
@@ -107,6 +84,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         check_source(settings)
         await check_pages(settings.monitoring)
         partitions = await check_topics(settings)
+        name = name_worker()
         dependencies = name_dependencies(settings)
         metrics = Metrics(CollectorRegistry(), dependencies)
         traces = await resources.enter_async_context(open_traces(settings.otlp, settings.topics.group))
@@ -117,29 +95,22 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))
         servers = Servers()
-        flow, brokers, checks, beside = await resources.enter_async_context(
-            _flow(
-                settings,
-                dependencies,
-                pool,
-                metrics,
-                traces=traces,
-                drops=drops,
-                note=samples.note,
-                servers=servers,
-            )
-        )
+        around = Surroundings(dependencies, metrics, traces, drops, samples.note, servers)
+        pipeline = await resources.enter_async_context(open_pipeline(settings, name, pool, around))
+        flow = pipeline.flow
         app = _app(settings, partitions, flow, metrics)
         metrics.in_flight.set_function(lambda: len(flow))
         metrics.lag.set_function(lambda: _known(lag(app)))
         metrics.watch_partitions(lambda: lag_by_partition(app))
-        progress = Progress(metrics, dependencies, drops, lambda: len(flow), lambda: lag(app))
+        progress = Progress(
+            metrics, dependencies, drops, lambda: len(flow), lambda: lag(app), notes=pipeline.notes
+        )
         watchdog = Watchdog(
             lambda: dependencies.waited_for,
             lambda: max(flow.age, app.seconds_without_partitions),
             _STALL_SECONDS + settings.flow.batch_pages * settings.page.seconds,
         )
-        group = _group(settings)
+        group = _group(settings, name)
         live = Live(
             Recorder(metrics, lambda: len(flow), lambda: lag(app)),
             Watched(
@@ -165,9 +136,10 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         _log.info("monitoring pages at %s", address)
         sharing = await resources.enter_async_context(_sharing(settings, group, live, address))
         loops = (
+            _live(app),
             flow.run(),
-            *beside,
-            *(watch(dependency, check) for dependency, check in checks),
+            *pipeline.beside,
+            *(watch(dependency, check) for dependency, check in pipeline.checks),
             samples.write_every(_SAMPLES_SECONDS),
             commit_acknowledged(app),
             watchdog.run(),
@@ -175,16 +147,16 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
             *sharing,
             progress.log_every(_PROGRESS_SECONDS),
         )
-        async with _working(app, loops):
+        async with running(*loops):
             await shutdown.requested()
-            await stop_with_kafka(partial(_stop, app, flow, settings), brokers.answer)
+            await stop_with_kafka(partial(_stop, app, flow, settings), pipeline.brokers.answer)
         _log.info("stopped; %s", metrics.totals)
 
 
-def _group(settings: WorkerSettings) -> Group | None:
+def _group(settings: WorkerSettings, name: str) -> Group | None:
     """What the worker knows of its group, where workers share their figures."""
     topics = settings.topics
-    return None if topics.monitoring is None else Group(topics.group, name_worker())
+    return None if topics.monitoring is None else Group(topics.group, name)
 
 
 @asynccontextmanager
@@ -201,108 +173,6 @@ async def _sharing(
         await sharing.leave()
 
 
-@asynccontextmanager
-async def _flow(
-    settings: WorkerSettings,
-    dependencies: Dependencies,
-    pool: PreparationPool,
-    metrics: Metrics,
-    *,
-    traces: Traces,
-    drops: DropLog,
-    note: Note,
-    servers: Servers,
-) -> AsyncIterator[tuple[Flow, Brokers, Checks, list[Loop]]]:
-    """The flow through labeler, store and producer, once the labeler has answered; its brokers and checks.
-
-    And what is done beside it: asking the servers for their figures, and cleaning pages again where that is
-    wanted.
-    """
-    async with AsyncExitStack() as resources:
-        opened = open_labeler(settings)
-        resources.push_async_callback(opened.close)
-        labels = await check_labeler(settings, opened)
-        model = None if labels is None else labels.model
-        labeler = WitnessedLabeler(TakeoverLog(opened, model))
-        _announce(settings, model)
-        if labels is not None and (advice := comments_advice(settings, labels)):
-            _log.warning("%s", advice)
-        store = RedisSiteStatistics(settings.redis)
-        resources.push_async_callback(store.close)
-        producer = create_producer(settings.kafka, settings.compression)
-        resources.push_async_callback(producer.stop)
-        await producer.start()
-        cleaner = BatchCleaner(
-            pool,
-            open_labeling(settings, labeler, dependencies.labeler),
-            Observer(store, dependencies.redis),
-            corrected,
-            Assembler(settings.format),
-            metrics,
-            note,
-            _traces=traces,
-        )
-        topics = settings.topics
-        delivery = Delivery(producer, topics, drops)
-        deliver, revisits = await resources.enter_async_context(
-            _revisits(settings, store, cleaner, delivery, dependencies=dependencies, metrics=metrics)
-        )
-        brokers = Brokers(producer.client, *input_topics(topics).names, *topics.written)
-        check_brokers = partial(
-            check_kafka, brokers, partial(check_topics, settings), lambda: delivery.failure
-        )
-        checks = (
-            (dependencies.kafka, check_brokers),
-            (dependencies.redis, store.check),
-            (dependencies.labeler, labeler.check),
-        )
-        flow = Flow(
-            settings.flow,
-            cleaner,
-            deliver,
-            dependencies.schema_registry,
-            metrics,
-        )
-        yield flow, brokers, checks, [servers.run(opened, store), *revisits]
-
-
-@asynccontextmanager
-async def _revisits(
-    settings: WorkerSettings,
-    store: RedisSiteStatistics,
-    cleaner: BatchCleaner,
-    delivery: Delivery,
-    *,
-    dependencies: Dependencies,
-    metrics: Metrics,
-) -> AsyncIterator[tuple[Deliver, list[Loop]]]:
-    """How batches are delivered, and the loop that has the first pages of sites cleaned again, if any."""
-    topics = settings.topics
-    if topics.revisits is None:
-        yield delivery.deliver, []
-        return
-    first_pages = FirstPages(store, topics.group, settings.revisit_after)
-    scheduling = Scheduling(
-        delivery,
-        first_pages,
-        dependencies.redis,
-        open_naming(settings.site_key),
-        topic=topics.revisits,
-        group=topics.group,
-    )
-    async with open_requests(settings, topics.revisits) as requests, open_raw_messages(settings.kafka) as raw:
-        revisiting = Revisiting(
-            first_pages,
-            raw,
-            replace(cleaner, _revision=REVISION),
-            partial(delivery.send, topics.output),
-            dependencies,
-            settings.flow,
-            metrics,
-        )
-        yield scheduling.deliver, [requests.work_off(revisiting.revisit)]
-
-
 def _writing(settings: WorkerSettings) -> Writing:
     """How documents are made."""
     return Writing(
@@ -314,20 +184,6 @@ def _writing(settings: WorkerSettings) -> Writing:
         most_bytes=2 * settings.page.max_bytes,
         with_samples=True,
         rendering=FORMATS[settings.format].rendering(settings.rendering),
-    )
-
-
-def _announce(settings: WorkerSettings, model: ModelVersion | None) -> None:
-    """Tell in the log what the worker is set to do."""
-    topics, named = settings.topics, settings.triton.model
-    _log.info(
-        "reads %s in group %s, writes %s and %s, labels by %s with %s",
-        topics.input,
-        topics.group,
-        topics.output,
-        topics.dead_letters,
-        settings.labeler,
-        f"{model.name} version {model.version}" if model else f"{named}, once it answers",
     )
 
 
@@ -348,28 +204,10 @@ def _app(settings: WorkerSettings, partitions: int, flow: Flow, metrics: Metrics
     )
 
 
-@asynccontextmanager
-async def _working(app: FaustApp, loops: Iterable[Loop]) -> AsyncIterator[None]:
-    """The app and the loops at work; if one of them ends by itself, that is a bug."""
-    work = [asyncio.create_task(loop) for loop in (_live(app), *loops)]
-    for task in work:
-        task.add_done_callback(_check)
-    try:
-        yield
-    finally:
-        for task in work:
-            task.cancel()
-
-
 async def _stop(app: FaustApp, flow: Flow, settings: WorkerSettings) -> None:
     """Finish what is in flight; nothing is read after it, for a commit would skip what had to be given up."""
     flow.finish_within(settings.flow.grace_seconds * _DRAIN_SHARE)
     await app.stop()
-
-
-def _check(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()):
-        fail(error)
 
 
 def _known(number: int | None) -> float:

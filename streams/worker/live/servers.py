@@ -28,13 +28,13 @@ class Servers:
         self._activity: tuple[float, Activity] | None = None
         self._use: ServerUse | None = None
 
-    async def run(self, labeler: Labeler, store: _Store) -> None:
+    async def run(self, labeler: Labeler | None, store: _Store) -> None:
         """Ask every ten seconds, for as long as this runs."""
         while True:
             await self.ask(labeler, store)
             await asyncio.sleep(_ASK_SECONDS)
 
-    async def ask(self, labeler: Labeler, store: _Store) -> None:
+    async def ask(self, labeler: Labeler | None, store: _Store) -> None:
         """Ask for what was done since the last time; a server that does not answer has no figures."""
         before, self._activity = self._activity, None
         if isinstance(labeler, ServedLabeler) and (activity := await _answer(labeler.activity())):

@@ -7,19 +7,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import grpc
+import numpy as np
 import orjson
 import psutil
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 from prometheus_client.parser import text_string_to_metric_families
+from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
@@ -224,6 +227,62 @@ def bench(stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_pa
         worker.process.wait()
 
 
+Spoil = Callable[[service_pb2.ModelInferRequest], str | None]
+"""What goes wrong with a request: `late`, `refused`, `nan` or nothing."""
+
+
+@dataclass
+class Proxy(service_pb2_grpc.GRPCInferenceServiceServicer):
+    """Passes requests on to Triton, and its answers back, unless they are to be spoiled."""
+
+    triton: service_pb2_grpc.GRPCInferenceServiceStub
+    spoil: Spoil = lambda _: None
+    address: str = ""
+
+    async def ModelMetadata(self, request, context):  # noqa: N802 the protocol's name
+        return await self.triton.ModelMetadata(request)
+
+    async def ModelConfig(self, request, context):  # noqa: N802 the protocol's name
+        return await self.triton.ModelConfig(request)
+
+    async def RepositoryIndex(self, request, context):  # noqa: N802 the protocol's name
+        return await self.triton.RepositoryIndex(request)
+
+    async def ModelInfer(self, request, context):  # noqa: N802 the protocol's name
+        fault = self.spoil(request)
+        if fault == "late":
+            await asyncio.sleep(600)
+        if fault == "refused":
+            await context.abort(grpc.StatusCode.INTERNAL, "out of memory")
+        answer = await self.triton.ModelInfer(request)
+        if fault == "nan":
+            answer.raw_output_contents[0] = bytes(np.full(blocks(request), np.nan, np.float32))
+        return answer
+
+
+def blocks(request: service_pb2.ModelInferRequest) -> int:
+    """Blocks of the page that is asked about."""
+    return next(each.shape[1] for each in request.inputs if each.name == "word_len")
+
+
+@asynccontextmanager
+async def _proxy(triton: str) -> AsyncIterator[Proxy]:
+    async with grpc.aio.insecure_channel(triton) as channel:
+        servicer = Proxy(service_pb2_grpc.GRPCInferenceServiceStub(channel))
+        server = grpc.aio.server()
+        service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(servicer, server)
+        servicer.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        await server.start()
+        yield servicer
+        await server.stop(None)
+
+
+@pytest.fixture
+def open_proxy() -> Callable[[str], AbstractAsyncContextManager[Proxy]]:
+    """Opens a proxy in front of a Triton."""
+    return _proxy
+
+
 PARAGRAPH = (
     "This is paragraph {number} of page {page}, long enough that rules and models alike take it for the "
     "content of the page, and about nothing in particular."
@@ -238,6 +297,12 @@ def site(fresh: str) -> Callable[[int], list[Record]]:
         return [_page(f"https://{fresh}.example/{number}", number) for number in range(count)]
 
     return pages
+
+
+@pytest.fixture
+def page_at() -> Callable[[str, int], Record]:
+    """A page at a URL, as a record of the source `html`."""
+    return _page
 
 
 def _page(url: str, page: int) -> Record:

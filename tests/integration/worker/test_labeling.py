@@ -2,63 +2,20 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import grpc
-import numpy as np
 import pytest
-from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from dehusk.schemas.outcomes import BrokenReason
-
-Spoil = Callable[[service_pb2.ModelInferRequest], str | None]
-"""What goes wrong with a request: `late`, `refused`, `nan` or nothing."""
 
 POISON = 17
 """Blocks of a page that makes Triton fail, beside those of any other page; no stand-in has so many."""
 
 
-@dataclass
-class Proxy(service_pb2_grpc.GRPCInferenceServiceServicer):
-    """Passes requests on to Triton, and its answers back, unless they are to be spoiled."""
-
-    triton: service_pb2_grpc.GRPCInferenceServiceStub
-    spoil: Spoil = lambda _: None
-    address: str = ""
-
-    async def ModelMetadata(self, request, context):  # noqa: N802 the protocol's name
-        return await self.triton.ModelMetadata(request)
-
-    async def ModelConfig(self, request, context):  # noqa: N802 the protocol's name
-        return await self.triton.ModelConfig(request)
-
-    async def ModelInfer(self, request, context):  # noqa: N802 the protocol's name
-        fault = self.spoil(request)
-        if fault == "late":
-            await asyncio.sleep(600)
-        if fault == "refused":
-            await context.abort(grpc.StatusCode.INTERNAL, "out of memory")
-        answer = await self.triton.ModelInfer(request)
-        if fault == "nan":
-            answer.raw_output_contents[0] = bytes(np.full(blocks(request), np.nan, np.float32))
-        return answer
-
-
-def blocks(request: service_pb2.ModelInferRequest) -> int:
-    return next(each.shape[1] for each in request.inputs if each.name == "word_len")
-
-
 @pytest.fixture
-async def proxy(stack) -> AsyncIterator[Proxy]:
-    async with grpc.aio.insecure_channel(stack.addresses.triton_grpc) as channel:
-        servicer = Proxy(service_pb2_grpc.GRPCInferenceServiceStub(channel))
-        server = grpc.aio.server()
-        service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(servicer, server)
-        servicer.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-        await server.start()
-        yield servicer
-        await server.stop(None)
+async def proxy(stack, open_proxy):
+    async with open_proxy(stack.addresses.triton_grpc) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -82,7 +39,7 @@ async def test_a_page_that_fails_alone_is_the_only_dead_letter(bench, site, prox
     *records, poison = site(60)
     long = poison.value.replace(b"<main>", b"<main>" + b"<p>more of it</p>" * POISON)
     poison = replace(poison, value=long)
-    proxy.spoil = lambda request: fault if blocks(request) > POISON else None
+    proxy.spoil = lambda request: fault if request.inputs[1].shape[1] > POISON else None
     await bench.produce([*records[:30], poison, *records[30:]])
     await bench.until_done()
     (letter,) = await bench.dead_letters()

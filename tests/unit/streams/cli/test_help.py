@@ -32,6 +32,8 @@ print(*sys.modules, file=sys.stderr)
         "sites show",
         "model list",
         "model verify",
+        "model canary",
+        "model status",
     ],
 )
 def test_help_loads_neither_clients_nor_arrays(words: str) -> None:

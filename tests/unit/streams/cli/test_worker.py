@@ -132,6 +132,24 @@ def test_files_of_redis_certificates_are_paths(started: list[WorkerSettings], tm
     assert started[0].redis == expected
 
 
+def test_a_control_topic_says_which_versions_label(started: list[WorkerSettings]) -> None:
+    worker("--control-topic", "control", "--labeler", "onnx")
+    assert started[0].topics.control == "control"
+    assert "control" in started[0].topics.written
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--model-version", "7"), "leave --model-version out"),
+        (("--labeler", "rules"), "--labeler rules has no model"),
+    ],
+)
+def test_what_a_control_topic_rules_out_is_refused(options: tuple[str, ...], message: str) -> None:
+    with pytest.raises(click.UsageError, match=message):
+        worker("--control-topic", "control", *options)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

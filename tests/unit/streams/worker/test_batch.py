@@ -22,7 +22,7 @@ from dehusk.streams.sites.store import SiteStatisticsStore
 from dehusk.streams.worker.assembly import Assembler, Failure
 from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.batch import BatchCleaner, Correct, Note
-from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, Labeling, WaitingLabeling
+from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, Labeling, OneForAll, WaitingLabeling
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.observation import Observer
 
@@ -72,7 +72,7 @@ def cleaner(
 ) -> BatchCleaner:
     return BatchCleaner(
         pool,
-        labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
+        OneForAll(labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", ""))),
         Observer(store or MemorySiteStatistics(), redis or Dependency("redis", "")),
         correct,
         Assembler("document"),

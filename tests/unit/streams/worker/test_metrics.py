@@ -6,7 +6,7 @@ from faust.types import TP
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage, Document
 from dehusk.streams.worker.availability import Dependency
@@ -46,6 +46,18 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
     assert registry.get_sample_value("dehusk_degraded_total", {"missing": "frequencies"}) == 2
     for effect, blocks in (("dropped", 7), ("saved", 1)):
         assert registry.get_sample_value("dehusk_corrected_blocks_total", {"effect": effect}) == blocks
+
+
+def test_documents_are_counted_by_the_version_that_labeled_them(message: Message) -> None:
+    registry = CollectorRegistry()
+    metrics = Metrics(registry, ())
+    for number in range(30):
+        model = ModelVersion("dehusk", str(number))
+        metrics.count(CleanedMessage(message, records=[Document(b"1", b"d", model=model)] * 2))
+    name = "dehusk_documents_by_version_total"
+    assert registry.get_sample_value(name, {"model": "dehusk", "version": "19"}) == 2
+    assert registry.get_sample_value(name, {"model": "dehusk", "version": "20"}) is None
+    assert registry.get_sample_value(name, {"model": "other", "version": "other"}) == 20
 
 
 def test_dependencies_that_are_unavailable_show() -> None:

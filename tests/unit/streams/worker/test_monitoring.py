@@ -89,6 +89,22 @@ async def test_a_worker_whose_dependencies_are_unavailable_is_alive_but_not_read
     assert "redis is unavailable: refused" in (await get(client, "/"))[1]
 
 
+async def test_what_keeps_no_page_waiting_is_said_of_a_worker_that_is_ready(
+    metrics: Metrics, dependencies: Dependencies, live: Live
+) -> None:
+    progress = Progress(
+        metrics, dependencies, DROPS, lambda: 7, lambda: 9, notes=lambda: ["version 9 is odd"]
+    )
+    async with (
+        monitoring(ANY_PORT, metrics.registry, progress.report, no_stall, live) as address,
+        aiohttp.ClientSession(address) as client,
+    ):
+        assert await get(client, "/readyz") == (200, "ok; version 9 is odd\n")
+        assert "9 to come; version 9 is odd" in (await get(client, "/"))[1]
+        dependencies.redis.missed(OSError("refused"))
+        assert await get(client, "/readyz") == (503, "redis is unavailable: refused; version 9 is odd\n")
+
+
 async def test_a_worker_without_partitions_says_so_and_is_not_ready(
     metrics: Metrics, dependencies: Dependencies, live: Live
 ) -> None:

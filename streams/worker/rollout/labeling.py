@@ -1,0 +1,155 @@
+"""The labels of a batch by the versions of its plan."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from dehusk.schemas.comparison import Figures
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.preparation.preparation import PackedPage
+from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
+from dehusk.streams.worker.labeling import Labeled, Labeling
+from dehusk.streams.worker.rollout.plan import Plan, Plans
+from dehusk.streams.worker.rollout.seen import Seen
+from dehusk.streams.worker.rollout.tally import figures_of
+from dehusk.streams.worker.rollout.versions import OpenVersion
+from dehusk.streams.worker.witnesses import WitnessedLabeler
+
+Note = Callable[[Figures], None]
+"""Told what was seen of a version in a call."""
+Open = Callable[[WitnessedLabeler, Dependency], Labeling]
+"""What labels with a labeler that is trusted, however long that takes."""
+
+
+class Measured:
+    """Labels with a version that is trusted, and counts."""
+
+    def __init__(self, labeling: Labeling, note: Note) -> None:
+        self._labeling = labeling
+        self._note = note
+
+    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+        """The labels of each page, however long it takes."""
+        begun = time.perf_counter()
+        labeled = await self._labeling.label(pages)
+        if not labeled.degraded:
+            self._note(figures_of(pages, labeled.answers, time.perf_counter() - begun))
+        return labeled
+
+
+class OnTrial:
+    """Labels with a version that may fail: what it does not label, the trusted one does."""
+
+    def __init__(
+        self, labeler: WitnessedLabeler, trusted: Labeling, dependency: Dependency, note: Note
+    ) -> None:
+        self._labeler = labeler
+        self._trusted = trusted
+        self._dependency = dependency
+        self._note = note
+
+    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+        """The labels of each page, however long the trusted version takes for those that are left."""
+        if self._dependency.unavailable:
+            return await self._trusted.label(pages)
+        begun = time.perf_counter()
+        answers = await self._ask(pages)
+        seconds = time.perf_counter() - begun
+        left = [place for place, answer in enumerate(answers) if not isinstance(answer, Prediction)]
+        if not left:
+            self._note(figures_of(pages, answers, seconds))
+            return Labeled([answer for answer in answers if answer is not None])
+        trusted = await self._trusted.label([pages[place] for place in left])
+        if not trusted.degraded:
+            await self._ask_again(pages, answers)
+            self._count(pages, answers, seconds, dict(zip(left, trusted.answers, strict=True)))
+        return _filled(answers, left, trusted)
+
+    async def _ask(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken | None]:
+        """An answer for each page; None where none came."""
+        try:
+            return [*await self._labeler.label(pages)]
+        except UNAVAILABLE:
+            return [None] * len(pages)
+
+    async def _ask_again(
+        self, pages: Sequence[EncodedPage], answers: list[Prediction | Broken | None]
+    ) -> None:
+        """Fill in what came too late: where nobody answered for a while, the version is not to blame."""
+        missing = [place for place, answer in enumerate(answers) if answer is None]
+        if missing:
+            again = await self._ask([pages[place] for place in missing])
+            for place, answer in zip(missing, again, strict=True):
+                answers[place] = answer
+
+    def _count(
+        self,
+        pages: Sequence[EncodedPage],
+        answers: Sequence[Prediction | Broken | None],
+        seconds: float,
+        trusted: dict[int, Prediction | Broken],
+    ) -> None:
+        labeled = [place for place, answer in trusted.items() if isinstance(answer, Prediction)]
+        errors = sum(answers[place] is None for place in labeled)
+        rejected = sum(isinstance(answers[place], Broken) for place in labeled)
+        self._note(figures_of(pages, answers, seconds, errors=errors, rejected=rejected))
+
+
+class RolloutLabeling:
+    """Labels each batch by the plan of its begin."""
+
+    def __init__(self, plans: Plans, open_trusted: Open, dependency: Dependency, seen: Seen) -> None:
+        self._plans = plans
+        self._open = open_trusted
+        self._dependency = dependency
+        self._seen = seen
+
+    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
+        """The labels of each page, however long it takes."""
+        async with self._plans.begun() as plan:
+            begun = time.perf_counter()
+            labeled = await self._label(plan, pages)
+            if not labeled.degraded:
+                self._seen.shadow.offer(plan, pages, labeled.answers, time.perf_counter() - begun)
+            return labeled
+
+    async def _label(self, plan: Plan, pages: Sequence[PackedPage]) -> Labeled:
+        serving = self._serving(plan)
+        tried = [place for place, page in enumerate(pages) if plan.is_of_canary(page.identity.site)]
+        if plan.canary is None or not tried:
+            return await serving.label([page.encoded for page in pages])
+        canary = self._on_trial(plan.canary, serving)
+        others = sorted({*range(len(pages))} - {*tried})
+        by_canary, by_serving = await asyncio.gather(
+            canary.label([pages[place].encoded for place in tried]),
+            _unless_empty(serving, [pages[place].encoded for place in others]),
+        )
+        answers = dict(zip((*tried, *others), (*by_canary.answers, *by_serving.answers), strict=True))
+        degraded = by_canary.degraded or by_serving.degraded
+        return Labeled([answers[place] for place in range(len(pages))], degraded)
+
+    def _serving(self, plan: Plan) -> Labeling:
+        trusted = plan.trusted
+        if trusted is None:
+            return self._measured(plan.serving)
+        return self._on_trial(plan.serving, self._measured(trusted))
+
+    def _measured(self, version: OpenVersion) -> Labeling:
+        labeling = self._open(version.labeler, self._dependency)
+        return Measured(labeling, partial(self._seen.tally.note, version.version))
+
+    def _on_trial(self, version: OpenVersion, trusted: Labeling) -> Labeling:
+        note = partial(self._seen.tally.note, version.version)
+        return OnTrial(version.labeler, trusted, self._dependency, note)
+
+
+async def _unless_empty(labeling: Labeling, pages: Sequence[EncodedPage]) -> Labeled:
+    return await labeling.label(pages) if pages else Labeled([])
+
+
+def _filled(answers: Sequence[Prediction | Broken | None], left: Sequence[int], trusted: Labeled) -> Labeled:
+    """Answers, those that are left from the trusted version."""
+    filled = dict(enumerate(answers)) | dict(zip(left, trusted.answers, strict=True))
+    return Labeled([answer for answer in filled.values() if answer is not None], trusted.degraded)

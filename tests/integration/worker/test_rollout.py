@@ -1,0 +1,241 @@
+"""Versions that are tried on a part of a crawl, promoted and taken back, on the real Kafka and Triton."""
+
+import asyncio
+import shutil
+import sys
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import orjson
+import pytest
+
+from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.rollout.split import is_of_share
+
+DEHUSK = Path(sys.executable).with_name("dehusk")
+NEWEST_ONLY = "version_policy { latest { num_versions: 1 } }"
+HOSTS = [f"host-{number}.example" for number in range(30)]
+
+
+@pytest.fixture(scope="module")
+def triton(tmp_path_factory):
+    """The address of a Triton that serves the default model twice: as versions 7 and 8."""
+    model = tmp_path_factory.mktemp("models") / "dehusk"
+    shutil.copytree(DEFAULT_REPOSITORY / "dehusk" / "7", model / "7")
+    shutil.copytree(model / "7", model / "8")
+    configuration = (DEFAULT_REPOSITORY / "dehusk" / "config.pbtxt").read_text()
+    assert NEWEST_ONLY in configuration
+    (model / "config.pbtxt").write_text(configuration.replace(NEWEST_ONLY, "version_policy { all { } }"))
+    with LocalStack(tmp_path_factory.mktemp("own"), repository=model.parent, services=("triton",)) as stack:
+        yield stack.addresses.triton_grpc
+
+
+class Rollout:
+    """The commands of a roll-out, and workers that follow it."""
+
+    def __init__(self, bench, address: str, page_at) -> None:
+        self.bench = bench
+        self.address = address
+        self.page_at = page_at
+        self.topic = f"{bench.topics.group}-control"
+        self.produced: list[bytes] = []
+
+    def worker(self, *options: str):
+        labeler = ("--labeler", "triton", "--triton", self.address, "--triton-seconds", "5")
+        return self.bench.worker(*labeler, "--control-topic", self.topic, *options)
+
+    async def run(self, name: str, *words: str, status: int = 0) -> str:
+        """What a command prints."""
+        where = ("--brokers", self.bench.kafka.brokers, "--group", self.bench.topics.group)
+        command = (DEHUSK, "model", name, "dehusk", *words, *where, "--control-topic", self.topic)
+        running = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        out, err = await running.communicate()
+        assert running.returncode == status, (out, err, self.bench.logs())
+        return (out if status == 0 else err).decode()
+
+    async def move(self, name: str, *words: str, status: int = 0) -> str:
+        return await self.run(name, *words, "--yes", "--wait", status=status)
+
+    async def status(self) -> dict:
+        return orjson.loads(await self.run("status", "--json"))
+
+    async def produce(self, folder: str, pages: int = 3, hosts: Sequence[str] = HOSTS) -> None:
+        records = [self.page_at(f"https://{host}/{folder}/{n}", n) for n in range(pages) for host in hosts]
+        self.produced += [record.key for record in records]
+        await self.bench.produce(records)
+
+    async def versions(self, folder: str) -> dict[str, set[str]]:
+        """Which versions labeled the pages of each host in a folder."""
+        found = defaultdict(set)
+        for message in await self.bench.documents():
+            document = orjson.loads(message.value)
+            host, part = document["url"].split("/")[2:4]
+            if part == folder:
+                assert document["degraded"] == []
+                found[host].add(document["model"]["version"])
+        return found
+
+    async def check_nothing_is_lost(self) -> None:
+        assert {message.key for message in await self.bench.documents()} == set(self.produced)
+        assert not await self.bench.dead_letters()
+
+
+def rollbacks(worker) -> Counter[str]:
+    """How many versions a worker has taken back, by the reason."""
+    return +Counter(worker.metric("dehusk_rollbacks_total", "reason"))
+
+
+async def _open(bench, address: str, page_at) -> Rollout:
+    rollout = Rollout(bench, address, page_at)
+    await create_topics(bench.kafka, [Topic(rollout.topic, 1, 1, {"cleanup.policy": "compact"})])
+    return rollout
+
+
+@pytest.fixture
+async def rollout(bench, triton, page_at) -> Rollout:
+    return await _open(bench, triton, page_at)
+
+
+async def test_a_version_is_tried_on_some_sites_then_serves_all_and_goes_at_once(rollout) -> None:
+    bench = rollout.bench
+    workers = [rollout.worker() for _ in range(2)]
+    for worker in workers:
+        await bench.until(worker.has_partitions)
+    await rollout.move("promote", "7")
+    await rollout.produce("first")
+    await rollout.move("canary", "8", "--share", "0.3")
+    await rollout.produce("small")
+    await bench.until_done()
+    await rollout.move("canary", "8", "--share", "0.6")
+    await rollout.produce("large")
+    await bench.until_done()
+    told = await rollout.move("promote", "8")
+    assert "2 workers followed within" in told
+    await rollout.produce("after")
+    await bench.until_done()
+    await rollout.move("rollback")
+    await rollout.produce("back")
+    await bench.until_done()
+    for folder, share in (("small", 0.3), ("large", 0.6), ("after", 1.0), ("back", 0.0)):
+        expected = {host: {"8" if is_of_share(host, share) else "7"} for host in HOSTS}
+        assert await rollout.versions(folder) == expected
+    assert {*map(frozenset, (await rollout.versions("small")).values())} == {frozenset("7"), frozenset("8")}
+    await rollout.check_nothing_is_lost()
+    status = await rollout.status()
+    assert (status["state"]["serving"], status["state"]["revision"]) == ("7", 5)
+    assert [each["serving"] for each in status["workers"]] == ["7", "7"]
+    counted = [worker.metric("dehusk_documents_by_version_total", "version") for worker in workers]
+    assert sum(each.get("7", 0) + each.get("8", 0) for each in counted) == len(rollout.produced)
+
+
+async def test_a_version_that_is_not_served_is_refused_and_pages_go_on(rollout) -> None:
+    bench, worker = rollout.bench, rollout.worker()
+    await bench.until(worker.has_partitions)
+    await rollout.move("promote", "7")
+    await rollout.produce("before")
+    told = await rollout.move("promote", "99", status=1)
+    assert "version 99" in told
+    await rollout.produce("behind")
+    await bench.until_done()
+    assert {*map(frozenset, (await rollout.versions("behind")).values())} == {frozenset("7")}
+    await bench.until(lambda: rollbacks(worker) == {"refused": 1})
+    status = await rollout.status()
+    assert (status["state"]["serving"], status["state"]["revision"]) == ("7", 3)
+    assert "version 99 taken back, refused" in status["state"]["change"]["reason"]
+    await rollout.check_nothing_is_lost()
+    again = rollout.worker()
+    await bench.until(again.has_partitions)
+    assert again.says("labels by version 7")
+
+
+@pytest.fixture
+async def proxied(bench, triton, page_at, open_proxy) -> AsyncIterator[tuple[Rollout, object]]:
+    async with open_proxy(triton) as proxy:
+        yield await _open(bench, proxy.address, page_at), proxy
+
+
+@pytest.mark.parametrize(("step", "fault"), [("canary", "nan"), ("canary", "refused"), ("promote", "nan")])
+async def test_a_version_that_fails_is_taken_back_and_costs_no_page(proxied, step: str, fault: str) -> None:
+    rollout, proxy = proxied
+    bench, workers = rollout.bench, [rollout.worker() for _ in range(2)]
+    for worker in workers:
+        await bench.until(worker.has_partitions)
+    await rollout.move("promote", "7")
+    await rollout.move(step, "8", *(("--share", "0.5") if step == "canary" else ()))
+    proxy.spoil = lambda request: fault if request.model_version == "8" else None
+    await rollout.produce("failing")
+    await bench.until_done()
+    reason = {"nan": "no-probabilities", "refused": "errors"}[fault]
+    await bench.until(lambda: sum(map(rollbacks, workers), Counter()) == {reason: 1})
+    status = await rollout.status()
+    assert (status["state"]["serving"], status["state"]["canary"]) == ("7", None)
+    assert status["state"]["revision"] == 3
+    assert {*map(frozenset, (await rollout.versions("failing")).values())} == {frozenset("7")}
+    await rollout.check_nothing_is_lost()
+
+
+async def test_a_triton_that_is_away_for_a_while_is_not_the_fault_of_a_canary(proxied) -> None:
+    rollout, proxy = proxied
+    bench, worker = rollout.bench, rollout.worker()
+    await bench.until(worker.has_partitions)
+    await rollout.move("promote", "7")
+    await rollout.move("canary", "8", "--share", "0.5")
+    proxy.spoil = lambda _: "refused"
+    await rollout.produce("waiting")
+    await bench.until(lambda: not worker.is_ready())
+    proxy.spoil = lambda _: None
+    await bench.until_done()
+    status = await rollout.status()
+    assert status["state"]["canary"] == {"version": "8", "share": 0.5}
+    await rollout.check_nothing_is_lost()
+
+
+async def test_a_shadow_is_compared_and_nothing_of_it_is_published(proxied) -> None:
+    rollout, proxy = proxied
+    bench, worker = rollout.bench, rollout.worker()
+    await bench.until(worker.has_partitions)
+    await rollout.move("promote", "7")
+    await rollout.move("shadow", "8", "--share", "1")
+    await rollout.produce("seen", pages=10)
+    await bench.until_done()
+    assert {*map(frozenset, (await rollout.versions("seen")).values())} == {frozenset("7")}
+    compared = await _comparison(rollout)
+    assert (compared["differing"], compared["examples"]) == (0, [])
+    assert compared["serving"]["kept"] == compared["shadow"]["kept"] > 0
+    proxy.spoil = lambda request: "nan" if request.model_version == "8" else None
+    await rollout.produce("spoiled", pages=10)
+    await bench.until_done()
+    await bench.until(lambda: rollbacks(worker) == {"no-probabilities": 1})
+    assert (await rollout.status())["state"]["shadow"] is None
+    await rollout.check_nothing_is_lost()
+
+
+async def _comparison(rollout: Rollout) -> dict:
+    """What is seen of the shadow, once its worker reports that."""
+    while True:
+        compared = (await rollout.status())["comparison"]
+        if compared and compared["shadow"]["pages"]:
+            return compared
+        await asyncio.sleep(1)
+
+
+async def test_a_worker_that_cannot_read_the_topic_says_so(bench) -> None:
+    worker = bench.worker("--labeler", "onnx", "--control-topic", f"{bench.topics.group}-missing")
+    await bench.until(lambda: not worker.is_alive())
+    assert worker.says(f"missing on {bench.kafka.brokers}: {bench.topics.group}-missing")
+
+
+async def test_the_version_in_process_follows_the_topic_too(bench, page_at) -> None:
+    rollout = await _open(bench, "", page_at)
+    worker = bench.worker("--labeler", "onnx", "--control-topic", rollout.topic)
+    await bench.until(worker.has_partitions)
+    assert "1 worker followed" in await rollout.move("promote", "7")
+    assert "holds no version 99" in await rollout.move("canary", "99", "--share", "1", status=1)
+    await rollout.produce("pages", pages=1)
+    await bench.until_done()
+    await rollout.check_nothing_is_lost()

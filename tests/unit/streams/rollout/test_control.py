@@ -1,0 +1,155 @@
+"""What a control topic says, and who may change it."""
+
+from collections.abc import AsyncIterable, AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from dehusk.schemas.comparison import WorkerReport
+from dehusk.schemas.errors import ConflictError
+from dehusk.schemas.pages import Message
+from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
+from dehusk.streams.producing import Outgoing, Sent
+from dehusk.streams.rollout import writing
+from dehusk.streams.rollout.control import Control
+from dehusk.streams.rollout.keys import ControlKey, read_key
+from dehusk.streams.rollout.steps import first, promoted, with_canary
+from dehusk.streams.rollout.writing import change_state, state_record
+from dehusk.streams.settings import KafkaSettings
+
+SCOPE = Scope("dehusk", "news/de")
+START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+NEXT = with_canary(START, Part("8", 0.1), "me", Limits())
+OTHER = with_canary(START, Part("9", 0.1), "somebody", Limits())
+
+
+def message(key: bytes | None, value: bytes | None) -> Message:
+    return Message(key, value, topic="control", offset=5)
+
+
+def state(value: Rollout | None, scope: Scope = SCOPE) -> Message:
+    return message(ControlKey(scope).written(), None if value is None else value.written())
+
+
+@pytest.mark.parametrize(
+    "key", [ControlKey(SCOPE), ControlKey(SCOPE, "host-1"), ControlKey(Scope("ü", "%/ "), "é")]
+)
+def test_a_key_is_read_as_it_was_written(key: ControlKey) -> None:
+    assert read_key(key.written()) == key
+
+
+@pytest.mark.parametrize("key", [None, b"", b"state/dehusk", b"other/a/b", b"\xff", b"worker/a/b"])
+def test_other_keys_are_of_something_else(key: bytes | None) -> None:
+    assert read_key(key) is None
+    assert Control().take(message(key, b"{}"), 0) is None
+
+
+def test_each_group_has_its_own_state() -> None:
+    control, other = Control(), Scope("dehusk", "other")
+    assert control.take(state(START), 0) == SCOPE
+    assert control.take(state(NEXT, other), 0) == other
+    assert control.states == {SCOPE: START, other: NEXT}
+
+
+def test_of_two_states_of_one_revision_the_first_counts_and_older_ones_do_not() -> None:
+    control = Control()
+    assert [control.take(state(each), 0) for each in (START, NEXT, OTHER, START)] == [
+        SCOPE,
+        SCOPE,
+        None,
+        None,
+    ]
+    assert control.states[SCOPE] == NEXT
+
+
+def test_a_state_that_cannot_be_read_leaves_the_one_before(caplog: pytest.LogCaptureFixture) -> None:
+    control = Control()
+    control.take(state(START), 0)
+    assert control.take(message(ControlKey(SCOPE).written(), b'{"revision": 2}'), 0) is None
+    assert control.states[SCOPE] == START
+    assert "record 5 of control, is passed over: a state of a roll-out has no valid 'serving'" in caplog.text
+
+
+def test_a_state_can_be_removed() -> None:
+    control = Control()
+    assert [control.take(state(each), 0) for each in (None, START, None)] == [None, SCOPE, SCOPE]
+    assert control.states == {}
+
+
+def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
+    control = Control()
+    for group, worker, time in (("a", "w1", 10), ("a", "w2", 20), ("b", "w3", 20), ("a", "w4", 20)):
+        report = WorkerReport(worker, 1, "7")
+        control.take(message(ControlKey(Scope("m", group), worker).written(), report.written()), time)
+    control.take(message(ControlKey(Scope("m", "a"), "w4").written(), None), 30)
+    assert [report.worker for report in control.reports_of(Scope("m", "a"), since=15)] == ["w2"]
+
+
+class Topic:
+    """A control topic in memory, and what others write to it just before a record comes."""
+
+    def __init__(self, *held: Message) -> None:
+        self.held = list(held)
+        self.meanwhile: list[Message] = []
+
+    async def read(self, _kafka: KafkaSettings, _topic: str) -> Control:
+        control = Control()
+        for each in self.held:
+            control.take(each, 0)
+        return control
+
+    async def send(self, _kafka: KafkaSettings, records: AsyncIterable[Outgoing]) -> AsyncIterator[Sent]:
+        async for outgoing in records:
+            self.held += [*self.meanwhile, message(outgoing.record.key, outgoing.record.value)]
+            self.meanwhile = []
+            yield Sent(outgoing, None)
+
+    def compacted(self) -> Control:
+        """What the topic says once only the last record of each key is left."""
+        control = Control()
+        for each in {each.key: each for each in self.held}.values():
+            control.take(each, 0)
+        return control
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
+    made = Topic(state(START))
+    monkeypatch.setattr(writing, "read_control", made.read)
+    monkeypatch.setattr(writing, "send", made.send)
+    return made
+
+
+async def change(to: Rollout) -> None:
+    await change_state(KafkaSettings(), "control", SCOPE, to)
+
+
+async def test_a_state_follows_the_one_that_it_was_made_from(topic: Topic) -> None:
+    await change(NEXT)
+    assert topic.compacted().states == {SCOPE: NEXT}
+    assert topic.held[-1].key == state_record(SCOPE, NEXT).key
+
+
+@pytest.mark.parametrize("late", [OTHER, replace(START, revision=1), replace(NEXT, revision=4)])
+async def test_a_state_made_from_another_one_is_not_written(topic: Topic, late: Rollout) -> None:
+    await change(NEXT)
+    held = len(topic.held)
+    with pytest.raises(ConflictError, match="model dehusk in group news/de was changed meanwhile by me"):
+        await change(late)
+    assert len(topic.held) == held
+
+
+async def test_of_two_writers_at_once_the_first_one_wins_even_when_the_topic_is_compacted(
+    topic: Topic,
+) -> None:
+    topic.meanwhile = [state(OTHER)]
+    with pytest.raises(ConflictError, match="by somebody"):
+        await change(NEXT)
+    assert topic.compacted().states == {SCOPE: OTHER}
+
+
+async def test_a_state_that_is_changed_right_behind_is_reported(topic: Topic) -> None:
+    later = promoted(OTHER, "9", "somebody", Limits())
+    topic.meanwhile = [state(OTHER), state(later)]
+    with pytest.raises(ConflictError, match="version 9 serves, revision 3"):
+        await change(NEXT)

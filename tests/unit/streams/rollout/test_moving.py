@@ -1,0 +1,57 @@
+"""What commands find of a roll-out."""
+
+import time
+
+import pytest
+
+from dehusk.schemas.comparison import WorkerReport
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import Message
+from dehusk.schemas.rollout import Limits, Scope
+from dehusk.streams.kafka import Topic
+from dehusk.streams.rollout import moving
+from dehusk.streams.rollout.control import Control
+from dehusk.streams.rollout.keys import ControlKey
+from dehusk.streams.rollout.moving import look
+from dehusk.streams.rollout.steps import first, promoted
+from dehusk.streams.rollout.writing import state_record
+from dehusk.streams.settings import KafkaSettings
+
+SCOPE = Scope("m", "group")
+START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+KAFKA = KafkaSettings("kafka:9092")
+
+
+@pytest.fixture
+def control(monkeypatch: pytest.MonkeyPatch) -> Control:
+    """What the topic `control`, which alone exists, says."""
+    made = Control()
+
+    async def describe(_kafka, names) -> dict[str, Topic]:
+        return {name: Topic(name, 1, 1) for name in names if name == "control"}
+
+    async def read(_kafka, _topic) -> Control:
+        return made
+
+    monkeypatch.setattr(moving, "describe_topics", describe)
+    monkeypatch.setattr(moving, "read_control", read)
+    return made
+
+
+async def test_the_state_and_the_workers_that_are_there_are_found(control: Control) -> None:
+    record, now = state_record(SCOPE, START), int(1000 * time.time())
+    control.take(Message(record.key, record.value), now)
+    for worker, at in (("b", now), ("a", now), ("gone", now - 60_000)):
+        report = WorkerReport(worker, 1, "7").written()
+        control.take(Message(ControlKey(SCOPE, worker).written(), report), at)
+    found = await look(KAFKA, "control", SCOPE)
+    assert (found.state, [report.worker for report in found.workers]) == (START, ["a", "b"])
+    other = await look(KAFKA, "control", Scope("m", "other"))
+    assert (other.state, other.workers) == (None, [])
+
+
+@pytest.mark.usefixtures("control")
+async def test_a_topic_that_is_missing_is_told_with_the_command_that_creates_it() -> None:
+    created = "--create --topic missing --partitions 1 --replication-factor 1 --config cleanup.policy=compact"
+    with pytest.raises(ConfigurationError, match=created):
+        await look(KAFKA, "missing", SCOPE)

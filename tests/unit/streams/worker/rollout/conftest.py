@@ -1,0 +1,53 @@
+"""Versions that answer what the test says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.streams.worker.rollout.versions import OpenVersion
+
+
+@dataclass
+class Model:
+    """A labeler of one version."""
+
+    version: str
+    probability: float = 0.9
+    fault: str = ""
+    """`nan`, `away`, `refused` or nothing."""
+    asked: int = 0
+    closed: bool = False
+    once: list[str] = field(default_factory=list)
+    """Faults of the next calls, before `fault`."""
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        self.asked += len(pages)
+        fault = self.once.pop(0) if self.once else self.fault
+        if fault == "away":
+            raise UnavailableError(f"version {self.version} is away")
+        if fault == "refused":
+            raise ConfigurationError(f"version {self.version} is not served")
+        if fault == "nan":
+            return [Broken(BrokenReason.REJECTED_BY_MODEL, "NaN") for _ in pages]
+        return [self._answer(page) for page in pages]
+
+    def _answer(self, page: EncodedPage) -> Prediction:
+        probabilities = np.full(len(page), self.probability, np.float32)
+        return Prediction(probabilities, ModelVersion("m", self.version), "triton")
+
+    async def close(self) -> None:
+        self.closed = True
+
+    def opened(self) -> OpenVersion:
+        return OpenVersion(self.version, self, None)
+
+
+@pytest.fixture
+def models() -> dict[str, Model]:
+    """Versions 7, 8 and 9, which label."""
+    return {version: Model(version) for version in ("7", "8", "9")}

@@ -1,0 +1,162 @@
+"""The labels of a batch by the versions of its plan."""
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.comparison import Figures
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Prediction
+from dehusk.schemas.rollout import Limits, Part, Rollout
+from dehusk.streams.preparation.preparation import PackedPage
+from dehusk.streams.rollout.split import is_of_share
+from dehusk.streams.rollout.steps import first, promoted, with_canary
+from dehusk.streams.worker.availability import Dependency
+from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, WaitingLabeling
+from dehusk.streams.worker.rollout.labeling import RolloutLabeling
+from dehusk.streams.worker.rollout.plan import Plan, Plans
+from dehusk.streams.worker.rollout.seen import Seen
+from dehusk.streams.worker.rollout.tally import Tally
+
+SITES = [f"site-{number}.example" for number in range(12)]
+START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+CANARY = with_canary(START, Part("8", 0.5), "me", Limits())
+PROMOTED = promoted(START, "8", "me", Limits())
+
+
+class Steps:
+    """A labeling of plans, and what it needs."""
+
+    def __init__(self, plan: Plan, *, rules: bool = False) -> None:
+        self.plans = Plans(plan)
+        self.tally = Tally()
+        self.dependency = Dependency("triton", "")
+        opened = partial(_degrading, RulesLabeler()) if rules else WaitingLabeling
+        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, Seen(self.tally))
+
+
+def _degrading(rules, labeler, dependency):
+    return DegradingLabeling(labeler, rules, dependency)
+
+
+def plan(models, state: Rollout) -> Plan:
+    parts = {"canary": models["8"].opened()} if state.canary else {}
+    before = {"before": models["7"].opened()} if state.previous else {}
+    return Plan(models[state.serving].opened(), state, **parts, **before)
+
+
+@pytest.fixture
+def pages(page: PackedPage) -> list[PackedPage]:
+    """A page of each site."""
+    return [replace(page, identity=replace(page.identity, site=site)) for site in SITES]
+
+
+def versions(labeled: Labeled) -> list[str]:
+    assert all(isinstance(answer, Prediction) for answer in labeled.answers)
+    return [answer.model.version for answer in labeled.answers if isinstance(answer, Prediction)]
+
+
+EXPECTED = ["8" if is_of_share(site, 0.5) else "7" for site in SITES]
+
+
+async def test_a_canary_labels_the_pages_of_its_sites_in_their_order(models, pages) -> None:
+    steps = Steps(plan(models, CANARY))
+    for _ in range(3):
+        assert versions(await steps.labeling.label(pages)) == EXPECTED
+    assert {"7", "8"} == {*EXPECTED}
+    assert steps.tally.of("8").pages == 3 * EXPECTED.count("8")
+    assert steps.tally.of("7").labeled == 3 * EXPECTED.count("7")
+    words = int(pages[0].encoded.words.sum())
+    assert steps.tally.of("8").words == steps.tally.of("8").kept == 3 * EXPECTED.count("8") * words
+
+
+@pytest.mark.parametrize("part", [[site for site in SITES if is_of_share(site, 0.5)], []])
+async def test_a_batch_may_be_the_canarys_alone_or_have_none_of_its_pages(models, pages, part) -> None:
+    own = [page for page in pages if page.identity.site in part]
+    steps = Steps(plan(models, CANARY))
+    assert versions(await steps.labeling.label(own or pages[:0])) == ["8"] * len(own)
+
+
+@pytest.mark.parametrize("fault", ["nan", "away", "refused"])
+async def test_what_a_canary_does_not_label_the_serving_version_does(models, pages, fault) -> None:
+    models["8"].fault = fault
+    steps = Steps(plan(models, CANARY))
+    labeled = await steps.labeling.label(pages)
+    assert (versions(labeled), labeled.degraded) == (["7"] * len(pages), False)
+    count, seen = EXPECTED.count("8"), steps.tally.of("8")
+    assert (seen.pages, seen.labeled) == (count, 0)
+    assert (seen.rejected, seen.errors) == ((count, 0) if fault == "nan" else (0, count))
+
+
+async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(models, pages) -> None:
+    models["8"].once, models["7"].once = ["away"], ["away", "away"]
+    steps = Steps(plan(models, CANARY))
+    labeled = await steps.labeling.label(pages)
+    assert not any(isinstance(answer, Broken) for answer in labeled.answers)
+    seen = steps.tally.of("8")
+    assert (seen.errors, seen.rejected, seen.pages) == (0, 0, EXPECTED.count("8"))
+
+
+async def test_while_the_labeler_is_known_to_be_away_nobody_asks_the_canary(models, pages) -> None:
+    models["7"].fault = models["8"].fault = "away"
+    steps = Steps(plan(models, CANARY), rules=True)
+    steps.dependency.missed(OSError())
+    labeled = await steps.labeling.label(pages)
+    assert (labeled.degraded, models["8"].asked) == (True, 0)
+    assert steps.tally.figures == {}
+
+
+async def test_a_page_that_no_version_labels_is_nobodys_fault_but_its_own(models, pages) -> None:
+    class Refusing:
+        async def label(self, pages):
+            return Labeled([Broken("rejected-by-model", "odd page") for _ in pages])
+
+    models["8"].fault = "nan"
+    steps = Steps(plan(models, CANARY))
+    steps.labeling._open = lambda *_: Refusing()
+    labeled = await steps.labeling.label(pages)
+    assert all(isinstance(answer, Broken) for answer in labeled.answers)
+    assert steps.tally.of("8") == replace(Figures(), calls=steps.tally.of("8").calls)
+
+
+async def test_a_promoted_version_has_the_one_before_behind_it_for_a_while(models, pages) -> None:
+    models["8"].fault = "nan"
+    assert versions(await Steps(plan(models, PROMOTED)).labeling.label(pages)) == ["7"] * len(pages)
+    over = replace(PROMOTED, limits=Limits(probation_seconds=0))
+    models["8"].fault, asked = "", models["7"].asked
+    assert versions(await Steps(plan(models, over)).labeling.label(pages)) == ["8"] * len(pages)
+    assert models["7"].asked == asked
+
+
+async def test_a_batch_ends_with_the_versions_that_it_began_with(models, pages) -> None:
+    steps, asked, answered = Steps(plan(models, START)), asyncio.Event(), asyncio.Event()
+    label = models["7"].label
+
+    async def slow(pages):
+        asked.set()
+        await answered.wait()
+        return await label(pages)
+
+    models["7"].label = slow
+    batch = asyncio.create_task(steps.labeling.label(pages))
+    await asked.wait()
+    await steps.plans.replace(Plan(models["8"].opened(), replace(PROMOTED, promoted_at=None)))
+    assert versions(await steps.labeling.label(pages)) == ["8"] * len(pages)
+    assert not models["7"].closed
+    answered.set()
+    assert versions(await batch) == ["7"] * len(pages)
+    assert models["7"].closed
+    assert not models["8"].closed
+    await steps.plans.close()
+    assert models["8"].closed
+
+
+async def test_a_version_that_stays_in_the_plan_stays_open(models, pages) -> None:
+    steps = Steps(plan(models, CANARY))
+    serving, canary = steps.plans.current.serving, steps.plans.current.canary
+    await steps.plans.replace(Plan(serving, START))
+    assert (models["7"].closed, models["8"].closed) == (False, True)
+    assert canary is not None

@@ -1,0 +1,91 @@
+"""How a worker begins to follow a roll-out."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.rollout import Limits, Scope
+from dehusk.streams.rollout.steps import first, promoted
+from dehusk.streams.settings import KafkaSettings, TritonSettings
+from dehusk.streams.worker.rollout import opening
+from dehusk.streams.worker.rollout.opening import _caught_up, _first_plan
+from dehusk.streams.worker.rollout.steering import StateReader
+from dehusk.streams.worker.rollout.versions import OpenVersion, open_version
+from dehusk.streams.worker.settings import WorkerSettings
+
+START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+ONNX = WorkerSettings(labeler="onnx")
+
+
+async def test_a_version_that_labels_a_line_of_text_is_opened() -> None:
+    opened = await open_version(ONNX, "7")
+    assert opened.answer is not None
+    assert (opened.version, opened.answer.model.version) == ("7", "7")
+    chosen = await open_version(ONNX, "")
+    assert chosen.answer is not None
+
+
+async def test_a_version_that_is_not_there_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="holds no version 99"):
+        await open_version(ONNX, "99")
+
+
+async def test_a_version_may_be_opened_before_the_labeler_answers(free_port: int) -> None:
+    away = WorkerSettings(triton=TritonSettings(f"127.0.0.1:{free_port}", timeout=1.0))
+    with pytest.raises(UnavailableError):
+        await open_version(away, "7")
+    opened = await open_version(away, "7", may_be_away=True)
+    assert opened.answer is None
+    await opened.labeler.close()
+
+
+@pytest.fixture
+def free_port() -> int:
+    from dehusk.streams.local.addresses import free_ports
+
+    return free_ports(1)[0]
+
+
+async def test_a_version_that_rejects_a_line_of_text_is_refused(models, monkeypatch) -> None:
+    models["8"].fault = "nan"
+    monkeypatch.setattr("dehusk.streams.worker.rollout.versions.open_labeler", lambda _: models["8"])
+    with pytest.raises(ConfigurationError, match="it rejects a line of text: NaN"):
+        await open_version(ONNX, "8")
+    assert models["8"].closed
+
+
+@pytest.fixture
+def served(models, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions 7 and 8 are served, and 7 is chosen."""
+
+    async def opened(_settings, version, *, may_be_away) -> OpenVersion:
+        if version not in {"", "7", "8"}:
+            raise ConfigurationError(f"no version {version}")
+        return models[version or "7"].opened()
+
+    monkeypatch.setattr(opening, "open_version", opened)
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_worker_starts_with_what_serves_or_served_before() -> None:
+    async def chosen(state) -> str:
+        return (await _first_plan(ONNX, state, may_be_away=False)).serving.version
+
+    assert await chosen(None) == "7"
+    assert await chosen(promoted(START, "8", "me", Limits())) == "8"
+    assert await chosen(promoted(START, "99", "me", Limits())) == "7"
+    with pytest.raises(ConfigurationError, match="no version 99"):
+        await chosen(replace(START, serving="99"))
+
+
+async def test_a_topic_that_is_not_read_in_time_is_named_with_the_reason(monkeypatch) -> None:
+    monkeypatch.setattr(opening, "_CATCH_UP_SECONDS", 0.01)
+    reader = StateReader(KafkaSettings(), "control", Scope("m", "g"))
+    reader.following.dependency.missed(UnavailableError("nobody is there"))
+    message = re.escape("topic control was not read to its end within 0 s: nobody is there")
+    with pytest.raises(UnavailableError, match=message):
+        await _caught_up(reader, "control")
+    reader.following.caught_up.set()
+    await _caught_up(reader, "control")

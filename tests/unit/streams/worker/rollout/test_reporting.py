@@ -1,0 +1,126 @@
+"""What a worker tells of its versions."""
+
+import asyncio
+import time
+from types import SimpleNamespace
+
+import pytest
+from aiokafka.errors import KafkaTimeoutError
+from prometheus_client import CollectorRegistry
+
+from dehusk.schemas.comparison import Comparison, Figures, WorkerReport
+from dehusk.schemas.pages import Message, ModelVersion
+from dehusk.schemas.rollout import Limits, Part, Scope
+from dehusk.streams.rollout.keys import ControlKey
+from dehusk.streams.rollout.steps import first, promoted, with_canary, with_shadow
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.rollout.plan import Plan, Plans
+from dehusk.streams.worker.rollout.reporting import Reporting
+from dehusk.streams.worker.rollout.seen import Seen
+from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.steering import StateReader
+from dehusk.streams.worker.rollout.tally import Tally
+
+SCOPE = Scope("m", "group")
+KEY = ControlKey(SCOPE, "w1")
+START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+BOTH = with_shadow(with_canary(START, Part("8", 0.5), "me", Limits()), Part("9", 1.0), "me", Limits())
+
+
+class Producer:
+    """A producer that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[bytes, object]] = []
+        self.error: Exception | None = None
+
+    async def send(self, topic, value, key, partition, headers):
+        assert topic == "control"
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        if self.error is not None:
+            answer.set_exception(self.error)
+            return answer
+        self.sent.append((key, value))
+        answer.set_result(None)
+        return answer
+
+
+class Worker:
+    def __init__(self, plan: Plan) -> None:
+        self.producer, self.tally, self.shadow = Producer(), Tally(), Shadow()
+        self.metrics = Metrics(CollectorRegistry(), ())
+        self.reader = StateReader(KafkaSettings(), "control", SCOPE)
+        self.steering = SimpleNamespace(revision=3, refused={"6": "gone"}, adopted=asyncio.Event())
+        self.reporting = Reporting(
+            self.producer,
+            "control",
+            KEY,
+            self.reader.stale,
+            steering=self.steering,
+            plans=Plans(plan),
+            seen=Seen(self.tally, self.shadow),
+            metrics=self.metrics,
+        )
+
+    async def until_sent(self, count: int) -> None:
+        while len(self.producer.sent) < count:  # noqa: ASYNC110 nobody sets an event
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+def worker(models) -> Worker:
+    parts = {"canary": models["8"].opened(), "shadow": models["9"].opened()}
+    return Worker(Plan(models["7"].opened(), BOTH, **parts))
+
+
+def test_a_report_has_what_is_labeled_with_and_seen(worker: Worker) -> None:
+    worker.tally.note("8", Figures(pages=3))
+    worker.shadow.comparison = Comparison(blocks=5)
+    assert worker.reporting.report() == WorkerReport(
+        "w1", 3, "7", "8", "9", {"6": "gone"}, {"8": Figures(pages=3)}, Comparison(blocks=5)
+    )
+
+
+def test_where_the_labeler_chooses_the_version_of_the_last_document_is_told(models) -> None:
+    models["7"].version = ""
+    worker = Worker(Plan(models["7"].opened()))
+    assert (worker.reporting.report().serving, worker.reporting.report().comparison) == ("", None)
+    worker.metrics.model = ModelVersion("m", "12")
+    assert worker.reporting.report().serving == "12"
+
+
+async def test_a_change_is_reported_at_once_and_the_end_withdraws(worker: Worker) -> None:
+    running = asyncio.create_task(worker.reporting.run())
+    await worker.until_sent(1)
+    worker.steering.revision = 4
+    worker.steering.adopted.set()
+    await worker.until_sent(2)
+    running.cancel()
+    await worker.reporting.withdraw()
+    values = [value for key, value in worker.producer.sent if key == KEY.written()]
+    revisions = [WorkerReport.read(value).revision for value in values if isinstance(value, bytes)]
+    assert (revisions, len(values)) == ([3, 4], 3)
+
+
+async def test_what_killed_workers_left_is_removed(worker: Worker) -> None:
+    now, report = int(1000 * time.time()), WorkerReport("w", 1, "7").written()
+    left, other, alive = (
+        ControlKey(SCOPE, "w2"),
+        ControlKey(Scope("m", "other"), "w3"),
+        ControlKey(SCOPE, "w4"),
+    )
+    for key, at in ((left, now - 7_200_000), (other, now - 7_200_000), (alive, now)):
+        worker.reader.following._handle(Message(key.written(), report), at)
+    running = asyncio.create_task(worker.reporting.run())
+    await worker.until_sent(2)
+    running.cancel()
+    assert [key for key, _ in worker.producer.sent] == [left.written(), KEY.written()]
+
+
+async def test_a_report_that_kafka_does_not_take_is_a_line_in_the_log(
+    worker: Worker, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker.producer.error = KafkaTimeoutError()
+    await worker.reporting.withdraw()
+    assert "no report to topic control" in caplog.text

@@ -1,0 +1,247 @@
+"""Following the state of a roll-out."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from dehusk.schemas.comparison import Comparison, Figures
+from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
+from dehusk.schemas.pages import Message
+from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
+from dehusk.streams.rollout.steps import first, promoted, with_canary, with_shadow
+from dehusk.streams.rollout.writing import state_record
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.rollout import steering as module
+from dehusk.streams.worker.rollout.plan import Plan, Plans
+from dehusk.streams.worker.rollout.seen import Seen
+from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.steering import StateReader, Steering
+from dehusk.streams.worker.rollout.tally import Tally
+from dehusk.streams.worker.rollout.versions import OpenVersion
+
+SCOPE = Scope("m", "group")
+START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+CANARY = with_canary(START, Part("8", 0.5), "me", Limits())
+PROMOTED = promoted(START, "8", "me", Limits())
+
+
+class Worker:
+    """A worker that labels with version 7, and the topic that it follows."""
+
+    def __init__(self, models) -> None:
+        self.models = models
+        self.opened: list[str] = []
+        self.written: list[Rollout] = []
+        self.refusal: Exception | None = None
+        self.reader = StateReader(KafkaSettings(), "control", SCOPE)
+        self.plans = Plans(Plan(models["7"].opened()))
+        self.tally, self.shadow = Tally(), Shadow()
+        self.metrics = Metrics(CollectorRegistry(), ())
+        self.steering = Steering(
+            self.reader,
+            SCOPE,
+            self.plans,
+            self.open,
+            self.change,
+            worker="w1",
+            seen=Seen(self.tally, self.shadow),
+            metrics=self.metrics,
+        )
+
+    async def open(self, version: str) -> OpenVersion:
+        self.opened.append(version)
+        model = self.models.get(version)
+        if model is None:
+            raise ConfigurationError(f"no version {version}")
+        if model.fault == "away":
+            raise UnavailableError("away")
+        return model.opened()
+
+    async def change(self, scope: Scope, state: Rollout) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        assert scope == SCOPE
+        self.written.append(state)
+        self.tell(state)
+
+    def tell(self, state: Rollout) -> None:
+        """Have the topic say it."""
+        record = state_record(SCOPE, state)
+        self.reader.following._handle(Message(record.key, record.value), 0)
+
+    async def follow(self, *states: Rollout) -> tuple[str | None, ...]:
+        """The versions that serve, are behind it, canary and shadow, once states are followed."""
+        for state in states:
+            self.tell(state)
+            await self.steering.adopt(self.reader.state)
+        plan = self.plans.current
+        parts = (plan.serving, plan.before, plan.canary, plan.shadow)
+        return tuple(part.version if part else None for part in parts)
+
+    def rollbacks(self) -> dict[str, float]:
+        samples = self.metrics.rollbacks.collect()[0].samples
+        return {
+            each.labels["reason"]: each.value
+            for each in samples
+            if each.value and each.name.endswith("_total")
+        }
+
+
+@pytest.fixture
+def worker(models) -> Worker:
+    return Worker(models)
+
+
+async def test_versions_are_opened_once_and_closed_when_they_are_not_named(worker: Worker) -> None:
+    assert await worker.follow(START) == ("7", None, None, None)
+    assert await worker.follow(CANARY) == ("7", None, "8", None)
+    both = with_shadow(CANARY, Part("9", 1.0), "me", Limits())
+    assert await worker.follow(both) == ("7", None, "8", "9")
+    over = promoted(both, "8", "me", Limits())
+    assert await worker.follow(over) == ("8", "7", None, "9")
+    assert worker.opened == ["8", "9"]
+    back = replace(over, revision=9, serving="7", previous=None, promoted_at=None, shadow=None)
+    assert await worker.follow(back) == ("7", None, None, None)
+    assert [worker.models[version].closed for version in "789"] == [False, True, True]
+    assert worker.metrics.registry.get_sample_value("dehusk_rollout_revision") == 9
+
+
+async def test_what_the_state_has_as_it_was_is_not_followed_again(worker: Worker) -> None:
+    await worker.follow(START)
+    plan = worker.plans.current
+    await worker.steering.adopt(START)
+    assert worker.plans.current is plan
+
+
+async def test_a_promoted_version_that_does_not_label_is_taken_back(worker: Worker) -> None:
+    await worker.follow(START)
+    assert await worker.follow(promoted(START, "99", "me", Limits())) == ("7", None, None, None)
+    (taken,) = worker.written
+    assert (taken.serving, taken.previous, taken.revision) == ("7", None, 3)
+    assert taken.change.by == "w1"
+    assert taken.change.reason == "version 99 taken back, refused: no version 99"
+    assert (worker.rollbacks(), worker.steering.refused) == ({"refused": 1}, {"99": "no version 99"})
+    await worker.steering.adopt(worker.reader.state)
+    assert worker.steering.refused == {}
+    assert worker.metrics.registry.get_sample_value("dehusk_refused_versions") == 0
+
+
+@pytest.mark.parametrize("step", [with_canary, with_shadow])
+async def test_a_tried_version_that_does_not_label_is_taken_back(worker: Worker, step) -> None:
+    await worker.follow(START)
+    assert await worker.follow(step(START, Part("99", 1.0), "me", Limits())) == ("7", None, None, None)
+    assert [(each.serving, each.canary, each.shadow) for each in worker.written] == [("7", None, None)]
+
+
+async def test_a_version_that_is_to_serve_first_and_does_not_label_has_nothing_to_go_back_to(
+    worker: Worker,
+) -> None:
+    assert await worker.follow(replace(START, serving="99")) == ("7", None, None, None)
+    assert (worker.written, worker.steering.refused) == ([], {"99": "no version 99"})
+
+
+async def test_a_version_that_does_not_answer_is_tried_again(worker: Worker) -> None:
+    await worker.follow(START)
+    worker.models["8"].fault = "away"
+    assert await worker.follow(CANARY) == ("7", None, None, None)
+    assert (worker.written, worker.steering.refused, worker.steering.revision) == ([], {}, 1)
+    worker.models["8"].fault = ""
+    await worker.steering.adopt(CANARY)
+    assert worker.plans.current.canary is not None
+    assert worker.steering.revision == CANARY.revision
+
+
+async def test_a_version_before_that_does_not_answer_is_tried_again(worker: Worker) -> None:
+    await worker.follow(START)
+    worker.models["7"].fault = "away"
+    await worker.plans.replace(Plan(worker.models["8"].opened()))
+    assert await worker.follow(PROMOTED) == ("8", None, None, None)
+    worker.models["7"].fault = ""
+    await worker.steering.adopt(PROMOTED)
+    assert worker.plans.current.before is not None
+
+
+async def test_without_a_state_the_labeler_chooses(worker: Worker, models) -> None:
+    models[""] = type(models["7"])("")
+    await worker.follow(START)
+    await worker.steering.adopt(None)
+    assert (worker.plans.current.serving.version, worker.steering.revision) == ("", 0)
+
+
+BAD = Figures(pages=100, rejected=100)
+
+
+async def judged(worker: Worker) -> Rollout:
+    await worker.steering._judge()
+    (taken,) = worker.written
+    return taken
+
+
+async def test_a_canary_beyond_a_limit_is_taken_back_once(worker: Worker) -> None:
+    await worker.follow(START, CANARY)
+    worker.tally.note("8", BAD)
+    taken = await judged(worker)
+    await worker.steering._judge()
+    assert (taken.canary, worker.rollbacks()) == (None, {"no-probabilities": 1})
+    assert "no-probabilities: 100 of 100 pages" in taken.change.reason
+
+
+async def test_a_shadow_beyond_a_limit_is_taken_back(worker: Worker) -> None:
+    await worker.follow(START, with_shadow(START, Part("8", 1.0), "me", Limits()))
+    worker.shadow.comparison = Comparison(shadow=BAD)
+    assert (await judged(worker)).shadow is None
+
+
+async def test_a_promoted_version_beyond_a_limit_makes_room_for_the_one_before(worker: Worker) -> None:
+    await worker.follow(START)
+    usual = Figures(pages=500, words=1000, kept=500)
+    worker.tally.note("7", usual)
+    await worker.follow(PROMOTED)
+    assert worker.tally.figures == {"7": usual}
+    worker.tally.note("8", replace(usual, kept=10))
+    taken = await judged(worker)
+    assert (taken.serving, worker.rollbacks()) == ("7", {"kept-text": 1})
+
+
+async def test_figures_begin_anew_with_another_canary_but_not_with_a_larger_share(worker: Worker) -> None:
+    await worker.follow(START, CANARY)
+    worker.tally.note("8", Figures(pages=1))
+    await worker.follow(with_canary(CANARY, Part("8", 0.9), "me", Limits()))
+    assert worker.tally.of("8").pages == 1
+    await worker.follow(replace(CANARY, revision=7, canary=Part("9", 0.9)))
+    assert worker.tally.figures == {}
+
+
+@pytest.mark.parametrize("refusal", [ConflictError("changed"), UnavailableError("away")])
+async def test_a_rollback_that_cannot_be_written_is_not_counted(worker: Worker, refusal: Exception) -> None:
+    await worker.follow(START, CANARY)
+    worker.refusal = refusal
+    worker.tally.note("8", BAD)
+    await worker.steering._judge()
+    assert (worker.rollbacks(), worker.plans.current.canary is not None) == ({}, True)
+    worker.refusal = None
+    assert (await judged(worker)).canary is None
+
+
+@pytest.fixture
+async def running(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Worker]:
+    monkeypatch.setattr(module, "_JUDGE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.0)
+    task = asyncio.create_task(worker.steering.run())
+    yield worker
+    task.cancel()
+
+
+async def test_a_state_is_followed_when_it_comes_and_what_was_away_is_tried_again(running: Worker) -> None:
+    running.models["8"].fault = "away"
+    running.tell(CANARY)
+    await asyncio.wait_for(running.steering.adopted.wait(), 60)
+    assert running.plans.current.canary is None
+    running.models["8"].fault = ""
+    async with asyncio.timeout(60):
+        while running.plans.current.canary is None:  # noqa: ASYNC110 nobody sets an event
+            await asyncio.sleep(0.01)
