@@ -37,6 +37,7 @@ def report(*unavailable: str) -> Report:
         unavailable=dict.fromkeys(unavailable, "it is gone"),
         skipped={"not-html": DropsOfReason(3, (DROP,))},
         dead_letters={},
+        notes=[],
     )
 
 

@@ -23,7 +23,7 @@ from dehusk.streams.worker.assembly import Assembler, CleanedMessage
 from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.batch import BatchCleaner
 from dehusk.streams.worker.cleaning import Result, end_traces
-from dehusk.streams.worker.labeling import WaitingLabeling
+from dehusk.streams.worker.labeling import OneForAll, WaitingLabeling
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.observation import Observer
 from dehusk.streams.worker.tracing.spans import SpanTraces
@@ -92,7 +92,7 @@ async def process(
     """Clean messages and deliver what became of them."""
     cleaner = BatchCleaner(
         pool or Pool(*outcomes),
-        WaitingLabeling(RulesLabeler(), Dependency("triton", "")),
+        OneForAll(WaitingLabeling(RulesLabeler(), Dependency("triton", ""))),
         Observer(MemorySiteStatistics(), Dependency("redis", "")),
         corrected,
         Assembler("document"),
