@@ -90,7 +90,11 @@ and the variables of `worker.env`. */ -}}
 {{- define "dehusk.environment" -}}
 {{- include "dehusk.kafkaVariables" .Values.kafka }}
 {{- include "dehusk.redisVariables" .Values.redis }}
-{{- include "dehusk.variable" (list "AUDIT_TOPIC" .Values.topics.audit) }}
+{{- with .Values.topics }}
+{{- include "dehusk.variable" (list "AUDIT_TOPIC" .audit) }}
+{{- include "dehusk.variable" (list "MONITORING_TOPIC" .monitoring) }}
+{{- include "dehusk.variable" (list "CONTROL_TOPIC" .control) }}
+{{- end }}
 {{- with .Values.monitoring }}
 {{- include "dehusk.secretVariable" (list "MONITORING_TOKEN" .existingSecret .tokenKey) }}
 {{- include "dehusk.fileVariables" (list "MONITORING" .tls "/etc/dehusk/monitoring") }}

@@ -34,7 +34,7 @@ EVERYTHING: Values = {
     "image": {"repository": "registry.example/dehusk", "tag": "2026-11"},
     "imagePullSecrets": [{"name": "registry"}],
     "kafka": SASL,
-    "topics": {"input": "news, shops", "audit": "audit"},
+    "topics": {"input": "news, shops", "audit": "audit", "monitoring": "figures"},
     "redis": {"existingSecret": "redis", "cluster": True, "tls": {"existingSecret": "redis-tls"}},
     "worker": {
         "otlp": "http://collector:4318",

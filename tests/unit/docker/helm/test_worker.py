@@ -103,6 +103,7 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "sasl_password": "secret",
         "input_topic": "news, shops",
         "audit_topic": "audit",
+        "monitoring_topic": "figures",
         "redis": "rediss://:secret@redis:6379/0",
         "redis_cluster": True,
         "redis_certificate_file": None,
@@ -220,3 +221,7 @@ def test_a_rollout_never_has_more_workers_than_partitions() -> None:
 
 def test_services_give_the_worker_no_variables_that_look_like_options() -> None:
     assert workers({})["spec"]["template"]["spec"]["enableServiceLinks"] is False
+
+
+def test_workers_follow_the_control_topic(read: Read) -> None:
+    assert read({"topics": {"control": "control"}})["control_topic"] == "control"
