@@ -236,5 +236,5 @@ async def test_all_is_reached_by_the_keyboard(shown: Visit, worker: Worker) -> N
 async def test_a_phone_shows_it_without_scrolling_sideways(shown: Visit, worker: Worker) -> None:
     await shown.page.set_viewport_size({"width": 390, "height": 844})
     await everything(shown, worker)
-    await expect(shown.page.locator(".uplot")).to_have_count(6)
+    await expect(shown.page.locator(".uplot")).to_have_count(7)
     assert await too_wide(shown.page) == []

@@ -10,12 +10,13 @@ from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, ModelVersion
+from dehusk.streams.group.group import Group
 from dehusk.streams.worker.assembly import CleanedMessage, Document, Failure
+from dehusk.streams.worker.counts import STEP_BOUNDS, STEPS
 from dehusk.streams.worker.dependencies import name_dependencies
 from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.live.history import Point
 from dehusk.streams.worker.live.live import Live
-from dehusk.streams.worker.live.quantiles import Quantiles
 from dehusk.streams.worker.live.recorder import Recorder
 from dehusk.streams.worker.live.state import Watched
 from dehusk.streams.worker.metrics import Metrics
@@ -23,7 +24,6 @@ from dehusk.streams.worker.monitoring import monitoring
 from dehusk.streams.worker.progress import Progress
 from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
 
-STEPS = ("prepare", "label", "observe", "extract", "deliver")
 LONG_NAME = "crawl.of-a-site.with-a-name-that-is-as-long-as-names-of-topics-may-well-be.2026-11"
 ANY_PORT = MonitoringSettings(port=0)
 HOSTILE_URL = 'javascript:alert(1)//"></script><img src=x onerror=alert(1)>' + "x" * 200
@@ -32,7 +32,7 @@ HOSTILE_URL = 'javascript:alert(1)//"></script><img src=x onerror=alert(1)>' + "
 class Worker:
     """What a worker counts, with its record."""
 
-    def __init__(self) -> None:
+    def __init__(self, group: Group | None = None) -> None:
         self.lags = {TP("raw-pages", number): 10 * number for number in range(8)} | {TP(LONG_NAME, 0): 123456}
         self.dependencies = name_dependencies(WorkerSettings())
         self.metrics = Metrics(CollectorRegistry(), self.dependencies)
@@ -41,7 +41,7 @@ class Worker:
         self.watched = Watched(
             self.metrics, self.dependencies, progress.report, lambda: self.lags, 2048, time.time()
         )
-        self.live = Live(Recorder(self.metrics, lambda: 37, self.lag), self.watched)
+        self.live = Live(Recorder(self.metrics, lambda: 37, self.lag), self.watched, group)
 
     def lag(self) -> int:
         """Messages to come."""
@@ -75,7 +75,8 @@ class Worker:
         now = time.time()
         for number in range(360, 0, -1):
             share = 0.5 + (number % 37) / 74
-            steps = {step: Quantiles(9, 0.01 * share, 0.05 * share, 0.2 * share) for step in STEPS}
+            batches = (*(int(8 * share) for _ in range(6)), *(0 for _ in STEP_BOUNDS[6:]))
+            steps = dict.fromkeys(STEPS, batches)
             at = now - 10 * number
             self.live._history.add(
                 Point(
