@@ -14,7 +14,7 @@ _MOST_HINDRANCES = 20
 def summed_states(states: Mapping[str, State], counts: Counts, now: float) -> State:
     """Workers together, at least one, by their names; `counts` are theirs and those of others before them."""
     workers = list(states.values())
-    lags = [lag for worker in workers for lag in worker.partitions]
+    lags = _lags(workers)
     shown = farthest_behind(lags)
     return State(
         summed_points([worker.point for worker in workers], now),
@@ -95,6 +95,16 @@ def _hindrances(states: Mapping[str, State]) -> tuple[str, ...]:
     all_of_them = [f"{name}: {each}" for name, state in states.items() for each in state.hindrances]
     more = len(all_of_them) - _MOST_HINDRANCES
     return (*all_of_them[:_MOST_HINDRANCES], *([f"and {more:,} more"] if more > 0 else []))
+
+
+def _lags(workers: Sequence[State]) -> list[PartitionLag]:
+    """Each partition once: while partitions move, the worker before tells of one as long as that after it."""
+    found: dict[tuple[str, int], PartitionLag] = {}
+    for each in (lag for worker in workers for lag in worker.partitions):
+        known = found.get((each.topic, each.partition))
+        if known is None or each.lag > known.lag:
+            found[each.topic, each.partition] = each
+    return list(found.values())
 
 
 def _dependencies(workers: Sequence[State]) -> tuple[DependencyState, ...]:

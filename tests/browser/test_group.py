@@ -89,6 +89,17 @@ async def test_figures_are_those_of_all_workers(shown: Visit, topic: Topic) -> N
     await expect(shown.page.locator("#workers-count")).to_have_text("3 workers")
 
 
+async def test_rows_that_are_alike_do_not_pile_up(shown: Visit) -> None:
+    await expect(shown.page.locator("#workers tr")).to_have_count(3)
+    await shown.page.evaluate("""() => {
+        window.alike = document.createElement("ul");
+        for (let turn = 0; turn < 3; turn += 1) {
+            sync(alike, ["a", "a", "b"], text => text, text => make("li", text), () => {});
+        }
+    }""")
+    assert await shown.page.evaluate("[...alike.children].map(each => each.textContent)") == ["a", "a", "b"]
+
+
 async def test_a_worker_is_chosen_by_its_name(shown: Visit, topic: Topic) -> None:
     topic.own.clean(5)
     topic.others["other"].clean(234)

@@ -47,7 +47,7 @@ function sync(parent, items, key, create, update) {
     if (parent.children[index] !== child) parent.insertBefore(child, parent.children[index] ?? null);
     update(child, item);
   });
-  before.forEach((child) => child.remove());
+  while (parent.children.length > items.length) parent.lastElementChild.remove();
 }
 
 function row(columns) {

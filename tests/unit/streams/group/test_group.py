@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dehusk.streams.group.figures import DependencyState
+from dehusk.streams.group.figures import DependencyState, PartitionLag
 from dehusk.streams.group.group import MOST_WORKERS, Group
 from dehusk.streams.group.messages import end_record
 from dehusk.streams.sources.source import Record
@@ -153,6 +153,15 @@ def test_a_dependency_that_one_worker_misses_is_named(topic: Topic) -> None:
     assert state.dependencies == (replace(missing, reason="to 1 of 2 workers: refused"),)
     assert state.hindrances == ("a: redis is unavailable",)
     assert [row.unavailable for row in topic.group.rows] == [("redis",), ()]
+
+
+def test_a_partition_that_moves_is_shown_once(topic: Topic) -> None:
+    topic.state("a", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 1, 2))))
+    topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 0, 7),)))
+    state = topic.group.state
+    assert state is not None
+    assert state.partitions == (PartitionLag("raw", 0, 7), PartitionLag("raw", 1, 2))
+    assert state.more_partitions == 0
 
 
 def test_different_versions_are_counted(topic: Topic) -> None:
