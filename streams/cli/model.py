@@ -87,11 +87,12 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before.")
 
 @click.group(name="model")
 def command() -> None:
-    """List, verify, add or remove versions of a model.
+    """Versions of a model: verified, added, tried on a part of the crawl, promoted, taken back, removed.
 
-    A version is a numbered directory in the model repository, and never changed. Triton serves those that
-    `version_policy` in the model's config.pbtxt names, once it is told to load the model; workers in process
-    (--labeler onnx) take the newest of them at their start.
+    A version is a numbered directory in the model repository, and never changed. Workers with --control-topic
+    label with those that shadow, canary and promote name, which have Triton serve them first. Workers without
+    it take the newest that Triton serves or, in process (--labeler onnx), that `version_policy` in the
+    model's config.pbtxt serves at their start.
 
     Ends with status 0, with 1 if something does not fit or is unavailable, and with 3 if a version is not to
     be served.

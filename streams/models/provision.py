@@ -9,20 +9,20 @@ from dehusk.streams.models.server import ModelServer
 
 
 async def to_serve(server: ModelServer, repository: Path, model: str, state: Rollout) -> list[str]:
-    """The versions to serve from a repository, oldest first; none where only Triton holds what is named.
+    """The versions to serve from a repository, oldest first; none where Triton serves all that is needed.
 
     What is served stays served. The version to which the state goes back is among them while it is on disk.
+    A repository that does not hold what Triton serves is not the one that it reads.
 
     Raises:
-        ConfigurationError: the repository does not hold all that is named, nor does Triton serve it.
+        ConfigurationError: Triton does not serve all that is named, and the repository does not hold it.
         UnavailableError: Triton does not answer.
     """
     stored, ready = versions(repository, model), await ready_versions(server, model)
-    if set(state.versions) <= set(stored):
-        wanted = {*state.kept, *ready}
-        return [version for version in stored if version in wanted]
-    missing = [version for version in state.versions if version not in ready]
-    if missing:
+    wanted = [version for version in stored if version in {*state.kept, *ready}]
+    if {*state.versions, *ready} <= set(stored):
+        return wanted if set(wanted) != set(ready) else []
+    if missing := [version for version in state.versions if version not in ready]:
         raise ConfigurationError(_told(server, repository, model, missing, ready))
     return []
 
@@ -43,7 +43,7 @@ async def ready_versions(server: ModelServer, model: str) -> list[str]:
 
 def _told(server: ModelServer, repository: Path, model: str, missing: list[str], ready: list[str]) -> str:
     return (
-        f"Triton at {server.address} serves version {', '.join(ready) or 'none'} of model {model!r}, and "
-        f"{repository} does not hold version {', '.join(missing)}: put it there with `dehusk model add`, or "
-        "name the repository that this Triton serves with --repository"
+        f"Triton at {server.address} serves version {', '.join(ready) or 'none'} of model {model!r}, and not "
+        f"{', '.join(missing)}, and {repository} does not hold all of them: put it there with `dehusk model "
+        "add`, or name the repository that this Triton serves with --repository"
     )

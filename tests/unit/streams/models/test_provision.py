@@ -37,18 +37,24 @@ async def test_what_is_named_is_served_beside_what_is_served(tmp_path: Path) -> 
     assert await to_serve(Server("6", "7"), place, "m", CANARY) == ["6", "7", "8"]
     after = promoted(SEVEN, "9", "me", Limits())
     assert await to_serve(Server("9"), place, "m", after) == ["7", "9"]
+    assert await to_serve(Server("7", "9"), place, "m", after) == []
 
 
 async def test_the_version_before_is_left_out_where_it_is_gone(tmp_path: Path) -> None:
     after = promoted(SEVEN, "9", "me", Limits())
-    assert await to_serve(Server("9"), repository(tmp_path, "9"), "m", after) == ["9"]
+    assert await to_serve(Server("8"), repository(tmp_path, "8", "9"), "m", after) == ["8", "9"]
 
 
 async def test_where_the_repository_is_elsewhere_triton_is_asked(tmp_path: Path) -> None:
     place = repository(tmp_path, "7")
     assert await to_serve(Server("7", "8"), place, "m", CANARY) == []
-    with pytest.raises(ConfigurationError, match=r"serves version 7 of model 'm', and .* not hold version 8"):
+    with pytest.raises(ConfigurationError, match="serves version 7 of model 'm', and not 8"):
         await to_serve(Server("7"), place, "m", CANARY)
+
+
+async def test_a_repository_without_what_is_served_is_not_the_one_that_triton_reads(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="does not hold all of them"):
+        await to_serve(Server("6", "7"), repository(tmp_path, "7", "8"), "m", CANARY)
 
 
 async def test_without_a_triton_the_way_without_is_named(tmp_path: Path) -> None:
