@@ -90,6 +90,11 @@ class Rollout:
         named = (self.serving, *(part.version for part in (self.canary, self.shadow) if part))
         return tuple(dict.fromkeys(named))
 
+    @property
+    def kept(self) -> set[str]:
+        """Those that it names, and the one that it goes back to."""
+        return {*self.versions, *([self.previous] if self.previous else ())}
+
     def trusted(self, now: datetime) -> str | None:
         """The version before, while the serving one is on probation; else None."""
         if self.promoted_at is None:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.rollout import Scope
 from dehusk.streams.cli.asking import ask
+from dehusk.streams.cli.model_options import (
+    control_topic_option,
+    group_option,
+    json_option,
+    repository_option,
+    triton_option,
+)
 from dehusk.streams.cli.model_views import (
     print_added,
     print_fault,
@@ -20,11 +28,11 @@ from dehusk.streams.cli.model_views import (
     print_shown,
     print_versions,
 )
-from dehusk.streams.cli.options import seconds_option
+from dehusk.streams.cli.options import kafka_options, seconds_option
 from dehusk.streams.cli.rollout import COMMANDS
-from dehusk.streams.cli.values import Address
 from dehusk.streams.models.names import check_model, check_version, split_name
-from dehusk.streams.settings import TritonSettings
+from dehusk.streams.models.removal import Removal
+from dehusk.streams.settings import KafkaSettings, TritonSettings
 from dehusk.streams.worker.settings import LabelerName
 
 if TYPE_CHECKING:
@@ -32,28 +40,14 @@ if TYPE_CHECKING:
     from dehusk.streams.models.checking import Report
     from dehusk.streams.models.overview import KnownVersion, StoredVersion
     from dehusk.streams.models.server import ModelServer, ServedVersion, Statistics
+    from dehusk.streams.rollout.moving import Situation
 
 Command = Callable[..., None]
 NOT_TO_BE_SERVED = 3
 """The exit status where a version is not to be served; 1 is for other errors."""
 _VERSION_PLACE = "DIR|FILE|MODEL/VERSION"
-_triton = click.option(
-    "--triton",
-    type=Address(),
-    metavar="HOST:PORT",
-    default=TritonSettings().address,
-    show_default=True,
-    help="gRPC address of the Triton server.",
-)
 _without_triton = click.option(
     "--without-triton", is_flag=True, help="Ask no Triton: look at the disk alone."
-)
-_repository = click.option(
-    "--repository",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=DEFAULT_REPOSITORY,
-    show_default="the one that comes with dehusk",
-    help="The model repository: the directory that Triton serves.",
 )
 _model = click.option(
     "--model",
@@ -80,20 +74,25 @@ _labeler = click.option(
     help="Who runs the version: the Triton server, under another name and from memory, or ONNX Runtime in a "
     "process of this command.",
 )
+_tried = control_topic_option(None, "Show what the workers that follow this topic have seen, too.")
+_named = control_topic_option(
+    None,
+    "Refuse a version that a state on this topic names or goes back to; have Triton serve the others first.",
+)
 _timeout = seconds_option(
     "--timeout", least=0.1, default=60.0, help="How long a load, or the answer to a page, may take."
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 _yes = click.option("--yes", is_flag=True, help="Do not ask before.")
 
 
 @click.group(name="model")
 def command() -> None:
-    """List, verify, add or remove versions of a model.
+    """Versions of a model: verified, added, tried on a part of the crawl, promoted, taken back, removed.
 
-    A version is a numbered directory in the model repository, and never changed. Triton serves those that
-    `version_policy` in the model's config.pbtxt names, once it is told to load the model; workers in process
-    (--labeler onnx) take the newest of them at their start.
+    A version is a numbered directory in the model repository, and never changed. Workers with --control-topic
+    label with those that shadow, canary and promote name, which have Triton serve them first. Workers without
+    it take the newest that Triton serves or, in process (--labeler onnx), that `version_policy` in the
+    model's config.pbtxt serves at their start.
 
     Ends with status 0, with 1 if something does not fit or is unavailable, and with 3 if a version is not to
     be served.
@@ -109,10 +108,10 @@ Examples:
   dehusk model list --without-triton --repository /srv/models
   dehusk model list --json | jq -r '.versions[] | select(.answers) | .version'""",
 )
-@_triton
+@triton_option
 @_without_triton
-@_repository
-@_json
+@repository_option
+@json_option
 def list_command(*, triton: str, without_triton: bool, repository: Path, as_json: bool) -> None:
     """List the versions on disk and on Triton: state, who answers, signature, size and hash.
 
@@ -140,18 +139,33 @@ def list_command(*, triton: str, without_triton: bool, repository: Path, as_json
     epilog="""\b
 Examples:
   dehusk model show dehusk
-  dehusk model show dehusk/7 --json | jq .statistics""",
+  dehusk model show dehusk/7 --json | jq .statistics
+  dehusk model show dehusk/8 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL[/VERSION]")
-@_triton
+@triton_option
 @_without_triton
-@_repository
-@_json
-def show_command(*, name: str, triton: str, without_triton: bool, repository: Path, as_json: bool) -> None:
+@repository_option
+@_tried
+@group_option
+@kafka_options
+@json_option
+def show_command(
+    *,
+    name: str,
+    triton: str,
+    without_triton: bool,
+    repository: Path,
+    control_topic: str | None,
+    group: str,
+    kafka: KafkaSettings,
+    as_json: bool,
+) -> None:
     """Show what is known of a version; without VERSION, of the one that answers.
 
     From the repository its card, signature, tensors, size, SHA-256 and golden pages, from Triton its state,
-    requests, failures, times and mean batch size since it was loaded.
+    requests, failures, times and mean batch size since it was loaded. With --control-topic, what workers have
+    seen of it beside the other versions that label, and the latest blocks that a shadow decides otherwise.
     """
     model, version = split_name(name)
     missing: list[str] = []
@@ -160,7 +174,8 @@ def show_command(*, name: str, triton: str, without_triton: bool, repository: Pa
     for each in missing:
         click.echo(f"dehusk: {each}", err=True)
     statistics = asyncio.run(_statistics(triton, known)) if known.state == "READY" else None
-    print_shown(known, statistics, repository / model / known.version, as_json=as_json)
+    seen = asyncio.run(_seen(kafka, control_topic, Scope(model, group))) if control_topic else None
+    print_shown(known, statistics, repository / model / known.version, seen, as_json=as_json)
 
 
 @command.command(
@@ -174,11 +189,11 @@ Examples:
 )
 @click.argument("what", metavar=_VERSION_PLACE)
 @_labeler
-@_triton
-@_repository
+@triton_option
+@repository_option
 @_model
 @_timeout
-@_json
+@json_option
 def verify_command(
     *, what: str, labeler: str, triton: str, repository: Path, model: str, timeout: float, as_json: bool
 ) -> None:
@@ -219,19 +234,25 @@ Examples:
     help="Before, write the version that is served by now into version_policy, so that the new one is not "
     "served by a load or restart, but only when it is named there.",
 )
+@click.option(
+    "--load",
+    is_flag=True,
+    help="Have Triton load the model: then the new version answers, where version_policy names none.",
+)
 @click.option("--no-verify", is_flag=True, help="Add it unchecked.")
 @_labeler
-@_triton
-@_repository
+@triton_option
+@repository_option
 @_model
 @_timeout
 @_yes
-@_json
+@json_option
 def add_command(
     *,
     place: Path,
     version: str | None,
     hold: bool,
+    load: bool,
     no_verify: bool,
     labeler: str,
     triton: str,
@@ -250,6 +271,8 @@ def add_command(
     from dehusk.streams.models.faults import FaultError
     from dehusk.streams.models.shelf import next_version
 
+    if hold and load:
+        raise click.UsageError("--hold keeps a version from being served, and --load serves it: give one")
     check_model(model)
     number = check_version(version) if version else next_version(repository, model)
     if no_verify:
@@ -261,7 +284,9 @@ def add_command(
     except FaultError as fault:
         print_fault(fault, as_json=as_json)
         raise SystemExit(NOT_TO_BE_SERVED) from fault
-    print_added(added, as_json=as_json)
+    if load:
+        asyncio.run(_load(triton, model))
+    print_added(added, is_loaded=load, as_json=as_json)
 
 
 @command.command(
@@ -270,26 +295,40 @@ def add_command(
     epilog="""\b
 Examples:
   dehusk model remove dehusk/6
-  dehusk model remove dehusk/6 --without-triton --yes""",
+  dehusk model remove dehusk/6 --without-triton --yes
+  dehusk model remove dehusk/8 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL/VERSION")
-@_triton
+@triton_option
 @_without_triton
-@_repository
+@repository_option
+@_named
+@kafka_options
 @_yes
-@_json
+@json_option
 def remove_command(
-    *, name: str, triton: str, without_triton: bool, repository: Path, yes: bool, as_json: bool
+    *,
+    name: str,
+    triton: str,
+    without_triton: bool,
+    repository: Path,
+    control_topic: str | None,
+    kafka: KafkaSettings,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Delete a version from the repository; refuses the one that answers and the only one.
 
     If Triton serves it beside another version, Triton loads the model, which unloads it: workers that name
-    it with --model-version stop then.
+    it with --model-version stop then. With --control-topic, a version that roll-outs are done with is taken
+    out of version_policy first, also if it is the newest one, and one that they need is refused.
     """
     model, version = split_name(name)
     if not version:
         raise click.UsageError("name the version, as MODEL/VERSION")
-    asyncio.run(_remove(repository, model, version, None if without_triton else triton, yes=yes))
+    removal = Removal(repository, model, version)
+    topic = (kafka, control_topic) if control_topic else None
+    asyncio.run(_remove(removal, None if without_triton else triton, topic, yes=yes))
     print_removed(name, as_json=as_json)
 
 
@@ -387,26 +426,51 @@ async def _add(
     return await add_version(candidate, repository, model, version, verify, hold=hold)
 
 
-async def _remove(repository: Path, model: str, version: str, triton: str | None, *, yes: bool) -> None:
+async def _load(triton: str, model: str) -> None:
     from dehusk.streams.models.server import ModelServer
 
+    async with ModelServer(triton) as server:
+        await server.load(model)
+
+
+async def _seen(kafka: KafkaSettings, topic: str, scope: Scope) -> Situation:
+    from dehusk.streams.rollout.moving import look
+
+    return await look(kafka, topic, scope)
+
+
+async def _remove(
+    removal: Removal, triton: str | None, topic: tuple[KafkaSettings, str] | None, *, yes: bool
+) -> None:
+    from dehusk.streams.models.server import ModelServer
+
+    if topic:
+        removal = await _unused(removal, *topic)
     if triton is None:
-        await _ask_and_remove(repository, model, version, None, yes=yes)
+        await _ask_and_remove(removal, None, yes=yes)
         return
     async with ModelServer(triton) as server:
-        await _ask_and_remove(repository, model, version, server, yes=yes)
+        await _ask_and_remove(removal, server, yes=yes)
 
 
-async def _ask_and_remove(
-    repository: Path, model: str, version: str, server: ModelServer | None, *, yes: bool
-) -> None:
+async def _unused(removal: Removal, kafka: KafkaSettings, topic: str) -> Removal:
+    """The removal with the versions that roll-outs need, if this one is none of them."""
+    from dehusk.streams.rollout.moving import read_existing
+    from dehusk.streams.rollout.usage import check_unused, pinned_versions
+
+    control = await read_existing(kafka, topic)
+    check_unused(control, removal.model, removal.version)
+    return replace(removal, needed=frozenset(pinned_versions(control, removal.model)))
+
+
+async def _ask_and_remove(removal: Removal, server: ModelServer | None, *, yes: bool) -> None:
     from dehusk.streams.models.removing import check_removable, remove_version
 
-    await check_removable(repository, model, version, server)
-    is_served = server is not None and version in await server.ready(model)
+    await check_removable(removal, server)
+    is_served = server is not None and removal.version in await server.ready(removal.model)
     served = ", which Triton serves to those that name it" if is_served else ""
-    ask(f"Delete {repository / model / version}{served}?", "nothing is deleted", yes=yes)
-    await remove_version(repository, model, version, server)
+    ask(f"Delete {removal.directory}{served}?", "nothing is deleted", yes=yes)
+    await remove_version(removal, server)
 
 
 for each in COMMANDS:

@@ -11,6 +11,7 @@ import click
 import orjson
 from rich.filesize import decimal
 
+from dehusk.streams.cli.rollout_views import print_seen, seen_object
 from dehusk.streams.cli.terminal import echo, plain_console, print_table
 from dehusk.streams.counted import counted
 from dehusk.streams.printable import printable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dehusk.streams.models.overview import KnownVersion
     from dehusk.streams.models.server import Statistics
     from dehusk.streams.models.verification import Latency
+    from dehusk.streams.rollout.moving import Situation
 
 _COLUMNS = ("version", "answers", "on Triton", "on disk", "signature", "SHA-256", "why")
 _HASH_SHOWN = 12
@@ -36,7 +38,14 @@ def print_versions(found: Sequence[KnownVersion], missing: Sequence[str], *, as_
         print_table(plain_console(), _COLUMNS, [_row(each) for each in found])
 
 
-def print_shown(known: KnownVersion, statistics: Statistics | None, version: Path, *, as_json: bool) -> None:
+def print_shown(
+    known: KnownVersion,
+    statistics: Statistics | None,
+    version: Path,
+    seen: Situation | None,
+    *,
+    as_json: bool,
+) -> None:
     """All that is known of one version; `version` is its directory, if it is on disk."""
     from dehusk.streams.models.overview import card_of, header_of
 
@@ -49,6 +58,8 @@ def print_shown(known: KnownVersion, statistics: Statistics | None, version: Pat
     if as_json:
         of_triton = {**asdict(statistics), "batch_size": statistics.batch_size} if statistics else None
         more = {"tensors": tensors, "golden_pages": golden, "statistics": of_triton, "card": card}
+        if seen:
+            more |= {"rollout": {"state": seen.state, **seen_object(seen)}}
         _print_object({**asdict(known), **more})
         return
     print_table(plain_console(), _COLUMNS, [_row(known)])
@@ -58,6 +69,9 @@ def print_shown(known: KnownVersion, statistics: Statistics | None, version: Pat
         echo(f"\nSHA-256: {known.stored.sha256}\ngolden pages: {', '.join(golden) or 'none'}")
     if statistics:
         echo(f"\n{_summary(statistics)}")
+    if seen:
+        echo("")
+        print_seen(seen)
     if card:
         echo(f"\n{card}")
 
@@ -86,24 +100,25 @@ def print_fault(fault: FaultError, *, as_json: bool) -> None:
     click.echo(f"dehusk: not to be served: {printable(str(fault))}", err=True)
 
 
-def print_added(version: Path, *, as_json: bool) -> None:
+def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
     """Where a version is, and how it is served next."""
     from dehusk.inference.repository import served
 
     model = version.parent.name
+    name = f"{model}/{version.name}"
     waits = version.name not in served(version.parent.parent, model)
     if as_json:
-        _print_object({"added": f"{model}/{version.name}", "directory": str(version), "waits": waits})
+        _print_object({"added": name, "directory": str(version), "waits": waits})
         return
     echo(f"added {version}")
     if waits:
         echo(f"It is not served before version_policy in {version.parent / 'config.pbtxt'} names it.")
+    elif is_loaded:
+        echo(f"Triton has loaded it. See it with `{program()} model list`.")
     else:
-        echo(
-            f"Triton serves it after the next load or restart; load it with\n"
-            f"  curl -X POST http://TRITON:8000/v2/repository/models/{model}/load\n"
-            f"Workers in process take it at their next start. See it with `{program()} model list`."
-        )
+        echo("Triton serves it after the next load or restart, workers in process after theirs.")
+    if not is_loaded:
+        echo(f"Try it with `{program()} model canary {name} --share 0.05`, which has Triton serve it.")
 
 
 def print_removed(name: str, *, as_json: bool) -> None:

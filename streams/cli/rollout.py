@@ -9,16 +9,26 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dehusk.schemas.rollout import Limits, Part, Rollout, Scope, is_version
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
 from dehusk.streams.cli.asking import ask
-from dehusk.streams.cli.options import kafka_options, seconds_option, topic_option
+from dehusk.streams.cli.model_options import (
+    control_topic_option,
+    group_option,
+    json_option,
+    repository_option,
+    triton_option,
+)
+from dehusk.streams.cli.options import kafka_options, seconds_option
 from dehusk.streams.cli.rollout_views import print_moved, print_status, say_move
+from dehusk.streams.models.names import check_model, split_name
 from dehusk.streams.rollout.steps import promoted, rolled_back, with_canary, with_shadow
-from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings, TopicSettings
+from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings
 
 if TYPE_CHECKING:
     from dehusk.streams.rollout.moving import Situation
@@ -29,23 +39,48 @@ Step = Callable[["Situation", str], Rollout]
 _LIMITS = {each.name.replace("_", "-"): each.name for each in fields(Limits)}
 
 
+def _model_name(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    """The name of a model."""
+    try:
+        return check_model(name)
+    except ConfigurationError as error:
+        raise click.BadParameter(f"{error}; the model alone, such as dehusk") from error
+
+
+def _version_name(_context: click.Context, _parameter: click.Parameter, name: str) -> tuple[str, str]:
+    """A model and one of its versions."""
+    try:
+        model, version = split_name(name)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error)) from error
+    if not version:
+        raise click.BadParameter(f"name the version, such as {name}/8")
+    return model, version
+
+
+_MODEL = click.argument("model", metavar="MODEL", callback=_model_name)
+_VERSION = click.argument("name", metavar="MODEL/VERSION", callback=_version_name)
 _WHERE = (
-    click.argument("model"),
     kafka_options,
-    topic_option("--control-topic", default=CONTROL_TOPIC, help="The topic that the workers follow."),
+    control_topic_option(CONTROL_TOPIC),
+    group_option,
+    json_option,
+)
+_PLACE = (
+    triton_option,
     click.option(
-        "--group",
-        metavar="NAME",
-        default=TopicSettings().group,
-        show_default=True,
-        help="The consumer group of the workers; each group is moved alone.",
+        "--without-triton",
+        is_flag=True,
+        help="Ask no Triton: the workers of the group run the model themselves (--labeler onnx).",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object."),
+    repository_option,
 )
 _MOVING = (
     click.option("--yes", is_flag=True, help="Do not ask before."),
     click.option("--wait", is_flag=True, help="Wait until all workers follow, and say how long that took."),
-    seconds_option("--wait-seconds", least=1.0, default=60.0, help="How long --wait may take."),
+    seconds_option(
+        "--wait-seconds", least=1.0, default=60.0, help="How long workers may take to follow a state."
+    ),
 )
 
 
@@ -59,10 +94,12 @@ class Where:
     as_json: bool
 
 
-def _version(_context: click.Context, _parameter: click.Parameter, version: str) -> str:
-    if not is_version(version):
-        raise click.BadParameter(f"{version!r} is no version, such as 8")
-    return version
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the versions are served that a change names."""
+
+    triton: str
+    repository: Path
 
 
 def _limits(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
@@ -83,7 +120,7 @@ def _limits(_context: click.Context, _option: click.Parameter, given: tuple[str,
 
 
 def _where(command: Command) -> Command:
-    """The options that say which roll-out is meant, which reach the command as `where`."""
+    """MODEL and the options that say which roll-out is meant, which reach the command as `where`."""
 
     @wraps(command)
     def with_where(
@@ -91,7 +128,31 @@ def _where(command: Command) -> Command:
     ) -> None:
         command(where=Where(kafka, control_topic, Scope(model, group), as_json), **others)
 
-    return _with(with_where, _WHERE)
+    return _with(with_where, (_MODEL, *_WHERE))
+
+
+def _of_version(command: Command) -> Command:
+    """MODEL/VERSION and the options of a move, which reach the command as `where`, `version` and `place`."""
+
+    @wraps(command)
+    def with_version(
+        *,
+        kafka: KafkaSettings,
+        control_topic: str,
+        name: tuple[str, str],
+        group: str,
+        as_json: bool,
+        triton: str,
+        without_triton: bool,
+        repository: Path,
+        **others: object,
+    ) -> None:
+        model, version = name
+        where = Where(kafka, control_topic, Scope(model, group), as_json)
+        place = None if without_triton else Place(triton, repository)
+        command(where=where, version=version, place=place, **others)
+
+    return _with(with_version, (_VERSION, *_WHERE, *_PLACE))
 
 
 def _moving(command: Command) -> Command:
@@ -127,26 +188,23 @@ def _share_option(what: str) -> Callable[[Command], Command]:
     )
 
 
-_version_argument = click.argument("version", callback=_version)
-
-
 @click.command(
     name="canary",
     short_help="Have a version label a share of the sites.",
     epilog="""\b
 Examples:
-  dehusk model canary dehusk 8 --share 0.05 --wait
-  dehusk model canary dehusk 8 --share 0.25       grows; earlier sites stay
-  dehusk model canary dehusk 8 --share 0.05 --limit most-errors=0.1""",
+  dehusk model canary dehusk/8 --share 0.05 --wait
+  dehusk model canary dehusk/8 --share 0.25       grows; earlier sites stay
+  dehusk model canary dehusk/8 --share 0.05 --limit most-errors=0.1""",
 )
-@_where
-@_version_argument
+@_of_version
 @_share_option("sites")
 @_limit_option
 @_moving
 def canary_command(
     *,
     where: Where,
+    place: Place | None,
     version: str,
     share: float,
     limits: dict[str, Any],
@@ -154,17 +212,18 @@ def canary_command(
     wait: bool,
     wait_seconds: float,
 ) -> None:
-    """Have VERSION of MODEL label the pages of a share of the sites.
+    """Have a version label the pages of a share of the sites.
 
     A site is never split, and which sites they are is decided by their names, so a larger share keeps those
-    of a smaller one. What the version does not label, the serving one does.
+    of a smaller one. What the version does not label, the serving one does. Both are first served by Triton,
+    from --repository if that holds them.
     """
 
     def step(situation: Situation, by: str) -> Rollout:
         state = situation.current(by, Limits())
         return with_canary(state, Part(version, share), by, replace(state.limits, **limits))
 
-    asyncio.run(_move(where, step, yes=yes, wait=wait_seconds if wait else None))
+    asyncio.run(_move(where, step, place, yes=yes, wait=wait, seconds=wait_seconds))
 
 
 @click.command(
@@ -172,17 +231,17 @@ def canary_command(
     short_help="Have a version label beside the others, to compare them.",
     epilog="""\b
 Examples:
-  dehusk model shadow dehusk 8 --share 0.1
-  dehusk model status dehusk                      what it would change""",
+  dehusk model shadow dehusk/8 --share 0.1
+  dehusk model show dehusk/8 --control-topic dehusk-control""",
 )
-@_where
-@_version_argument
+@_of_version
 @_share_option("micro-batches")
 @_limit_option
 @_moving
 def shadow_command(
     *,
     where: Where,
+    place: Place | None,
     version: str,
     share: float,
     limits: dict[str, Any],
@@ -190,16 +249,17 @@ def shadow_command(
     wait: bool,
     wait_seconds: float,
 ) -> None:
-    """Have VERSION of MODEL label a share of the micro-batches beside the version that labels them.
+    """Have a version label a share of the micro-batches beside the version that labels them.
 
-    Nothing of it is published, and no page waits for it. `dehusk model status` shows what it would change.
+    Nothing of it is published, and no page waits for it. `dehusk model show MODEL/VERSION --control-topic
+    NAME` shows what it would change. Both are first served by Triton, from --repository if that holds them.
     """
 
     def step(situation: Situation, by: str) -> Rollout:
         state = situation.current(by, Limits())
         return with_shadow(state, Part(version, share), by, replace(state.limits, **limits))
 
-    asyncio.run(_move(where, step, yes=yes, wait=wait_seconds if wait else None))
+    asyncio.run(_move(where, step, place, yes=yes, wait=wait, seconds=wait_seconds))
 
 
 @click.command(
@@ -207,27 +267,35 @@ def shadow_command(
     short_help="Have a version label all pages.",
     epilog="""\b
 Examples:
-  dehusk model promote dehusk 8 --wait
-  dehusk model promote dehusk 7                   the first time: the version that serves anyway""",
+  dehusk model promote dehusk/8 --wait
+  dehusk model promote dehusk/8 --repository /srv/models --triton triton:8001
+  dehusk model promote dehusk/8 --without-triton  for workers with --labeler onnx""",
 )
-@_where
-@_version_argument
+@_of_version
 @_limit_option
 @_moving
 def promote_command(
-    *, where: Where, version: str, limits: dict[str, Any], yes: bool, wait: bool, wait_seconds: float
+    *,
+    where: Where,
+    place: Place | None,
+    version: str,
+    limits: dict[str, Any],
+    yes: bool,
+    wait: bool,
+    wait_seconds: float,
 ) -> None:
-    """Have VERSION of MODEL label all pages from the next micro-batch on.
+    """Have a version label all pages from the next micro-batch on.
 
     The version that served before is remembered. For ten minutes it labels what the new one does not, and
-    workers go back to it by themselves if the new one exceeds a limit.
+    workers go back to it by themselves if the new one exceeds a limit. Both are first served by Triton, from
+    --repository if that holds them.
     """
 
     def step(situation: Situation, by: str) -> Rollout:
         state = situation.current(by, Limits(), serving=version)
         return promoted(state, version, by, replace(state.limits, **limits))
 
-    asyncio.run(_move(where, step, yes=yes, wait=wait_seconds if wait else None))
+    asyncio.run(_move(where, step, place, yes=yes, wait=wait, seconds=wait_seconds))
 
 
 @click.command(
@@ -251,7 +319,7 @@ def rollback_command(*, where: Where, reason: str, yes: bool, wait: bool, wait_s
     def step(situation: Situation, by: str) -> Rollout:
         return rolled_back(situation.current(by, Limits()), by, reason)
 
-    asyncio.run(_move(where, step, yes=yes, wait=wait_seconds if wait else None))
+    asyncio.run(_move(where, step, None, yes=yes, wait=wait, seconds=wait_seconds))
 
 
 @click.command(
@@ -260,7 +328,7 @@ def rollback_command(*, where: Where, reason: str, yes: bool, wait: bool, wait_s
     epilog="""\b
 Examples:
   dehusk model status dehusk
-  dehusk model status dehusk --json | jq .comparison.examples""",
+  dehusk model status dehusk --json | jq .state.serving""",
 )
 @_where
 def status_command(*, where: Where) -> None:
@@ -279,20 +347,37 @@ COMMANDS = (canary_command, shadow_command, promote_command, rollback_command, s
 """Those of the group `dehusk model`."""
 
 
-async def _move(where: Where, step: Step, *, yes: bool, wait: float | None) -> None:
+async def _move(
+    where: Where, step: Step, place: Place | None, *, yes: bool, wait: bool, seconds: float
+) -> None:
     """Make the step, after it is said and agreed to, and wait for the workers where that is wanted."""
     from dehusk.streams.rollout.moving import look
     from dehusk.streams.rollout.waiting import wait_for_workers
     from dehusk.streams.rollout.writing import change_state
 
+    by = f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
     situation = await look(where.kafka, where.topic, where.scope)
-    state = step(situation, f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}")
+    state = step(situation, by)
     say_move(situation, state)
     ask("Change that?", "nothing was changed", yes=yes)
     begun = time.perf_counter()
+    if place is not None:
+        served = await _serve(where, place, situation, state, seconds)
+        state = step(served, by)
     await change_state(where.kafka, where.topic, where.scope, state)
     workers = None
-    if wait is not None and situation.workers:
-        workers = await wait_for_workers(where.kafka, where.topic, where.scope, state, wait)
-    seconds = time.perf_counter() - begun
-    print_moved(situation, state, workers, seconds, as_json=where.as_json)
+    if wait and situation.workers:
+        workers = await wait_for_workers(where.kafka, where.topic, where.scope, state, seconds)
+    print_moved(situation, state, workers, time.perf_counter() - begun, as_json=where.as_json)
+
+
+async def _serve(
+    where: Where, place: Place, situation: Situation, state: Rollout, seconds: float
+) -> Situation:
+    """The situation once Triton serves what a state names."""
+    from dehusk.streams.models.server import ModelServer
+    from dehusk.streams.rollout.serving import ControlTopic, serve_named
+
+    topic = ControlTopic(where.kafka, where.topic)
+    async with ModelServer(place.triton) as server:
+        return await serve_named(topic, situation, state, server, place.repository, seconds=seconds)

@@ -59,28 +59,49 @@ def print_moved(
 
 def print_status(situation: Situation, *, as_json: bool) -> None:
     """Show the state, the workers, and what they have seen."""
-    figures, comparison = _added(situation.workers), total(each.comparison for each in situation.workers)
     if as_json:
         shown = {
             "model": situation.scope.model,
             "group": situation.scope.group,
             "state": situation.state,
             "workers": [replace(each, figures={}, comparison=None) for each in situation.workers],
-            "figures": {version: _shown(each) for version, each in figures.items()},
-            "comparison": comparison and _shown_comparison(comparison),
+            **seen_object(situation),
         }
         click.echo(orjson.dumps(shown))
         return
+    _print_state(situation)
+    for each in situation.workers:
+        echo(_worker(each))
+    _print_figures(_added(situation.workers))
+    comparison = total(each.comparison for each in situation.workers)
+    if comparison is not None:
+        echo(_summary(comparison))
+
+
+def print_seen(situation: Situation) -> None:
+    """Show what workers have seen of the versions that label and of the shadow, with examples."""
+    _print_state(situation)
+    _print_figures(_added(situation.workers))
+    comparison = total(each.comparison for each in situation.workers)
+    if comparison is not None:
+        _print_comparison(comparison)
+
+
+def seen_object(situation: Situation) -> dict[str, object]:
+    """What workers have seen, for JSON."""
+    comparison = total(each.comparison for each in situation.workers)
+    return {
+        "figures": {version: _shown(each) for version, each in _added(situation.workers).items()},
+        "comparison": comparison and _shown_comparison(comparison),
+    }
+
+
+def _print_state(situation: Situation) -> None:
     echo(f"{situation.scope}: {said_of(situation.state)}")
     if situation.state is not None:
         change = situation.state.change
         at = f"{change.at:%Y-%m-%d %H:%M:%S} UTC"
         echo(f"revision {situation.state.revision}, {at}, {printable(change.by)}: {printable(change.reason)}")
-    for each in situation.workers:
-        echo(_worker(each))
-    _print_figures(figures)
-    if comparison is not None:
-        _print_comparison(comparison)
 
 
 def _worker(report: WorkerReport) -> str:
@@ -110,12 +131,16 @@ def _row(name: str, each: Figures) -> list[str]:
     return [name, f"{each.pages:,}", *failures, f"{each.kept_share:.1%}", *times]
 
 
-def _print_comparison(comparison: Comparison) -> None:
+def _summary(comparison: Comparison) -> str:
     both = counted(comparison.shadow.labeled, "page")
-    echo(
+    return (
         f"shadow: {comparison.disagreement:.2%} of {comparison.blocks:,} blocks on {both} decided otherwise; "
         f"{counted(comparison.missed, 'page')} not compared"
     )
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    echo(_summary(comparison))
     rows = [_row("labels", comparison.serving), _row("shadow", comparison.shadow)]
     print_table(plain_console(), _COLUMNS, rows)
     for example in comparison.examples:

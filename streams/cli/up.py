@@ -140,7 +140,9 @@ def command_lines(addresses: Addresses) -> dict[str, str]:
     brokers = f"--brokers {addresses.kafka}"
     labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
     redis = f"--redis {addresses.redis}"
-    topics = f"--audit-topic {AUDIT_TOPIC} --monitoring-topic {MONITORING_TOPIC}"
+    topics = (
+        f"--audit-topic {AUDIT_TOPIC} --monitoring-topic {MONITORING_TOPIC} --control-topic {CONTROL_TOPIC}"
+    )
     return {
         "A worker for this stack": f"{program()} worker {brokers} {redis} {labeler} {topics}",
         "Pages for it, of HTML, JSON lines or WARC": f"{program()} feed {brokers} PATH",

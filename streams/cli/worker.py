@@ -108,8 +108,9 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
 @click.option(
     "--control-topic",
     metavar="TOPIC",
-    help="The topic that says which versions of the model label which part of the crawl, see `dehusk model`. "
-    "None by default: then the newest labels, or the one of --model-version.",
+    help="The topic that says which versions of the model label which part of the crawl. `dehusk model` "
+    "writes to it, by default to dehusk-control, which `dehusk up` creates. None by default: then the newest "
+    "labels, or the one of --model-version.",
 )
 @click.option(
     "--group",

@@ -1,40 +1,45 @@
 """Removing a version: never one that answers, and never the only one."""
 
-from pathlib import Path
-
 from dehusk.inference.repository import CONFIG_FILE, served, versions
-from dehusk.inference.version_policy import names_versions
+from dehusk.inference.version_policy import names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.models.removal import Removal
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.shelf import withdrawn
+from dehusk.streams.models.serving import serve
+from dehusk.streams.models.shelf import withdrawn, write_config
 
 
-async def check_removable(repository: Path, model: str, version: str, server: ModelServer | None) -> None:
+async def check_removable(removal: Removal, server: ModelServer | None) -> None:
     """See whether a version may be removed.
 
     Raises:
-        ConfigurationError: it answers, is the only one, named by the policy of its model, or not there.
+        ConfigurationError: it is the only one, or not there; or it answers, or is named by the policy of its
+            model, and no roll-out names others.
     """
-    known = versions(repository, model)
-    name = f"{model}/{version}"
-    if version not in known:
+    known = versions(removal.repository, removal.model)
+    if removal.version not in known:
         raise ConfigurationError(
-            f"{repository} holds no version {version} of model {model!r}; "
+            f"{removal.repository} holds no version {removal.version} of model {removal.model!r}; "
             f"versions there: {', '.join(known) or 'none'}"
         )
-    if known == [version]:
-        raise ConfigurationError(f"{name} is the only version of its model")
-    by_policy = served(repository, model)
-    config = repository / model / CONFIG_FILE
-    if by_policy[-1:] == [version]:
-        raise ConfigurationError(f"{name} is the version that answers by the version_policy in {config}")
-    if version in by_policy and names_versions(config.read_text(encoding="utf-8")):
-        raise ConfigurationError(f"the version_policy in {config} names {name}: serve others first")
-    if server and (await server.ready(model))[-1:] == [version]:
-        raise ConfigurationError(f"{name} is the version that answers on Triton at {server.address}")
+    if known == [removal.version]:
+        raise ConfigurationError(f"{removal} is the only version of its model")
+    if not removal.needed:
+        await _check_not_served(removal, server)
 
 
-async def remove_version(repository: Path, model: str, version: str, server: ModelServer | None) -> None:
+async def _check_not_served(removal: Removal, server: ModelServer | None) -> None:
+    by_policy = served(removal.repository, removal.model)
+    config = removal.directory.parent / CONFIG_FILE
+    if by_policy[-1:] == [removal.version]:
+        raise ConfigurationError(f"{removal} is the version that answers by the version_policy in {config}")
+    if removal.version in by_policy and names_versions(config.read_text(encoding="utf-8")):
+        raise ConfigurationError(f"the version_policy in {config} names {removal}: serve others first")
+    if server and (await server.ready(removal.model))[-1:] == [removal.version]:
+        raise ConfigurationError(f"{removal} is the version that answers on Triton at {server.address}")
+
+
+async def remove_version(removal: Removal, server: ModelServer | None) -> None:
     """Remove a version from disk and from Triton, where it is served beside another one.
 
     What Triton refuses puts it back.
@@ -43,7 +48,25 @@ async def remove_version(repository: Path, model: str, version: str, server: Mod
         ConfigurationError: see `check_removable`; or Triton cannot load what remains.
         UnavailableError: Triton does not answer.
     """
-    await check_removable(repository, model, version, server)
-    with withdrawn(repository / model / version):
-        if server and version in await server.ready(model):
-            await server.load(model)
+    await check_removable(removal, server)
+    if removal.needed:
+        await _serve_others(removal, server)
+    with withdrawn(removal.directory):
+        if server and removal.version in await server.ready(removal.model):
+            await server.load(removal.model)
+
+
+async def _serve_others(removal: Removal, server: ModelServer | None) -> None:
+    """Have all that is served but the version, and what roll-outs need, be named in the policy."""
+    stored, by_policy = versions(removal.repository, removal.model), served(removal.repository, removal.model)
+    ready = await server.ready(removal.model) if server else by_policy
+    kept = {*ready, *removal.needed} - {removal.version}
+    left = [version for version in stored if version in kept]
+    if removal.version not in {*ready, *by_policy} or not left:
+        return
+    if server:
+        await serve(server, removal.repository, removal.model, left)
+    else:
+        directory = removal.directory.parent
+        config = (directory / CONFIG_FILE).read_text(encoding="utf-8")
+        write_config(directory, with_versions(config, left))

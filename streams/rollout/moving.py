@@ -9,7 +9,7 @@ from dehusk.schemas.rollout import Limits, Rollout, Scope
 from dehusk.streams.kafka import Topic, describe_topics, how_to_create
 from dehusk.streams.rollout.control import Control
 from dehusk.streams.rollout.reading import read_control
-from dehusk.streams.rollout.steps import first
+from dehusk.streams.rollout.steps import first, pinned
 from dehusk.streams.settings import KafkaSettings
 
 REPORT_SECONDS = 10.0
@@ -37,7 +37,9 @@ class Situation:
         """
         if self.state is not None:
             return self.state
-        found = sorted({report.serving for report in self.workers if report.serving})
+        found = self._labeling()
+        if serving in found:
+            return first(serving, by, limits)
         if len(found) > 1:
             several = " and ".join(found)
             raise ConfigurationError(f"workers label with versions {several}: promote one of them first")
@@ -47,6 +49,20 @@ class Situation:
             )
         return first(found[0] if found else serving or "", by, limits)
 
+    def pin(self, state: Rollout) -> Rollout | None:
+        """The state that holds workers on the version that they label with, until `state` is written.
+
+        None where they have a state, or already label with all that `state` names.
+        """
+        found = self._labeling()
+        if self.state is not None or not found or set(state.versions) <= set(found):
+            return None
+        return pinned(self.current(state.change.by, state.limits), state.change.by)
+
+    def _labeling(self) -> list[str]:
+        """The versions that workers say they label with."""
+        return sorted({report.serving for report in self.workers if report.serving})
+
 
 async def look(kafka: KafkaSettings, topic: str, scope: Scope) -> Situation:
     """The roll-out as it is.
@@ -55,9 +71,14 @@ async def look(kafka: KafkaSettings, topic: str, scope: Scope) -> Situation:
         ConfigurationError: the topic does not exist, or may not be read.
         UnavailableError: the brokers do not answer.
     """
-    await _require(kafka, topic)
-    control = await read_control(kafka, topic)
+    control = await read_existing(kafka, topic)
     return Situation(scope, control.states.get(scope), live_reports(control, scope))
+
+
+async def read_existing(kafka: KafkaSettings, topic: str) -> Control:
+    """What a topic says that has to exist; raises what `look` does."""
+    await _require(kafka, topic)
+    return await read_control(kafka, topic)
 
 
 async def _require(kafka: KafkaSettings, topic: str) -> None:

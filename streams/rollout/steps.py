@@ -12,6 +12,11 @@ def first(serving: str, by: str, limits: Limits) -> Rollout:
     return Rollout(0, serving, _change(by, "no state yet"), limits=limits)
 
 
+def pinned(state: Rollout, by: str) -> Rollout:
+    """The version that serves serves on, named, whatever Triton serves beside it."""
+    return _next(state, by, f"version {state.serving} serves, as before")
+
+
 def with_canary(state: Rollout, part: Part, by: str, limits: Limits) -> Rollout:
     """The version labels a share of the sites, instead of another canary.
 

@@ -18,6 +18,7 @@ from dehusk.streams.models.candidate import examine, find_candidate
 from dehusk.streams.models.checking import check_on_triton
 from dehusk.streams.models.configuration import as_override, config_of
 from dehusk.streams.models.faults import Fault, FaultError
+from dehusk.streams.models.removal import Removal
 from dehusk.streams.models.removing import remove_version
 from dehusk.streams.models.runners import TEMPORARY
 from dehusk.streams.models.server import ModelServer
@@ -197,13 +198,13 @@ async def test_a_version_beside_the_one_that_answers_is_removed_from_triton(
     async with ModelServer(triton.addresses.triton_grpc) as server:
         await serve(server, repository, "model", ["1", "2"])
         with pytest.raises(ConfigurationError, match="names model/1"):
-            await remove_version(repository, "model", "1", server)
+            await remove_version(Removal(repository, "model", "1"), server)
         config.write_text(config.read_text().replace("specific { versions: [ 1, 2 ] }", "all { }"))
         await server.load("model")
         assert await server.ready("model") == ["1", "2", "3"]
         with pytest.raises(ConfigurationError, match="is the version that answers"):
-            await remove_version(repository, "model", "3", server)
-        await remove_version(repository, "model", "1", server)
+            await remove_version(Removal(repository, "model", "3"), server)
+        await remove_version(Removal(repository, "model", "1"), server)
         assert await server.ready("model") == ["2", "3"]
     assert not (repository / "model" / "1").exists()
 

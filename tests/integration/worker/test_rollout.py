@@ -49,8 +49,8 @@ class Rollout:
 
     async def run(self, name: str, *words: str, status: int = 0) -> str:
         """What a command prints."""
-        where = ("--brokers", self.bench.kafka.brokers, "--group", self.bench.topics.group)
-        command = (DEHUSK, "model", name, "dehusk", *words, *where, "--control-topic", self.topic)
+        where = ("--brokers", self.bench.kafka.brokers, "--control-topic", self.topic)
+        command = (DEHUSK, "model", name, *words, *where)
         running = await asyncio.create_subprocess_exec(
             *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )
@@ -59,10 +59,15 @@ class Rollout:
         return (out if status == 0 else err).decode()
 
     async def move(self, name: str, *words: str, status: int = 0) -> str:
-        return await self.run(name, *words, "--yes", "--wait", status=status)
+        """What a change prints that workers are waited for with; it asks Triton, if there is one."""
+        group = ("--group", self.bench.topics.group)
+        triton = ("--triton", self.address) if self.address else ("--without-triton",)
+        place = () if name == "rollback" or "--without-triton" in words else triton
+        return await self.run(name, *words, *place, *group, "--yes", "--wait", status=status)
 
     async def status(self) -> dict:
-        return orjson.loads(await self.run("status", "--json"))
+        group = ("--group", self.bench.topics.group)
+        return orjson.loads(await self.run("status", "dehusk", *group, "--json"))
 
     async def produce(self, folder: str, pages: int = 3, hosts: Sequence[str] = HOSTS) -> None:
         records = [self.page_at(f"https://{host}/{folder}/{n}", n) for n in range(pages) for host in hosts]
@@ -106,19 +111,19 @@ async def test_a_version_is_tried_on_some_sites_then_serves_all_and_goes_at_once
     workers = [rollout.worker() for _ in range(2)]
     for worker in workers:
         await bench.until(worker.has_partitions)
-    await rollout.move("promote", "7")
+    await rollout.move("promote", "dehusk/7")
     await rollout.produce("first")
-    await rollout.move("canary", "8", "--share", "0.3")
+    await rollout.move("canary", "dehusk/8", "--share", "0.3")
     await rollout.produce("small")
     await bench.until_done()
-    await rollout.move("canary", "8", "--share", "0.6")
+    await rollout.move("canary", "dehusk/8", "--share", "0.6")
     await rollout.produce("large")
     await bench.until_done()
-    told = await rollout.move("promote", "8")
+    told = await rollout.move("promote", "dehusk/8")
     assert "2 workers followed within" in told
     await rollout.produce("after")
     await bench.until_done()
-    await rollout.move("rollback")
+    await rollout.move("rollback", "dehusk")
     await rollout.produce("back")
     await bench.until_done()
     for folder, share in (("small", 0.3), ("large", 0.6), ("after", 1.0), ("back", 0.0)):
@@ -136,9 +141,12 @@ async def test_a_version_is_tried_on_some_sites_then_serves_all_and_goes_at_once
 async def test_a_version_that_is_not_served_is_refused_and_pages_go_on(rollout) -> None:
     bench, worker = rollout.bench, rollout.worker()
     await bench.until(worker.has_partitions)
-    await rollout.move("promote", "7")
+    await rollout.move("promote", "dehusk/7")
     await rollout.produce("before")
-    told = await rollout.move("promote", "99", status=1)
+    missing = await rollout.move("promote", "dehusk/99", status=1)
+    assert "serves version 7, 8 of model 'dehusk'" in missing
+    assert (await rollout.status())["state"]["revision"] == 1
+    told = await rollout.move("promote", "dehusk/99", "--without-triton", status=1)
     assert "version 99" in told
     await rollout.produce("behind")
     await bench.until_done()
@@ -165,8 +173,8 @@ async def test_a_version_that_fails_is_taken_back_and_costs_no_page(proxied, ste
     bench, workers = rollout.bench, [rollout.worker() for _ in range(2)]
     for worker in workers:
         await bench.until(worker.has_partitions)
-    await rollout.move("promote", "7")
-    await rollout.move(step, "8", *(("--share", "0.5") if step == "canary" else ()))
+    await rollout.move("promote", "dehusk/7")
+    await rollout.move(step, "dehusk/8", *(("--share", "0.5") if step == "canary" else ()))
     proxy.spoil = lambda request: fault if request.model_version == "8" else None
     await rollout.produce("failing")
     await bench.until_done()
@@ -183,8 +191,8 @@ async def test_a_triton_that_is_away_for_a_while_is_not_the_fault_of_a_canary(pr
     rollout, proxy = proxied
     bench, worker = rollout.bench, rollout.worker()
     await bench.until(worker.has_partitions)
-    await rollout.move("promote", "7")
-    await rollout.move("canary", "8", "--share", "0.5")
+    await rollout.move("promote", "dehusk/7")
+    await rollout.move("canary", "dehusk/8", "--share", "0.5")
     proxy.spoil = lambda _: "refused"
     await rollout.produce("waiting")
     await bench.until(lambda: not worker.is_ready())
@@ -199,8 +207,8 @@ async def test_a_shadow_is_compared_and_nothing_of_it_is_published(proxied) -> N
     rollout, proxy = proxied
     bench, worker = rollout.bench, rollout.worker()
     await bench.until(worker.has_partitions)
-    await rollout.move("promote", "7")
-    await rollout.move("shadow", "8", "--share", "1")
+    await rollout.move("promote", "dehusk/7")
+    await rollout.move("shadow", "dehusk/8", "--share", "1")
     await rollout.produce("seen", pages=10)
     await bench.until_done()
     assert {*map(frozenset, (await rollout.versions("seen")).values())} == {frozenset("7")}
@@ -234,8 +242,8 @@ async def test_the_version_in_process_follows_the_topic_too(bench, page_at) -> N
     rollout = await _open(bench, "", page_at)
     worker = bench.worker("--labeler", "onnx", "--control-topic", rollout.topic)
     await bench.until(worker.has_partitions)
-    assert "1 worker followed" in await rollout.move("promote", "7")
-    assert "holds no version 99" in await rollout.move("canary", "99", "--share", "1", status=1)
+    assert "1 worker followed" in await rollout.move("promote", "dehusk/7")
+    assert "holds no version 99" in await rollout.move("canary", "dehusk/99", "--share", "1", status=1)
     await rollout.produce("pages", pages=1)
     await bench.until_done()
     await rollout.check_nothing_is_lost()

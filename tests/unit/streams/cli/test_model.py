@@ -92,7 +92,7 @@ def test_a_version_is_added_unchecked_only_if_that_is_meant(repository: Path, tm
     assert "nothing is added" in str(refused(*words))
     assert versions(repository, "model") == ["1", "9"]
     ended = call(*words, answer="y\n")
-    assert "curl -X POST http://TRITON:8000/v2/repository/models/model/load" in ended.stdout
+    assert "model canary model/10 --share 0.05`, which has Triton serve it" in ended.stdout
     assert versions(repository, "model") == ["1", "9", "10"]
 
 
@@ -117,7 +117,9 @@ def test_a_version_is_removed_if_that_is_meant(repository: Path) -> None:
     assert versions(repository, "model") == ["9"]
 
 
-@pytest.mark.parametrize("words", [("remove", "model"), ("verify", ".", "--labeler", "rules")])
+@pytest.mark.parametrize(
+    "words", [("remove", "model"), ("verify", ".", "--labeler", "rules"), ("add", ".", "--hold", "--load")]
+)
 def test_what_makes_no_sense_is_a_wrong_command_line(words: tuple[str, ...]) -> None:
     assert call(*words).exit_code == 2
 

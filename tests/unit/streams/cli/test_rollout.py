@@ -39,7 +39,8 @@ class Cluster:
         return self.situation.workers
 
     def run(self, *words: str, answer: str = "") -> Result:
-        return CliRunner().invoke(model.command, [*words, "--group", "news"], input=answer)
+        more = ("--without-triton",) if words[0] in {"canary", "shadow", "promote"} else ()
+        return CliRunner().invoke(model.command, [*words, *more, "--group", "news"], input=answer)
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
-    ended = cluster.run("canary", "dehusk", "8", "--share", "0.05", answer="y\n")
+    ended = cluster.run("canary", "dehusk/8", "--share", "0.05", answer="y\n")
     assert (ended.exit_code, len(cluster.written)) == (0, 1)
     assert ended.stderr.splitlines()[:3] == [
         "model dehusk in group news, 1 worker:",
@@ -66,26 +67,26 @@ def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("answer", ["", "n\n"])
 def test_without_a_yes_nothing_is_changed(cluster: Cluster, answer: str) -> None:
-    ended = cluster.run("promote", "dehusk", "8", answer=answer)
+    ended = cluster.run("promote", "dehusk/8", answer=answer)
     assert "nothing was changed; --yes does not ask" in str(ended.exception)
     assert cluster.written == []
 
 
 def test_waiting_says_how_long_the_workers_took(cluster: Cluster) -> None:
-    ended = cluster.run("promote", "dehusk", "8", "--yes", "--wait", "--wait-seconds", "5")
+    ended = cluster.run("promote", "dehusk/8", "--yes", "--wait", "--wait-seconds", "5")
     assert "1 worker followed within 0." in ended.stdout
     assert cluster.waited == [5.0]
 
 
 def test_where_no_worker_reports_nobody_is_waited_for(cluster: Cluster) -> None:
     cluster.situation = Situation(SCOPE, None, [])
-    ended = cluster.run("promote", "dehusk", "8", "--yes", "--wait")
+    ended = cluster.run("promote", "dehusk/8", "--yes", "--wait")
     assert "no worker of the group reports" in ended.stdout
     assert (cluster.waited, cluster.written[0].serving, cluster.written[0].revision) == ([], "8", 1)
 
 
 def test_json_has_the_states_before_and_after(cluster: Cluster) -> None:
-    ended = cluster.run("shadow", "dehusk", "8", "--share", "0.5", "--yes", "--json", "--wait")
+    ended = cluster.run("shadow", "dehusk/8", "--share", "0.5", "--yes", "--json", "--wait")
     told = orjson.loads(ended.stdout)
     assert (told["before"]["revision"], told["after"]["shadow"]) == (1, {"version": "8", "share": 0.5})
     assert ([each["worker"] for each in told["workers"]], told["group"]) == (["host-1"], "news")
@@ -95,19 +96,21 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
     state = replace(START, limits=Limits(least_pages=9))
     cluster.situation = replace(cluster.situation, state=state)
     limits = ("--limit", "most-errors=0.5", "--limit", "least-failures=7")
-    cluster.run("canary", "dehusk", "8", "--share", "0.5", "--yes", *limits)
+    cluster.run("canary", "dehusk/8", "--share", "0.5", "--yes", *limits)
     assert cluster.written[0].limits == Limits(least_pages=9, most_errors=0.5, least_failures=7)
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("canary", "dehusk", "8"), "Missing option '--share'"),
-        (("canary", "dehusk", "8", "--share", "0"), "0<x<=1"),
-        (("canary", "dehusk", "newest", "--share", "1"), "'newest' is no version"),
-        (("promote", "dehusk", "8", "--limit", "patience=1"), "'patience' is none of: least-pages"),
-        (("promote", "dehusk", "8", "--limit", "least-pages=1.5"), "'1.5' is no number for least-pages"),
-        (("promote", "dehusk", "8", "--limit", "most-errors=-1"), "most-errors is not below 0"),
+        (("canary", "dehusk/8"), "Missing option '--share'"),
+        (("canary", "dehusk/8", "--share", "0"), "0<x<=1"),
+        (("canary", "dehusk/newest", "--share", "1"), "'newest' is no version: a number"),
+        (("promote", "dehusk"), "name the version, such as dehusk/8"),
+        (("rollback", "dehusk/8"), "the model alone, such as dehusk"),
+        (("promote", "dehusk/8", "--limit", "patience=1"), "'patience' is none of: least-pages"),
+        (("promote", "dehusk/8", "--limit", "least-pages=1.5"), "'1.5' is no number for least-pages"),
+        (("promote", "dehusk/8", "--limit", "most-errors=-1"), "most-errors is not below 0"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_a_usage_error(cluster: Cluster, words, said: str) -> None:
@@ -126,7 +129,7 @@ def test_going_back_takes_no_version(cluster: Cluster) -> None:
 
 def test_the_first_change_goes_on_from_what_workers_label_with(cluster: Cluster) -> None:
     cluster.situation = replace(cluster.situation, state=None)
-    cluster.run("promote", "dehusk", "8", "--yes")
+    cluster.run("promote", "dehusk/8", "--yes")
     (state,) = cluster.written
     assert (state.serving, state.previous, state.revision) == ("8", "7", 1)
 
@@ -140,7 +143,7 @@ def test_the_first_change_goes_on_from_what_workers_label_with(cluster: Cluster)
 )
 def test_a_canary_needs_to_know_what_serves(cluster: Cluster, workers, said: str) -> None:
     cluster.situation = Situation(SCOPE, None, workers)
-    ended = cluster.run("canary", "dehusk", "8", "--share", "1", "--yes")
+    ended = cluster.run("canary", "dehusk/8", "--share", "1", "--yes")
     assert said in str(ended.exception)
     assert cluster.written == []
 
@@ -158,8 +161,20 @@ def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
     assert shown.startswith("model dehusk in group news: version 7\nrevision 1, ")
     assert "worker host-1, revision 1: serving 7, shadow 8; not 9: no such version" in shown
     assert "7\t6\t0\t0\t50.0%\t250 ms\t250 ms" in shown
-    assert "10.00% of 50 blocks on 10 pages decided otherwise; 2 pages not compared" in shown
+    assert shown.endswith("10.00% of 50 blocks on 10 pages decided otherwise; 2 pages not compared\n")
+
+
+def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster) -> None:
+    cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
+    words = ("show", "dehusk/7", "--without-triton", "--control-topic", "dehusk-control")
+    shown = cluster.run(*words).stdout
+    assert "model dehusk in group news: version 7\n" in shown
+    assert "labels\t10\t0\t0\t40.0%" in shown
+    assert "shadow\t10\t0\t0\t40.0%" in shown
     assert "0.90 -> 0.10  https://example.org/\\x1b\n    Read more" in shown
+    told = orjson.loads(cluster.run(*words, "--json").stdout)["rollout"]
+    assert (told["state"]["serving"], told["figures"]["7"]["pages"]) == ("7", 6)
+    assert [each["shadow"] for each in told["comparison"]["examples"]] == [0.1]
 
 
 def test_the_status_as_json_has_the_same(cluster: Cluster) -> None:

@@ -25,7 +25,7 @@ def test_the_commands_hold_the_addresses() -> None:
     assert (
         worker
         == "dehusk worker --brokers h:1,h:2 --redis redis://h:3/0 --triton h:4 --audit-topic dehusk-audit "
-        "--monitoring-topic dehusk-monitoring"
+        "--monitoring-topic dehusk-monitoring --control-topic dehusk-control"
     )
     assert feed == "dehusk feed --brokers h:1,h:2 PATH"
     assert read == "dehusk read --brokers h:1,h:2 --follow"
@@ -38,7 +38,7 @@ def test_without_triton_the_worker_runs_the_model_itself() -> None:
     assert (
         worker
         == "dehusk worker --brokers h:1 --redis redis://h:3/0 --labeler onnx --audit-topic dehusk-audit "
-        "--monitoring-topic dehusk-monitoring"
+        "--monitoring-topic dehusk-monitoring --control-topic dehusk-control"
     )
 
 

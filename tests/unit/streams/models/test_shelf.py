@@ -13,6 +13,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.adding import add_version
 from dehusk.streams.models.candidate import Candidate, find_candidate
 from dehusk.streams.models.faults import Fault, FaultError
+from dehusk.streams.models.removal import Removal
 from dehusk.streams.models.removing import remove_version
 from dehusk.streams.models.shelf import copy_version, next_version, staging, withdrawn, write_config
 from tests.unit.streams.models import graphs
@@ -155,7 +156,7 @@ def test_what_a_killed_process_staged_is_removed_and_what_a_running_one_staged_i
 
 
 async def test_a_version_is_removed(repository: Path) -> None:
-    await remove_version(repository, "model", "1", None)
+    await remove_version(Removal(repository, "model", "1"), None)
     assert sorted(each.name for each in (repository / "model").iterdir()) == ["9", "config.pbtxt"]
 
 
@@ -175,14 +176,14 @@ async def test_a_version_that_is_needed_is_not_removed(
     config.write_text(config.read_text().replace("latest { num_versions: 1 }", policy))
     before = contents(repository)
     with pytest.raises(ConfigurationError, match=says):
-        await remove_version(repository, "model", version, None)
+        await remove_version(Removal(repository, "model", version), None)
     assert contents(repository) == before
 
 
 async def test_the_only_version_is_not_removed(repository: Path) -> None:
-    await remove_version(repository, "model", "1", None)
+    await remove_version(Removal(repository, "model", "1"), None)
     with pytest.raises(ConfigurationError, match="the only version"):
-        await remove_version(repository, "model", "9", None)
+        await remove_version(Removal(repository, "model", "9"), None)
 
 
 def test_a_removal_that_fails_puts_the_version_back(repository: Path) -> None:

@@ -12,7 +12,7 @@ from dehusk.streams.kafka import Topic
 from dehusk.streams.rollout import moving
 from dehusk.streams.rollout.control import Control
 from dehusk.streams.rollout.keys import ControlKey
-from dehusk.streams.rollout.moving import look
+from dehusk.streams.rollout.moving import Situation, look
 from dehusk.streams.rollout.steps import first, promoted
 from dehusk.streams.rollout.writing import state_record
 from dehusk.streams.settings import KafkaSettings
@@ -55,3 +55,31 @@ async def test_a_topic_that_is_missing_is_told_with_the_command_that_creates_it(
     created = "--create --topic missing --partitions 1 --replication-factor 1 --config cleanup.policy=compact"
     with pytest.raises(ConfigurationError, match=created):
         await look(KAFKA, "missing", SCOPE)
+
+
+def situation(*serving: str) -> Situation:
+    return Situation(SCOPE, None, [WorkerReport(f"worker-{each}", 0, each) for each in serving])
+
+
+@pytest.mark.parametrize(
+    ("serving", "wanted", "pin"),
+    [(["7"], "8", "7"), (["7"], "7", None), ([], "8", None), (["7", "8"], "8", None)],
+)
+def test_workers_without_a_state_are_pinned_before_another_version_comes(
+    serving: list[str], wanted: str, pin: str | None
+) -> None:
+    state = promoted(first(wanted, "me", Limits()), wanted, "me", Limits())
+    found = situation(*serving).pin(state)
+    assert (found and (found.serving, found.revision, found.promoted_at)) == (pin and (pin, 1, None))
+
+
+def test_a_group_with_a_state_is_not_pinned_again() -> None:
+    assert (
+        Situation(SCOPE, START, [WorkerReport("a", 1, "7")]).pin(promoted(START, "8", "me", Limits())) is None
+    )
+
+
+def test_one_of_several_versions_that_workers_label_with_can_be_promoted() -> None:
+    assert situation("6", "7").current("me", Limits(), serving="6").serving == "6"
+    with pytest.raises(ConfigurationError, match="versions 6 and 7: promote one of them first"):
+        situation("6", "7").current("me", Limits(), serving="8")

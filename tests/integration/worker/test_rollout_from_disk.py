@@ -1,0 +1,110 @@
+"""A version from its directory to the whole crawl and back, on a Triton that serves the newest one alone."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dehusk.inference.repository import DEFAULT_REPOSITORY, served, versions
+from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.models.server import ModelServer
+from dehusk.streams.rollout.split import is_of_share
+from tests.integration.worker.test_rollout import DEHUSK, HOSTS, Rollout
+
+SEVEN = DEFAULT_REPOSITORY / "dehusk" / "7"
+
+
+@pytest.fixture
+def triton(tmp_path: Path):
+    """A Triton that serves version 7 by the policy that the model comes with."""
+    model = tmp_path / "models" / "dehusk"
+    shutil.copytree(SEVEN, model / "7")
+    shutil.copy(DEFAULT_REPOSITORY / "dehusk" / "config.pbtxt", model)
+    (tmp_path / "triton").mkdir()
+    with LocalStack(tmp_path / "triton", repository=model.parent, services=("triton",)) as stack:
+        yield stack
+
+
+class Flow(Rollout):
+    """The commands on a repository that they see."""
+
+    def __init__(self, bench, triton: LocalStack, page_at) -> None:
+        super().__init__(bench, triton.addresses.triton_grpc, page_at)
+        self.repository = triton._repository
+        self.place = ("--triton", self.address, "--repository", str(self.repository), "--yes")
+
+    async def add(self, version: str) -> None:
+        """Put a copy of version 7 into the repository."""
+        command = (DEHUSK, "model", "add", SEVEN, "--version", version, *self.place)
+        running = await asyncio.create_subprocess_exec(*command)
+        assert await running.wait() == 0
+
+    async def change(self, name: str, *words: str, status: int = 0) -> str:
+        return await self.move(name, *words, "--repository", str(self.repository), status=status)
+
+    async def labeled(self, folder: str) -> dict[str, set[str]]:
+        """The versions that label the pages of each host now."""
+        await self.produce(folder)
+        await self.bench.until_done()
+        return await self.versions(folder)
+
+    async def ready(self) -> list[str]:
+        async with ModelServer(self.address) as server:
+            return await server.ready("dehusk")
+
+
+@pytest.fixture
+async def flow(bench, triton, page_at) -> Flow:
+    made = Flow(bench, triton, page_at)
+    await create_topics(bench.kafka, [Topic(made.topic, 1, 1, {"cleanup.policy": "compact"})])
+    return made
+
+
+def shared(share: float) -> dict[str, set[str]]:
+    """The versions of each host, where 8 has a share of the sites."""
+    return {host: {"8" if is_of_share(host, share) else "7"} for host in HOSTS}
+
+
+async def test_a_version_is_added_tried_promoted_taken_back_and_removed(flow) -> None:
+    bench, workers = flow.bench, [flow.worker() for _ in range(2)]
+    for worker in workers:
+        await bench.until(worker.has_partitions)
+    await flow.add("8")
+    assert await flow.labeled("added") == shared(0)
+    assert await flow.ready() == ["7"]
+    await flow.produce("meanwhile", pages=10)
+    await flow.change("canary", "dehusk/8", "--share", "0.2")
+    assert await flow.ready() == ["7", "8"]
+    assert await flow.labeled("canary") == shared(0.2)
+    meanwhile = await flow.versions("meanwhile")
+    assert all("8" not in meanwhile[host] or is_of_share(host, 0.2) for host in HOSTS)
+    assert "roll-out of model dehusk" in await flow.run("remove", "dehusk/8", *flow.place, status=1)
+    await flow.change("promote", "dehusk/8")
+    assert await flow.labeled("promoted") == shared(1)
+    assert "goes back to it" in await flow.run("remove", "dehusk/7", *flow.place, status=1)
+    await flow.move("rollback", "dehusk")
+    assert await flow.labeled("back") == shared(0)
+    await flow.run("remove", "dehusk/8", *flow.place)
+    assert (await flow.ready(), served(flow.repository, "dehusk")) == (["7"], ["7"])
+    assert versions(flow.repository, "dehusk") == ["7"]
+    assert await flow.labeled("removed") == shared(0)
+    state = (await flow.status())["state"]
+    assert (state["serving"], state["revision"]) == ("7", 4)
+    await flow.check_nothing_is_lost()
+
+
+async def test_workers_of_another_group_without_a_state_are_not_moved(flow) -> None:
+    bench, worker = flow.bench, flow.worker()
+    other = flow.worker("--group", f"{bench.topics.group}-other")
+    for each in (worker, other):
+        await bench.until(each.has_partitions)
+    await flow.add("8")
+    told = await flow.change("canary", "dehusk/8", "--share", "0.2", status=1)
+    assert f"--group {bench.topics.group}-other" in told
+    assert (await flow.ready(), (await flow.status())["state"]) == (["7"], None)
+    group = ("--group", f"{bench.topics.group}-other")
+    await flow.run("promote", "dehusk/7", *flow.place, *group, "--wait")
+    assert "1 worker followed" in await flow.change("canary", "dehusk/8", "--share", "0.2")
+    assert await flow.ready() == ["7", "8"]
