@@ -54,6 +54,7 @@ class Size:
     """How much of all that."""
 
     swaps: int
+    """Back and forth: one of them while Triton restarts, one while a worker is killed, the last at random."""
     rate: float
     """Pages a second."""
     steady_seconds: float
@@ -309,10 +310,10 @@ async def _producing(stage: Stage) -> AsyncIterator[None]:
 
 def _page(number: int, blocks: int) -> bytes:
     paragraphs = "".join(f"<p>{_SENTENCE.format(block=block, page=number)}" for block in range(blocks))
-    return (
-        f"<html><head><title>Page {number}</title></head><body>"
-        f"<nav><a href=/>Home</a> <a href=/x>More</a></nav><main><h1>Page {number}</h1>{paragraphs}</main><footer>All rights reserved</footer></body></html>"
-    ).encode()
+    navigation = "<nav><a href=/>Home</a> <a href=/x>More</a></nav>"
+    content = f"<main><h1>Page {number}</h1>{paragraphs}</main>"
+    body = f"<body>{navigation}{content}<footer>All rights reserved</footer></body>"
+    return f"<html><head><title>Page {number}</title></head>{body}</html>".encode()
 
 
 async def _take_steps(stage: Stage) -> None:
