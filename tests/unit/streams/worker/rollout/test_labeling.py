@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from dehusk.inference.rules import RulesLabeler
-from dehusk.schemas.comparison import Figures
+from dehusk.schemas.comparison import Figures, bucket_of
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Prediction
 from dehusk.schemas.rollout import Limits, Part, Rollout
@@ -128,6 +128,15 @@ async def test_pages_do_not_wait_for_a_canary_that_takes_long(models, pages, lat
     await steps.aside.finish()
     seen = steps.tally.of("8")
     assert (seen.errors, seen.labeled) == (0, 2 * EXPECTED.count("8"))
+
+
+async def test_where_the_serving_version_takes_long_pages_wait_longer(models, pages, late) -> None:
+    steps = Steps(plan(models, CANARY))
+    steps.tally.note("7", Figures(calls={bucket_of(20.0): 10}))
+    batch = asyncio.create_task(steps.labeling.label(pages))
+    await asyncio.sleep(0.05)
+    late.set()
+    assert versions(await batch) == EXPECTED
 
 
 async def test_what_is_asked_aside_of_a_version_that_is_gone_is_not_counted(models, pages, late) -> None:
