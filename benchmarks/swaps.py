@@ -41,7 +41,6 @@ _ALIKE = 20
 _PATIENCE = 120.0
 _LEAST_PAGES = 30
 """Of each version, before times are compared: less than by default, as a test is short."""
-_FLURRY = 4
 _HEADERS = [("content-type", b"text/html; charset=utf-8")]
 _SENTENCE = (
     "Paragraph {block} of page {page} is long enough that a model takes it for the content of its page, and "
@@ -63,6 +62,8 @@ class Size:
     """At most, after each step."""
     blocks: int
     """Of content in a page."""
+    at_once: int
+    """Pairs of commands that come at once."""
     seed: int = 0
 
 
@@ -436,7 +437,7 @@ async def _flurry(stage: Stage) -> None:
     """Commands that come two at a time, which may refuse each other, then one that has to succeed."""
     after = stage.random.choice([USUAL, OTHER])
     async with _noted(stage, "flurry", after):
-        for _ in range(_FLURRY):
+        for _ in range(stage.size.at_once):
             await asyncio.gather(*(_at_random(stage) for _ in range(2)))
         await asyncio.sleep(0.5)
         while stage.state.serving != after or stage.state.canary or stage.state.shadow:
@@ -452,7 +453,7 @@ def _back_to(stage: Stage, version: str) -> tuple[str, ...]:
 
 async def _at_random(stage: Stage) -> None:
     name = stage.random.choice(["promote", "canary", "shadow", "rollback"])
-    version = "" if name == "rollback" else stage.random.choice([USUAL, OTHER])
+    version = "" if name == "rollback" else ({USUAL, OTHER} - {stage.state.serving}).pop()
     share = ("--share", f"{stage.random.uniform(0.1, 0.9):.2f}") if name in ("canary", "shadow") else ()
     await stage.command(name, version, *share)
 
