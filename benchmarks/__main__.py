@@ -6,7 +6,18 @@ from typing import get_args
 
 import click
 
-from benchmarks import duplicates, markdown, memory, metadata, monitoring, quality, sites, steps, stream
+from benchmarks import (
+    duplicates,
+    markdown,
+    memory,
+    metadata,
+    monitoring,
+    quality,
+    rollout,
+    sites,
+    steps,
+    stream,
+)
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.streams.worker.settings import LabelerName
 
@@ -33,7 +44,7 @@ class _Load(click.ParamType):
     "--pages",
     "path",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="JSON lines with html and url, plain or .xz; needed for all but the sites.",
+    help="JSON lines with html and url, plain or .xz; needed for all but the sites and the roll-out.",
 )
 @click.option("--every", default=4, show_default=True, help="Take every n-th page.")
 @click.option("--rounds", default=3, show_default=True, help="Measure steps so often and take the best.")
@@ -50,7 +61,18 @@ class _Load(click.ParamType):
 @click.option(
     "--only",
     type=click.Choice(
-        ["quality", "steps", "stream", "memory", "sites", "metadata", "duplicates", "markdown", "monitoring"]
+        [
+            "quality",
+            "steps",
+            "stream",
+            "memory",
+            "sites",
+            "metadata",
+            "duplicates",
+            "markdown",
+            "monitoring",
+            "rollout",
+        ]
     ),
     help="Leave the others out.",
 )
@@ -77,7 +99,8 @@ def main(
 ) -> None:
     """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
 
-    First what the statistics of made-up sites take of a Redis, then the memory and the patience of a worker
+    First what the statistics of made-up sites take of a Redis, and what swaps of versions cost made-up pages;
+    then the memory and the patience of a worker
     that hostile pages come to, amid these pages.
 
     Where the file has the content of its pages (main_content, page_type), the text is scored, too, which
@@ -86,7 +109,9 @@ def main(
     warnings.simplefilter("ignore")
     if only in (None, "sites"):
         _measure_sites(loads)
-    if only != "sites":
+    if only in (None, "rollout"):
+        click.echo(rollout.report(rollout.measure()) + "\n")
+    if only not in ("sites", "rollout"):
         if path is None:
             raise click.MissingParameter(param_hint="'--pages'", param_type="option")
         pages = load_pages(path, every)

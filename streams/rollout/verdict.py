@@ -6,7 +6,8 @@ from enum import StrEnum
 from dehusk.schemas.comparison import Comparison, Figures
 from dehusk.schemas.rollout import Limits
 
-_SLOWEST = 0.99
+SLOWEST = 0.99
+"""The share of calls within whose time a version is compared."""
 
 
 class RollbackReason(StrEnum):
@@ -67,7 +68,7 @@ def _failures(limits: Limits, tried: Figures) -> Verdict | None:
 
 
 def _latency(limits: Limits, tried: Figures, trusted: Figures) -> Verdict | None:
-    slow, usual = tried.seconds(_SLOWEST), trusted.seconds(_SLOWEST)
+    slow, usual = tried.seconds(SLOWEST), trusted.seconds(SLOWEST)
     if slow <= limits.most_latency * usual:
         return None
     detail = f"99 % of calls end within {slow:.3f} s, {usual:.3f} s with the trusted version"

@@ -19,6 +19,7 @@ from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.dependencies import open_labeling
 from dehusk.streams.worker.loops import running
 from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.rollout.aside import Aside
 from dehusk.streams.worker.rollout.labeling import RolloutLabeling
 from dehusk.streams.worker.rollout.plan import Plan, Plans
 from dehusk.streams.worker.rollout.reporting import Reporting
@@ -104,7 +105,9 @@ async def open_rollout(
         )
         resources.push_async_callback(reporting.withdraw)
         await resources.enter_async_context(running(steering.run(), seen.shadow.run(), reporting.run()))
-        labeling = RolloutLabeling(plans, partial(open_labeling, settings), dependency, seen)
+        aside = Aside()
+        resources.push_async_callback(aside.close)
+        labeling = RolloutLabeling(plans, partial(open_labeling, settings), dependency, seen, aside)
         yield OpenRollout(labeling, plans, steering)
 
 

@@ -245,6 +245,9 @@ class Proxy(service_pb2_grpc.GRPCInferenceServiceServicer):
     async def ModelConfig(self, request, context):  # noqa: N802 the protocol's name
         return await self.triton.ModelConfig(request)
 
+    async def ModelStatistics(self, request, context):  # noqa: N802 the protocol's name
+        return await self.triton.ModelStatistics(request)
+
     async def RepositoryIndex(self, request, context):  # noqa: N802 the protocol's name
         return await self.triton.RepositoryIndex(request)
 

@@ -1,6 +1,6 @@
 """What a control topic says, and who may change it."""
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -86,11 +86,16 @@ def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
 
 
 class Topic:
-    """A control topic in memory, and what others write to it just before a record comes."""
+    """A control topic in memory, and what others write to it just before and behind a record."""
 
     def __init__(self, *held: Message) -> None:
         self.held = list(held)
         self.meanwhile: list[Message] = []
+        self.behind: list[Message] = []
+
+    async def messages(self, _kafka: KafkaSettings, _topic: str) -> AsyncGenerator[tuple[Message, int], None]:
+        for each in self.held:
+            yield each, 0
 
     async def read(self, _kafka: KafkaSettings, _topic: str) -> Control:
         control = Control()
@@ -101,7 +106,8 @@ class Topic:
     async def send(self, _kafka: KafkaSettings, records: AsyncIterable[Outgoing]) -> AsyncIterator[Sent]:
         async for outgoing in records:
             self.held += [*self.meanwhile, message(outgoing.record.key, outgoing.record.value)]
-            self.meanwhile = []
+            self.held += self.behind
+            self.meanwhile, self.behind = [], []
             yield Sent(outgoing, None)
 
     def compacted(self) -> Control:
@@ -116,6 +122,7 @@ class Topic:
 def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     made = Topic(state(START))
     monkeypatch.setattr(writing, "read_control", made.read)
+    monkeypatch.setattr(writing, "read", made.messages)
     monkeypatch.setattr(writing, "send", made.send)
     return made
 
@@ -153,3 +160,11 @@ async def test_a_state_that_is_changed_right_behind_is_reported(topic: Topic) ->
     topic.meanwhile = [state(OTHER), state(later)]
     with pytest.raises(ConflictError, match="version 9 serves, revision 3"):
         await change(NEXT)
+    assert topic.compacted().states == {SCOPE: later}
+
+
+async def test_a_state_that_another_one_follows_at_once_was_written(topic: Topic) -> None:
+    later = promoted(NEXT, "8", "somebody", Limits())
+    topic.behind = [state(later)]
+    await change(NEXT)
+    assert topic.compacted().states == {SCOPE: later}

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from dehusk.inference.rules import RulesLabeler
-from dehusk.schemas.comparison import Figures
+from dehusk.schemas.comparison import Figures, bucket_of
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Prediction
 from dehusk.schemas.rollout import Limits, Part, Rollout
@@ -16,6 +16,8 @@ from dehusk.streams.rollout.split import is_of_share
 from dehusk.streams.rollout.steps import first, promoted, with_canary
 from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, WaitingLabeling
+from dehusk.streams.worker.rollout import labeling as rollout_labeling
+from dehusk.streams.worker.rollout.aside import Aside
 from dehusk.streams.worker.rollout.labeling import RolloutLabeling
 from dehusk.streams.worker.rollout.plan import Plan, Plans
 from dehusk.streams.worker.rollout.seen import Seen
@@ -35,7 +37,8 @@ class Steps:
         self.tally = Tally()
         self.dependency = Dependency("triton", "")
         opened = partial(_degrading, RulesLabeler()) if rules else WaitingLabeling
-        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, Seen(self.tally))
+        self.aside = Aside()
+        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, Seen(self.tally), self.aside)
 
 
 def _degrading(rules, labeler, dependency):
@@ -86,6 +89,7 @@ async def test_what_a_canary_does_not_label_the_serving_version_does(models, pag
     steps = Steps(plan(models, CANARY))
     labeled = await steps.labeling.label(pages)
     assert (versions(labeled), labeled.degraded) == (["7"] * len(pages), False)
+    await steps.aside.finish()
     count, seen = EXPECTED.count("8"), steps.tally.of("8")
     assert (seen.pages, seen.labeled) == (count, 0)
     assert (seen.rejected, seen.errors) == ((count, 0) if fault == "nan" else (0, count))
@@ -96,8 +100,64 @@ async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(
     steps = Steps(plan(models, CANARY))
     labeled = await steps.labeling.label(pages)
     assert not any(isinstance(answer, Broken) for answer in labeled.answers)
+    await steps.aside.finish()
     seen = steps.tally.of("8")
     assert (seen.errors, seen.rejected, seen.pages) == (0, 0, EXPECTED.count("8"))
+
+
+@pytest.fixture
+def late(models, monkeypatch) -> asyncio.Event:
+    """Set when version 8 is to answer, for which pages do not wait."""
+    monkeypatch.setattr(rollout_labeling, "_LEAST_PATIENCE", 0.01)
+    answered, label = asyncio.Event(), models["8"].label
+
+    async def slow(pages):
+        await answered.wait()
+        return await label(pages)
+
+    models["8"].label = slow
+    return answered
+
+
+async def test_pages_do_not_wait_for_a_canary_that_takes_long(models, pages, late) -> None:
+    steps = Steps(plan(models, CANARY))
+    for _ in range(4):
+        assert versions(await steps.labeling.label(pages)) == ["7"] * len(pages)
+    assert steps.tally.of("8").pages == 0
+    late.set()
+    await steps.aside.finish()
+    seen = steps.tally.of("8")
+    assert (seen.errors, seen.labeled) == (0, 2 * EXPECTED.count("8"))
+
+
+async def test_where_the_serving_version_takes_long_pages_wait_longer(models, pages, late) -> None:
+    steps = Steps(plan(models, CANARY))
+    steps.tally.note("7", Figures(calls={bucket_of(20.0): 10}))
+    batch = asyncio.create_task(steps.labeling.label(pages))
+    await asyncio.sleep(0.05)
+    late.set()
+    assert versions(await batch) == EXPECTED
+
+
+async def test_what_is_asked_aside_of_a_version_that_is_gone_is_not_counted(models, pages, late) -> None:
+    steps = Steps(plan(models, CANARY))
+    await steps.labeling.label(pages)
+    await steps.plans.replace(Plan(steps.plans.current.serving, START))
+    steps.tally.restart(())
+    assert not models["8"].closed
+    late.set()
+    await steps.aside.finish()
+    assert steps.tally.of("8") == Figures()
+    assert models["8"].closed
+
+
+async def test_what_is_asked_aside_ends_with_the_worker(models, pages, late) -> None:
+    steps = Steps(plan(models, CANARY))
+    await steps.labeling.label(pages)
+    await steps.aside.close()
+    await steps.plans.close()
+    assert not late.is_set()
+    assert (steps.tally.of("8").pages, models["8"].closed) == (0, True)
 
 
 async def test_while_the_labeler_is_known_to_be_away_nobody_asks_the_canary(models, pages) -> None:
