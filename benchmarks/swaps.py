@@ -197,7 +197,7 @@ class Stage:
 
 
 def _named(name: str, version: str) -> tuple[str, ...]:
-    """The words of a command that name what it is about; whether a version is served is left to the workers."""
+    """The words that name what a command is about; workers see whether a version is served."""
     return (name, f"{MODEL}/{version}", "--without-triton") if version else (name, MODEL)
 
 

@@ -68,7 +68,7 @@ class OnTrial:
     async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
         """The labels of each page, however long the trusted version takes for those that are left."""
         if self._dependency.unavailable:
-            return await self._trusted.label(pages)
+            return await self._label_behind(pages)
         begun = time.perf_counter()
         answers = await self._ask(pages, self._patience)
         seconds = time.perf_counter() - begun
@@ -76,7 +76,7 @@ class OnTrial:
         if not left:
             self._note(figures_of(pages, answers, seconds))
             return Labeled([answer for answer in answers if answer is not None])
-        trusted = await self._trusted.label([pages[place] for place in left])
+        trusted = await self._label_behind([pages[place] for place in left])
         if not trusted.degraded:
             self._count(pages, answers, seconds, dict(zip(left, trusted.answers, strict=True)))
         return _filled(answers, left, trusted)
@@ -90,6 +90,27 @@ class OnTrial:
                 return [*await self._labeler.label(pages)]
         except (*UNAVAILABLE, TimeoutError):
             return [None] * len(pages)
+
+    async def _label_behind(self, pages: Sequence[EncodedPage]) -> Labeled:
+        """The labels of the trusted version or, while that is away, of the one that is tried after all."""
+        trusted = asyncio.ensure_future(self._trusted.label(pages))
+        again = asyncio.ensure_future(self._insist(pages))
+        try:
+            done, _ = await asyncio.wait((trusted, again), return_when=asyncio.FIRST_COMPLETED)
+            return (trusted if trusted in done else again).result()
+        finally:
+            trusted.cancel()
+            again.cancel()
+
+    async def _insist(self, pages: Sequence[EncodedPage]) -> Labeled:
+        """The labels of the version that is tried, once it labels all pages while the trusted one is away."""
+        while True:
+            await asyncio.sleep(self._patience)
+            if self._dependency.unavailable:
+                answers = await self._ask(pages, self._patience)
+                found = [answer for answer in answers if isinstance(answer, Prediction)]
+                if len(found) == len(pages):
+                    return Labeled(list(found))
 
     def _count(
         self,

@@ -191,6 +191,16 @@ async def test_a_promoted_version_has_the_one_before_behind_it_for_a_while(model
     assert models["7"].asked == asked
 
 
+async def test_pages_do_not_wait_for_a_version_before_that_is_away_for_ever(
+    models, pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rollout_labeling, "_LEAST_PATIENCE", 0.01)
+    models["7"].fault, models["8"].once = "refused", ["away"]
+    async with asyncio.timeout(30):
+        labeled = await Steps(plan(models, PROMOTED)).labeling.label(pages)
+    assert versions(labeled) == ["8"] * len(pages)
+
+
 async def test_a_batch_ends_with_the_versions_that_it_began_with(models, pages) -> None:
     steps, asked, answered = Steps(plan(models, START)), asyncio.Event(), asyncio.Event()
     label = models["7"].label
