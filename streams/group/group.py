@@ -1,6 +1,7 @@
 """The workers of a consumer group, as their topic tells of them."""
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,15 +10,15 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.group.curves import Curve, summed_hour
 from dehusk.streams.group.figures import Counts, SharedPoint, SharedState, State
 from dehusk.streams.group.messages import Shared, read_shared
-from dehusk.streams.group.summing import partitions_of, summed_counts, summed_states
+from dehusk.streams.group.summing import partitions_of, summed_counts, summed_states, with_lost
 from dehusk.streams.worker.live.history import HOUR_SECONDS, SLOT_SECONDS, Point, slot_of
 
 SHARE_SECONDS = 2.0
 """How often each worker tells how it is."""
 _MISSED_SECONDS = 10.0
 """After how long without a word a worker counts as gone."""
-_GONE_SECONDS = 60.0
-"""How long a worker is shown as gone."""
+_LOST_SECONDS = _MISSED_SECONDS + 60.0
+"""After how long without a word a worker is no longer shown as gone."""
 _CLOCKS_SECONDS = 15.0
 """How far the clocks of hosts may be apart."""
 _LATE_SECONDS = 5.0
@@ -105,12 +106,9 @@ class Group:
     @property
     def state(self) -> State | None:
         """The running workers together, with the counts of those that ended within the hour; None without."""
-        running = {
-            name: worker.shared.state
-            for name, worker in sorted(self._workers.items())
-            if worker.shared is not None and self._silence(worker) <= _MISSED_SECONDS
-        }
-        return summed_states(running, self.counts, self._clock()) if running else None
+        running = self._heard_within(-math.inf, _MISSED_SECONDS)
+        lost = self._heard_within(_MISSED_SECONDS, _LOST_SECONDS)
+        return with_lost(summed_states(running, self.counts, self._clock()), lost) if running else None
 
     @property
     def counts(self) -> Counts:
@@ -124,7 +122,7 @@ class Group:
         return [
             self._row(name, worker, worker.shared)
             for name, worker in sorted(self._workers.items())
-            if worker.shared is not None and self._silence(worker) <= _MISSED_SECONDS + _GONE_SECONDS
+            if worker.shared is not None and self._silence(worker) <= _LOST_SECONDS
         ]
 
     def state_of(self, name: str) -> State | None:
@@ -168,6 +166,14 @@ class Group:
         oldest = self._clock() - HOUR_SECONDS - SLOT_SECONDS
         for name in [name for name, worker in self._workers.items() if worker.told < oldest]:
             del self._workers[name]
+
+    def _heard_within(self, least: float, most: float) -> dict[str, State]:
+        """The states of workers that have been silent for more than so many seconds, and not for more."""
+        return {
+            name: worker.shared.state
+            for name, worker in sorted(self._workers.items())
+            if worker.shared is not None and least < self._silence(worker) <= most
+        }
 
     def _silence(self, worker: _Worker) -> float:
         return self._monotonic() - worker.heard

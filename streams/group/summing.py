@@ -2,9 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
-from dehusk.streams.group.figures import Counts, DependencyState, PartitionLag, State, farthest_behind
+from dehusk.streams.group.figures import (
+    MOST_PARTITIONS,
+    Counts,
+    DependencyState,
+    PartitionLag,
+    State,
+    farthest_behind,
+)
 from dehusk.streams.worker.counts import STEP_BOUNDS, Totals
 from dehusk.streams.worker.live.history import Point
 
@@ -30,6 +37,23 @@ def summed_states(states: Mapping[str, State], counts: Counts, now: float) -> St
         dependencies=_dependencies(workers),
         triton=next((worker.triton for worker in workers if worker.triton), None),
         redis=next((worker.redis for worker in workers if worker.redis), None),
+    )
+
+
+def with_lost(state: State, lost: Mapping[str, State]) -> State:
+    """A group with workers that were lost: nobody reads their partitions until Kafka moves them."""
+    if not lost:
+        return state
+    read = {(each.topic, each.partition) for each in state.partitions}
+    left = [each for each in _lags(list(lost.values())) if (each.topic, each.partition) not in read]
+    unread = sum(each.lag for each in left)
+    told = [f"{name} is gone: others read its partitions once Kafka has moved them" for name in lost]
+    return replace(
+        state,
+        point=replace(state.point, lag=(state.point.lag or 0) + unread if left else state.point.lag),
+        hindrances=(*told[:_MOST_HINDRANCES], *state.hindrances),
+        partitions=farthest_behind([*state.partitions, *left]),
+        more_partitions=state.more_partitions + max(0, len(state.partitions) + len(left) - MOST_PARTITIONS),
     )
 
 

@@ -84,6 +84,7 @@ async def test_figures_are_those_of_all_workers(shown: Visit, topic: Topic) -> N
     await expect(shown.page.locator("h1")).to_have_text("dehusk group news")
     await expect(shown.page.locator("#total-pages")).to_have_text("1,236")
     await expect(shown.page.locator("#total-skipped")).to_have_text("1")
+    await expect(shown.page.locator("#skipped li")).to_have_count(1)
     await expect(shown.page.locator("#in-flight-now")).to_have_text("111")
     await expect(shown.page.locator("#workers tr")).to_have_count(3)
     await expect(shown.page.locator("#workers-count")).to_have_text("3 workers")

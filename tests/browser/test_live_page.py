@@ -112,6 +112,24 @@ async def test_it_comes_back_when_the_worker_does(worker: Worker, visiting: Visi
         assert await text(visit.page, "#total-pages") == "77"
 
 
+async def test_a_worker_that_hangs_is_told(
+    shown: Visit, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker.live.feed, "publish", lambda: None)
+    connection = shown.page.locator("#connection")
+    await expect(connection).to_have_text("the worker says nothing; what is shown is old")
+    monkeypatch.undo()
+    await expect(connection).to_have_text("live")
+
+
+async def test_the_chart_of_partitions_has_the_width_of_its_card(shown: Visit) -> None:
+    chart = shown.page.locator("#partition-chart .uplot")
+    await expect(chart).to_be_visible()
+    size = await chart.bounding_box()
+    assert size is not None
+    assert size["width"] > 250
+
+
 async def test_a_chart_is_read_by_arrow_keys(shown: Visit) -> None:
     chart = shown.page.locator(".plot").first
     await chart.focus()

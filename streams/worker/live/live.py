@@ -73,18 +73,17 @@ class Live:
 
     def _state_as_json(self, wanted: str) -> bytes:
         of, state = self._found(wanted)
-        is_own = of == self._own
-        report = self._watched.report() if is_own else None
+        report = self._watched.report() if of in (self._own, _GROUP) else None
         return orjson.dumps(
             {
                 "of": of,
                 "own": self._own,
                 "point": state.point.shown(),
                 "state": state,
-                "skipped": report.skipped if report else _without_examples(state.counts.skipped),
-                "dead_letters": report.dead_letters
-                if report
-                else _without_examples(state.counts.dead_letters),
+                "skipped": _with_examples(state.counts.skipped, report.skipped if report else {}),
+                "dead_letters": _with_examples(
+                    state.counts.dead_letters, report.dead_letters if report else {}
+                ),
                 "group": self._group and _about(self._group),
             }
         )
@@ -102,8 +101,12 @@ class Live:
         return (_GROUP, state) if state else (self._own, self.state)
 
 
-def _without_examples(counts: Mapping[str, int]) -> DropsByReason:
-    return {reason: DropsOfReason(count, ()) for reason, count in counts.items()}
+def _with_examples(counts: Mapping[str, int], own: DropsByReason) -> DropsByReason:
+    """Counts with the examples that this worker has: others tell theirs on their own pages."""
+    return {
+        reason: DropsOfReason(count, own[reason].latest if reason in own else ())
+        for reason, count in counts.items()
+    }
 
 
 def _about(group: Group) -> dict[str, object]:

@@ -4,6 +4,7 @@ const STEPS = ["prepare", "label", "observe", "extract", "deliver"];
 const COLORS = ["--one", "--two", "--three", "--four", "--five"];
 const CHART_HEIGHT = 170;
 const RETRY_MS = 5000;
+const SILENT_MS = 5000;
 const GROUP = "group";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -190,7 +191,7 @@ function rebuild() {
   for (const chart of [...charts, partitionChart]) {
     chart.plot?.destroy();
     chart.plot = undefined;
-    if (points.length) draw(chart);
+    if (chart.ofPartitions ? partitions.length : points.length) draw(chart);
   }
 }
 
@@ -262,7 +263,8 @@ function showWorkers({ group, own, of }) {
   if (!group) return;
   const ownHost = group.workers.find(({ worker }) => worker === own)?.host;
   const works = group.workers.filter((worker) => worker.gone_since === null).length;
-  setText(byId("workers-count"), `${count(works)} ${works === 1 ? "worker" : "workers"}`);
+  const gone = group.workers.length - works;
+  setText(byId("workers-count"), `${count(works)} ${works === 1 ? "worker" : "workers"}${gone ? `, and ${count(gone)} gone` : ""}`);
   sync(byId("workers"), group.workers, ({ worker }) => worker, createWorker, (line, worker) => {
     line.classList.toggle("gone", worker.gone_since !== null);
     line.cells[0].firstChild.setAttribute("aria-pressed", String(worker.worker === of));
@@ -320,8 +322,8 @@ function showPartitions({ partitions: ofState, more_partitions: more }) {
     bar.max = most;
     bar.value = lag;
   });
-  draw(partitionChart);
   byId("partition-chart").hidden = !partitions.length;
+  if (partitions.length) draw(partitionChart);
   setText(byId("more-partitions"), more ? `and ${count(more)} more, less far behind` : "");
 }
 
@@ -361,7 +363,7 @@ function createReason() {
   const details = make("details");
   const summary = make("summary");
   summary.append(make("span", "", "count"), make("span"));
-  details.append(summary, make("ol"));
+  details.append(summary, make("ol"), make("p", "", "hint"));
   return details;
 }
 
@@ -385,7 +387,9 @@ function showReasons(parent, reasons) {
     setText(total, count(number));
     setText(name, reason);
     const example = ({ time, source }) => `${time} ${source.topic} ${source.partition} ${source.offset}`;
-    sync(details.lastChild, latest.toReversed(), example, createExample, () => {});
+    const [, examples, hint] = details.children;
+    sync(examples, latest.toReversed(), example, createExample, () => {});
+    setText(hint, latest.length ? "" : "Only other workers have met it: examples are on their pages.");
   });
 }
 
@@ -397,6 +401,7 @@ let hour = { slot_seconds: 10, seconds: 3600 };
 let wanted = GROUP;
 let events;
 let retry;
+let heard = 0;
 
 function addPoint(point) {
   const slot = (each) => Math.floor(each.time / hour.slot_seconds);
@@ -430,12 +435,14 @@ function showConnection(className, text) {
 
 function connect() {
   disconnect();
+  heard = performance.now();
   events = new EventSource(`events?of=${encodeURIComponent(wanted)}`);
   events.addEventListener("history", (event) => {
     hour = JSON.parse(event.data);
     points = hour.points;
   });
   events.addEventListener("state", (event) => {
+    heard = performance.now();
     showConnection("up", "live");
     const view = JSON.parse(event.data);
     if (view.of === hour.of) showView(view);
@@ -445,6 +452,13 @@ function connect() {
     showConnection("down", "no connection to the worker; what is shown is old");
     if (events.readyState === EventSource.CLOSED) retry = setTimeout(connect, RETRY_MS);
   });
+}
+
+/* A worker that hangs, or a network that swallows what is sent, ends no connection. */
+function watchSilence() {
+  if (events?.readyState === EventSource.OPEN && performance.now() - heard > SILENT_MS) {
+    showConnection("down", "the worker says nothing; what is shown is old");
+  }
 }
 
 function disconnect() {
@@ -464,6 +478,7 @@ function start() {
     width = innerWidth;
   });
   document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
+  setInterval(watchSilence, 1000);
   connect();
 }
 

@@ -155,6 +155,20 @@ def test_a_dependency_that_one_worker_misses_is_named(topic: Topic) -> None:
     assert [row.unavailable for row in topic.group.rows] == [("redis",), ()]
 
 
+def test_the_partitions_of_a_lost_worker_stay_until_another_one_reads_them(
+    topic: Topic, clock: Clock
+) -> None:
+    topic.state("a", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 1, 40))))
+    topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 2, 6),)))
+    clock.now += 12
+    topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 2, 6))))
+    state = topic.group.state
+    assert state is not None
+    assert [(each.partition, each.lag) for each in state.partitions] == [(0, 5), (1, 40), (2, 6)]
+    assert state.point.lag == STATE.point.lag + 40
+    assert state.hindrances == ("a is gone: others read its partitions once Kafka has moved them",)
+
+
 def test_a_partition_that_moves_is_shown_once(topic: Topic) -> None:
     topic.state("a", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 1, 2))))
     topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 0, 7),)))
