@@ -16,15 +16,19 @@ from dehusk.streams.worker.witnesses import WitnessedLabeler
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Whether each dependency is there."""
+    """Whether each dependency is there, of those that the worker has."""
 
     kafka: Dependency
     redis: Dependency
     labeler: Dependency
     schema_registry: Dependency
+    has_registry: bool = True
+    """Whether there is a schema registry to ask."""
 
     def __iter__(self) -> Iterator[Dependency]:
-        yield from (self.kafka, self.redis, self.labeler, self.schema_registry)
+        yield from (self.kafka, self.redis, self.labeler)
+        if self.has_registry:
+            yield self.schema_registry
 
     @property
     def unavailable(self) -> list[Dependency]:
@@ -45,6 +49,7 @@ def name_dependencies(settings: WorkerSettings) -> Dependencies:
         redis=Dependency("redis", "pages are cleaned without the statistics of their site"),
         labeler=Dependency(settings.labeler, "pages wait for it" if waits else "pages are labeled by rules"),
         schema_registry=Dependency("schema-registry", "its messages wait for it"),
+        has_registry=settings.source_settings.schema_registry is not None,
     )
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.worker.dependencies import name_dependencies
 from dehusk.streams.worker.settings import WorkerSettings
 
@@ -10,8 +11,13 @@ from dehusk.streams.worker.settings import WorkerSettings
     ("name", "waited_for"), [("kafka", True), ("redis", False), ("labeler", True), ("schema_registry", True)]
 )
 def test_pages_wait_for_every_dependency_but_redis(name: str, *, waited_for: bool) -> None:
-    dependencies = name_dependencies(WorkerSettings())
+    settings = WorkerSettings(source_settings=SourceSettings(schema_registry="http://registry:8081"))
+    dependencies = name_dependencies(settings)
     assert (dependencies.waited_for, dependencies.unavailable) == (False, [])
     dependency = getattr(dependencies, name)
     dependency.missed(OSError())
     assert (dependencies.waited_for, dependencies.unavailable) == (waited_for, [dependency])
+
+
+def test_a_worker_without_a_schema_registry_shows_none() -> None:
+    assert [each.name for each in name_dependencies(WorkerSettings())] == ["kafka", "redis", "triton"]

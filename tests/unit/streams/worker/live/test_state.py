@@ -22,7 +22,7 @@ def test_a_state_is_json(watched: Watched) -> None:
     assert state["hindrances"] == ["waits for its partitions"]
     assert (state["model"], state["processes"], state["most_in_flight"]) == (None, None, 100)
     assert state["counts"]["totals"]["pages"] == 0
-    assert [each["name"] for each in state["dependencies"]] == ["kafka", "redis", "triton", "schema-registry"]
+    assert [each["name"] for each in state["dependencies"]] == ["kafka", "redis", "triton"]
 
 
 def test_it_names_the_model_that_labeled_the_last_document(watched: Watched) -> None:
