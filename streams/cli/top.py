@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import orjson
 
+from dehusk.schemas.errors import UnavailableError
 from dehusk.streams.cli.options import kafka_options
 from dehusk.streams.cli.terminal import plain_console
 from dehusk.streams.settings import MONITORING_TOPIC, KafkaSettings, TopicSettings
@@ -59,7 +60,8 @@ def command(*, kafka: KafkaSettings, monitoring_topic: str, group: str, once: bo
 
     Shows how fast the workers of a consumer group are together and each, the last hour, what is to come by
     partition, what gave no document and which dependencies are unavailable. Only the topic is read, in no
-    group, so no worker needs to be reached. q or Ctrl-C ends it.
+    group, so no worker needs to be reached. q or Ctrl-C ends it. One report ends with status 1 if no worker
+    of the group runs.
     """
     console = plain_console()
     if once or as_json or not console.is_terminal:
@@ -80,6 +82,8 @@ async def _print(kafka: KafkaSettings, topic: str, name: str, console: Console, 
     else:
         width = min(console.width, _WIDEST)
         console.print(view(report, width), width=width)
+    if report.state is None:
+        raise UnavailableError(f"no worker of group {name} shares its figures on topic {topic}")
 
 
 async def _show(kafka: KafkaSettings, topic: str, name: str, console: Console) -> None:

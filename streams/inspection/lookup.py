@@ -59,7 +59,8 @@ class Lookup:
             newest = await _newest(reader, names)
         if newest is None:
             raise ConfigurationError(
-                f"{self._topics.output} holds no document {printable(url)}: give its whole URL, or a position"
+                f"{self._topics.output} holds no document {printable(url)}: give its whole URL, or the "
+                "position of its message; `dehusk why` and `dehusk dead-letters list` know of others"
             )
         return await self._read(self._source(newest))
 

@@ -1,6 +1,7 @@
 """Faust's driver for Kafka, set up to read committed records of all topics in the worker's input."""
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -22,7 +23,7 @@ _IDLE_SECONDS = 1.0
 class _ConsumerThread(positions.ConsumerThread):
     """The thread in which aiokafka's consumer runs."""
 
-    logger = driver.logger
+    logger = logging.getLogger("faust")
 
     def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
@@ -77,7 +78,7 @@ def _behind(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
 class Consumer(positions.Consumer):
     """A member of the worker's group."""
 
-    logger = driver.logger
+    logger = logging.getLogger("faust")
     _thread: _ConsumerThread
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
@@ -116,7 +117,7 @@ class Consumer(positions.Consumer):
 class _Conductor(conductor.Conductor):
     """Gives the messages of all partitions to the one agent there is, whatever their topics are called."""
 
-    logger = conductor.logger
+    logger = logging.getLogger("faust")
 
     def _update_tp_index(self, assigned: set[TP]) -> None:
         self._acking_topics.update(partition.topic for partition in assigned)

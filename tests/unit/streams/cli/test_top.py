@@ -174,7 +174,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
 
 def test_in_a_pipe_it_is_one_report(reads: list[tuple[str, str, str]]) -> None:
     result = CliRunner().invoke(top.command, ["--brokers", "h:1", "--group", "news"])
-    assert (result.exit_code, reads) == (0, [("h:1", "dehusk-monitoring", "news")])
+    assert (result.exit_code, reads) == (1, [("h:1", "dehusk-monitoring", "news")])
+    assert isinstance(result.exception, UnavailableError)
     assert result.output.startswith("group news: 0 workers\nno worker runs\n")
     assert max(map(len, result.output.split("\n"))) <= 160
 

@@ -9,7 +9,7 @@ from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.app import FaustApp, create_app
-from dehusk.streams.worker.consumer import _behind
+from dehusk.streams.worker.consumer import Consumer, _behind, _Conductor, _ConsumerThread
 from dehusk.streams.worker.intake import Arrival
 from dehusk.streams.worker.settings import WorkerSettings
 
@@ -70,3 +70,7 @@ async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
 def test_offsets_count_up_to_the_last_stable_one(position, stable, offsets) -> None:
     state = SimpleNamespace(position=position, lso=stable, has_valid_position=position is not None)
     assert _behind(state) == offsets
+
+
+def test_what_faust_says_of_its_services_is_not_logged_as_dehusks() -> None:
+    assert {each.logger.name for each in (Consumer, _ConsumerThread, _Conductor)} == {"faust"}
