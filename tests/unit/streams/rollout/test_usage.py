@@ -16,11 +16,11 @@ from dehusk.streams.rollout.writing import state_record
 
 SCOPE = Scope("m", "group")
 SEVEN = pinned(first("7", "me", Limits()), "me")
-NOW = int(1000 * time.time())
 
 
-def topic(states: dict[Scope, Rollout], workers: dict[Scope, WorkerReport], at: int = NOW) -> Control:
-    control = Control()
+def topic(states: dict[Scope, Rollout], workers: dict[Scope, WorkerReport], *, age: int = 0) -> Control:
+    """What is on the topic, written so many seconds ago."""
+    control, at = Control(), int(1000 * (time.time() - age))
     for scope, state in states.items():
         record = state_record(scope, state)
         control.take(Message(record.key, record.value), at)
@@ -33,7 +33,7 @@ def test_groups_without_a_state_whose_workers_are_there_are_unpinned() -> None:
     scopes = [SCOPE, Scope("m", "b"), Scope("m", "a"), Scope("other", "group")]
     reports = {scope: WorkerReport("w", 0, "7") for scope in scopes}
     assert unpinned(topic({SCOPE: SEVEN}, reports), "m") == [Scope("m", "a"), Scope("m", "b")]
-    assert unpinned(topic({}, reports, NOW - 60_000), "m") == []
+    assert unpinned(topic({}, reports, age=60), "m") == []
 
 
 @pytest.mark.parametrize(
