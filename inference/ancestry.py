@@ -10,7 +10,7 @@ Bools = npt.NDArray[np.bool_]
 
 def with_tag(tree: DocumentTree, tags: frozenset[str]) -> Bools:
     """Which elements have one of some tags, shape [E]."""
-    return np.fromiter((tag in tags for tag in tree.tags), np.bool_, len(tree.tags))
+    return np.fromiter(map(tags.__contains__, tree.tags), np.bool_, len(tree.tags))
 
 
 def subtree_ends(tree: DocumentTree) -> npt.NDArray[np.intp]:

@@ -51,14 +51,10 @@ def boilerpipe_shares(tree: DocumentTree, blocks: int) -> npt.NDArray[np.float32
     First by the tree of the number of words, then by that of text density.
     """
     numbers = block_numbers(tree)
-    statistics = describe(tree, numbers)
-    return np.stack([_shares(tree, numbers, content, blocks) for content in classify(statistics)])
-
-
-def _shares(
-    tree: DocumentTree, numbers: npt.NDArray[np.int32], content: Bools, blocks: int
-) -> npt.NDArray[np.float32]:
-    return block_shares(tree, np.append(content, False)[numbers], blocks)
+    content = np.array(classify(describe(tree, numbers)))
+    of_texts = np.zeros((2, len(numbers)), np.bool_)
+    of_texts[:, numbers >= 0] = content[:, numbers[numbers >= 0]]
+    return block_shares(tree, of_texts, blocks)
 
 
 def block_numbers(tree: DocumentTree) -> npt.NDArray[np.int32]:
@@ -124,7 +120,10 @@ def text_density(tokens: Sequence[str]) -> float:
     divided by all lines. Tokens are the runs between white space, also those without a letter; the library
     counts only those with one.
     """
-    ends = list(accumulate(len(token) + 1 for token in tokens))
+    lengths = list(map(len, tokens))
+    if sum(lengths) + len(lengths) - 1 <= LINE_WIDTH:
+        return float(len(lengths))
+    ends = list(accumulate(length + 1 for length in lengths))
     starts = [0]
     while (end := _line_end(ends, starts[-1])) < len(ends):
         starts.append(end)
@@ -141,10 +140,9 @@ def _describe_block(parts: list[tuple[str, bool]]) -> tuple[int, int, float]:
     """The words, linked words and text density of a block, given its texts and whether each is linked."""
     text = "".join(part for part, _ in parts)
     words = len(_WORD.findall(text))
-    linked = [is_linked for _, is_linked in parts]
-    if all(linked):
-        return words, words, text_density(text.split())
-    return words, _linked_words(parts) if any(linked) else 0, text_density(text.split())
+    linked = {is_linked for _, is_linked in parts}
+    linked_words = _linked_words(parts) if len(linked) > 1 else words * (True in linked)
+    return words, linked_words, text_density(text.split())
 
 
 def _linked_words(parts: list[tuple[str, bool]]) -> int:
@@ -173,7 +171,7 @@ def _ignored(tree: DocumentTree) -> Bools:
 
 
 def _are_spaces(texts: Sequence[str]) -> Bools:
-    return np.fromiter((not text or text.isspace() for text in texts), np.bool_, len(texts))
+    return np.fromiter(map(str.isspace, texts), np.bool_, len(texts))
 
 
 def _numbered(runs: npt.NDArray[np.intp], read: Bools, says: Bools) -> npt.NDArray[np.int32]:

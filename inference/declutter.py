@@ -5,7 +5,7 @@ attributes of its list, and all text of what is kept. The lists below are our ow
 of the original's.
 """
 
-import re
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,13 @@ BLOCK_TAGS = frozenset("article aside div dl footer form header main nav ol sect
 BLESSED = "author byline headline".split()
 """What shake keeps where its class holds one of these; the first two are the paper's."""
 
-_POISONED = re.compile("|".join(POISON), re.IGNORECASE)
-_BLESSED = re.compile("|".join(BLESSED), re.IGNORECASE)
 _WHOLE = frozenset({"html", "body"})
 
 
 def declutter_shares(tree: DocumentTree, blocks: int) -> npt.NDArray[np.float32]:
     """Of each block of the page the share that is left, shape [blocks]."""
-    return block_shares(tree, left(tree), blocks)
+    (shares,) = block_shares(tree, left(tree)[np.newaxis], blocks)
+    return shares
 
 
 def left(tree: DocumentTree) -> Bools:
@@ -55,7 +54,7 @@ def left(tree: DocumentTree) -> Bools:
 def prune(tree: DocumentTree) -> Bools:
     """Which elements go for what they themselves are, or stand in such, shape [E]."""
     unread = with_tag(tree, frozenset({"noscript"})) & _holds_blocks(tree)
-    poisoned = _named(tree, _POISONED) & ~with_tag(tree, _WHOLE)
+    poisoned = _named(tree, POISON) & ~with_tag(tree, _WHOLE)
     return within(tree, (with_tag(tree, PRUNED_TAGS) & ~unread) | poisoned)
 
 
@@ -66,7 +65,7 @@ def shake(tree: DocumentTree, pruned: Bools) -> Bools:
     because something in it is kept. What stands in a blessed element never goes.
     """
     decides = with_tag(tree, BLOCK_TAGS) & ~pruned
-    blessed = _named(tree, _BLESSED) & ~pruned
+    blessed = _named(tree, BLESSED) & ~pruned
     kept = around(tree, blessed | (decides & (scores(tree, pruned) >= 0)))
     return within(tree, decides & ~kept & ~within(tree, blessed))
 
@@ -78,12 +77,19 @@ def scores(tree: DocumentTree, pruned: Bools) -> npt.NDArray[np.int64]:
     so that no decision depends on another.
     """
     links = within(tree, with_tag(tree, frozenset({"a"})))[tree.holders]
-    words = np.fromiter(map(count_words, tree.texts), np.int64, len(tree.texts)) * ~pruned[tree.holders]
+    words = _words(tree, ~pruned[tree.holders])
     weights = np.where(links, -2 * words, words)
     own = np.bincount(tree.holders, weights, len(tree.tags)).astype(np.int64) - ~pruned
     before = np.concatenate(([0], np.cumsum(own)))
     totals: npt.NDArray[np.int64] = before[subtree_ends(tree)] - before[:-1]
     return totals
+
+
+def _words(tree: DocumentTree, counted: Bools) -> npt.NDArray[np.int64]:
+    """The words of each text, shape [L]; of those that are not counted 0."""
+    words = np.zeros(len(tree.texts), np.int64)
+    words[counted] = [count_words(tree.texts[text]) for text in np.flatnonzero(counted).tolist()]
+    return words
 
 
 def _holds_blocks(tree: DocumentTree) -> Bools:
@@ -93,7 +99,10 @@ def _holds_blocks(tree: DocumentTree) -> Bools:
     return around(tree, read)
 
 
-def _named(tree: DocumentTree, names: re.Pattern[str]) -> Bools:
-    """Which elements have a class that holds one of some names, shape [E]."""
-    known = {classes: names.search(classes) is not None for classes in set(tree.classes)}
+def _named(tree: DocumentTree, names: Sequence[str]) -> Bools:
+    """Which elements have a class that holds one of some names, in lower case, shape [E]."""
+    known = {}
+    for classes in set(tree.classes):
+        lower = classes.lower()
+        known[classes] = any(name in lower for name in names)
     return np.fromiter(map(known.__getitem__, tree.classes), np.bool_, len(tree.classes))

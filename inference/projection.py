@@ -6,16 +6,16 @@ import numpy.typing as npt
 from dehusk.schemas.tree import DocumentTree
 
 
-def block_shares(tree: DocumentTree, content: npt.NDArray[np.bool_], blocks: int) -> npt.NDArray[np.float32]:
-    """Of each of so many blocks the share that is content, shape [blocks], given which texts are, shape [L].
+def block_shares(tree: DocumentTree, contents: npt.NDArray[np.bool_], blocks: int) -> npt.NDArray[np.float32]:
+    """The share of each block that is content, shape [K, blocks], given which texts are, shape [K, L].
 
     What counts is characters but for white space, as some scripts have no other sign of where words end. A
     block without any text of the document, such as a formula that an attribute tells, has none.
     """
-    read = tree.blocks >= 0
-    lengths = np.fromiter((len("".join(text.split())) for text in tree.texts), np.float64, len(tree.texts))
+    read = np.flatnonzero(tree.blocks >= 0)
     of_block = tree.blocks[read]
-    total = np.bincount(of_block, lengths[read], blocks)
-    kept = np.bincount(of_block, (lengths * content)[read], blocks)
-    shares: npt.NDArray[np.float32] = (kept / np.maximum(total, 1)).astype(np.float32)
-    return shares
+    texts = map(tree.texts.__getitem__, read.tolist())
+    lengths = np.fromiter((sum(map(len, text.split())) for text in texts), np.float64, len(read))
+    total = np.maximum(np.bincount(of_block, lengths, blocks), 1)
+    shares = [np.bincount(of_block, lengths * content[read], blocks) / total for content in contents]
+    return np.array(shares, np.float32)

@@ -10,7 +10,10 @@ def shares(html: str, content: set[str]) -> list[float]:
     tree = page.tree
     assert tree is not None
     chosen = np.array([text.strip() in content for text in tree.texts], np.bool_)
-    return block_shares(tree, chosen, len(page)).tolist()
+    nothing = np.zeros(len(chosen), np.bool_)
+    shares, none = block_shares(tree, np.array([chosen, nothing]), len(page)).tolist()
+    assert none == [0] * len(page)
+    return shares
 
 
 @pytest.mark.parametrize(
