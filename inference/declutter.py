@@ -41,7 +41,7 @@ _WHOLE = frozenset({"html", "body"})
 
 def declutter_shares(tree: DocumentTree, blocks: int) -> npt.NDArray[np.float32]:
     """Of each block of the page the share that is left, shape [blocks]."""
-    (shares,) = block_shares(tree, left(tree)[np.newaxis], blocks)
+    shares: npt.NDArray[np.float32] = block_shares(tree, left(tree)[np.newaxis], blocks)[0]
     return shares
 
 
