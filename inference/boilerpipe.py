@@ -5,16 +5,13 @@ in the paper; boilerpipe's own library lets `<b>`, `<i>`, `<em>`, `<strong>`, `<
 pass, too.
 """
 
-import re
-from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.ancestry import Bools, with_tag, within
+from dehusk.inference.native.wrapping import describe_blocks, visible_lengths
 from dehusk.inference.projection import block_shares
 from dehusk.schemas.tree import DocumentTree
 
@@ -26,12 +23,7 @@ IGNORED = frozenset(
     "applet embed head iframe noembed noframes object option script style template".split()  # noqa: SIM905
 )
 """What stands in them is no text of the page; nor is `<noscript>` where it is not read."""
-_WORD = re.compile(r"[^\W_]\S*")
-"""A word from its first letter or digit on."""
-_LETTER = re.compile(r"[^\W_]")
-_LINKED_LETTER = "\0"
-"""Stands for each linked letter: no document has it."""
-_LINKED_WORD = re.compile(rf"{_LINKED_LETTER}\S*")
+_LINKS = frozenset({"a"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +35,13 @@ class BlockStatistics:
     link_density: Numbers
     """The share of the words that are linked, be it in part; 0 without words."""
     text_density: Numbers
+    """The tokens a line of the text, wrapped at 80 characters; a longer token has a line of its own.
+
+    Of several lines the last is left out, as in the definition (Kohlschütter and Nejdl, CIKM 2008) and in
+    boilerpipe, for it may be short whatever the text. The slides of WSDM 2010 print a short form: all tokens
+    divided by all lines. Tokens are the runs between white space, also those without a letter; the library
+    counts only those with one.
+    """
 
 
 def boilerpipe_shares(tree: DocumentTree, blocks: int) -> npt.NDArray[np.float32]:
@@ -63,22 +62,18 @@ def block_numbers(tree: DocumentTree) -> npt.NDArray[np.int32]:
     Two texts are of the same one where no tag but `<a>` stands between: then the same other element holds
     both, and none begins between them. A comment is no tag. White space alone is no block.
     """
-    links = with_tag(tree, frozenset({"a"}))
+    links = with_tag(tree, _LINKS)
     boundaries = np.stack([_outside_links(tree, links)[tree.holders], _begun(tree, links)])
     changes = np.any(boundaries[:, 1:] != boundaries[:, :-1], axis=0)
     runs = np.concatenate(([0], np.cumsum(changes)))[: len(tree.texts)]
-    return _numbered(runs, ~_ignored(tree), ~_are_spaces(tree.texts))
+    return _numbered(runs, ~_ignored(tree), visible_lengths(tree.texts) > 0)
 
 
 def describe(tree: DocumentTree, numbers: npt.NDArray[np.int32]) -> BlockStatistics:
     """The statistics of the blocks that texts are part of, `numbers` as of `block_numbers`."""
-    linked = within(tree, with_tag(tree, frozenset({"a"})))[tree.holders].tolist()
-    parts: list[list[tuple[str, bool]]] = [[] for _ in range(int(numbers.max(initial=-1)) + 1)]
-    for text, number, is_linked in zip(tree.texts, numbers.tolist(), linked, strict=True):
-        if number >= 0:
-            parts[number].append((text, is_linked))
-    columns = np.array([_describe_block(block) for block in parts], np.float64).reshape(-1, 3).T
-    words, linked_words, density = columns
+    linked = within(tree, with_tag(tree, _LINKS))[tree.holders].view(np.uint8)
+    blocks = int(numbers.max(initial=-1)) + 1
+    words, linked_words, density = describe_blocks(tree.texts, numbers, linked, blocks, LINE_WIDTH)
     return BlockStatistics(words, linked_words / np.maximum(words, 1), density)
 
 
@@ -112,44 +107,6 @@ def _by_density(density: Numbers) -> tuple[Bools, Bools]:
     )
 
 
-def text_density(tokens: Sequence[str]) -> float:
-    """The tokens a line of a text that is wrapped at 80 characters; a longer token has a line of its own.
-
-    Of several lines the last is left out, as in the definition (Kohlschütter and Nejdl, CIKM 2008) and in
-    boilerpipe, for it may be short whatever the text. The slides of WSDM 2010 print a short form: all tokens
-    divided by all lines. Tokens are the runs between white space, also those without a letter; the library
-    counts only those with one.
-    """
-    lengths = list(map(len, tokens))
-    if sum(lengths) + len(lengths) - 1 <= LINE_WIDTH:
-        return float(len(lengths))
-    ends = list(accumulate(length + 1 for length in lengths))
-    starts = [0]
-    while (end := _line_end(ends, starts[-1])) < len(ends):
-        starts.append(end)
-    return starts[-1] / (len(starts) - 1) if len(starts) > 1 else float(len(ends))
-
-
-def _line_end(ends: Sequence[int], start: int) -> int:
-    """The first token behind the line that begins with one; `ends` has each token's end and a space."""
-    offset = ends[start - 1] if start else 0
-    return max(bisect_right(ends, offset + LINE_WIDTH + 1, start), start + 1)
-
-
-def _describe_block(parts: list[tuple[str, bool]]) -> tuple[int, int, float]:
-    """The words, linked words and text density of a block, given its texts and whether each is linked."""
-    text = "".join(part for part, _ in parts)
-    words = len(_WORD.findall(text))
-    linked = {is_linked for _, is_linked in parts}
-    linked_words = _linked_words(parts) if len(linked) > 1 else words * (True in linked)
-    return words, linked_words, text_density(text.split())
-
-
-def _linked_words(parts: list[tuple[str, bool]]) -> int:
-    marked = (_LETTER.sub(_LINKED_LETTER, text) if linked else text for text, linked in parts)
-    return len(_LINKED_WORD.findall("".join(marked)))
-
-
 def _outside_links(tree: DocumentTree, links: Bools) -> npt.NDArray[np.int32]:
     """The innermost element that is no link and is or holds each element, shape [E]."""
     found = np.arange(len(tree.tags), dtype=np.int32)
@@ -168,10 +125,6 @@ def _ignored(tree: DocumentTree) -> Bools:
     """Which texts are none of the page, shape [L]."""
     unread = within(tree, with_tag(tree, frozenset({"noscript"})))[tree.holders] & (tree.blocks < 0)
     return unread | within(tree, with_tag(tree, IGNORED))[tree.holders]
-
-
-def _are_spaces(texts: Sequence[str]) -> Bools:
-    return np.fromiter(map(str.isspace, texts), np.bool_, len(texts))
 
 
 def _numbered(runs: npt.NDArray[np.intp], read: Bools, says: Bools) -> npt.NDArray[np.int32]:

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.native.wrapping import visible_lengths
 from dehusk.schemas.tree import DocumentTree
 
 
@@ -14,8 +15,7 @@ def block_shares(tree: DocumentTree, contents: npt.NDArray[np.bool_], blocks: in
     """
     read = np.flatnonzero(tree.blocks >= 0)
     of_block = tree.blocks[read]
-    texts = map(tree.texts.__getitem__, read.tolist())
-    lengths = np.fromiter((sum(map(len, text.split())) for text in texts), np.float64, len(read))
+    lengths = visible_lengths(tree.texts)[read]
     total = np.maximum(np.bincount(of_block, lengths, blocks), 1)
     shares = [np.bincount(of_block, lengths * content[read], blocks) / total for content in contents]
     return np.array(shares, np.float32)

@@ -9,7 +9,6 @@ from dehusk.inference.boilerpipe import (
     boilerpipe_shares,
     classify,
     describe,
-    text_density,
 )
 from dehusk.inference.segmentation import segment
 from tests.unit.inference.documents import tree_of
@@ -96,7 +95,9 @@ def test_words_have_a_letter_or_digit_and_may_be_linked(html: str, words: int, l
     ],
 )
 def test_text_density_is_of_lines_of_80_characters_but_the_last(tokens: list[str], density: float) -> None:
-    assert text_density(tokens) == density
+    assert statistics_of(f"<p>{' '.join(tokens)}").text_density.tolist() == [density]
+    split = "</a><a>".join(" ".join(tokens))
+    assert statistics_of(f"<p><a>{split}").text_density.tolist() == [density]
 
 
 def statistics(*blocks: tuple[float, float, float]) -> BlockStatistics:
