@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.ancestry import Bools, with_tag, within
-from dehusk.inference.native.wrapping import describe_blocks, visible_lengths
+from dehusk.inference.native.wrapping import are_blank, describe_blocks
 from dehusk.inference.projection import block_shares
 from dehusk.schemas.tree import DocumentTree
 
@@ -66,7 +66,7 @@ def block_numbers(tree: DocumentTree) -> npt.NDArray[np.int32]:
     boundaries = np.stack([_outside_links(tree, links)[tree.holders], _begun(tree, links)])
     changes = np.any(boundaries[:, 1:] != boundaries[:, :-1], axis=0)
     runs = np.concatenate(([0], np.cumsum(changes)))[: len(tree.texts)]
-    return _numbered(runs, ~_ignored(tree), visible_lengths(tree.texts) > 0)
+    return _numbered(runs, ~_ignored(tree), ~are_blank(tree.texts))
 
 
 def describe(tree: DocumentTree, numbers: npt.NDArray[np.int32]) -> BlockStatistics:

@@ -15,7 +15,7 @@ def block_shares(tree: DocumentTree, contents: npt.NDArray[np.bool_], blocks: in
     """
     read = np.flatnonzero(tree.blocks >= 0)
     of_block = tree.blocks[read]
-    lengths = visible_lengths(tree.texts)[read]
+    lengths = visible_lengths(tuple(map(tree.texts.__getitem__, read.tolist())))
     total = np.maximum(np.bincount(of_block, lengths, blocks), 1)
     shares = [np.bincount(of_block, lengths * content[read], blocks) / total for content in contents]
     return np.array(shares, np.float32)

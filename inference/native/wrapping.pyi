@@ -2,6 +2,7 @@ import numpy as np
 import numpy.typing as npt
 
 def visible_lengths(texts: tuple[str, ...]) -> npt.NDArray[np.int32]: ...
+def are_blank(texts: tuple[str, ...]) -> npt.NDArray[np.bool_]: ...
 def describe_blocks(
     texts: tuple[str, ...],
     numbers: npt.NDArray[np.int32],

@@ -44,6 +44,20 @@ def visible_lengths(tuple texts not None):
     return lengths
 
 
+def are_blank(tuple texts not None):
+    """Which texts are nothing but white space, shape [L]."""
+    cdef Py_ssize_t place, position
+    cdef Text text
+    blank = np.zeros(len(texts), np.bool_)
+    cdef uint8_t[::1] column = blank.view(np.uint8)
+    for place in range(len(texts)):
+        text, position = text_of(texts[place]), 0
+        while position < text.length and _is_space(PyUnicode_READ(text.kind, text.data, position)):
+            position += 1
+        column[place] = position == text.length
+    return blank
+
+
 def describe_blocks(
     tuple texts not None,
     const int32_t[::1] numbers,
