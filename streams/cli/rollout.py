@@ -23,6 +23,8 @@ from dehusk.streams.cli.model_options import (
     json_option,
     repository_option,
     triton_option,
+    without_triton_option,
+    yes_option,
 )
 from dehusk.streams.cli.options import kafka_options, seconds_option
 from dehusk.streams.cli.rollout_views import print_moved, print_status, say_move
@@ -68,15 +70,13 @@ _WHERE = (
 )
 _PLACE = (
     triton_option,
-    click.option(
-        "--without-triton",
-        is_flag=True,
-        help="Ask no Triton: the workers of the group run the model themselves (--labeler onnx).",
+    without_triton_option(
+        "Ask no Triton: the workers of the group run the model themselves (--labeler onnx)."
     ),
     repository_option,
 )
 _MOVING = (
-    click.option("--yes", is_flag=True, help="Do not ask before."),
+    yes_option,
     click.option("--wait", is_flag=True, help="Wait until all workers follow, and say how long that took."),
     seconds_option(
         "--wait-seconds", least=1.0, default=60.0, help="How long workers may take to follow a state."
