@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from dehusk.streams.cli.model_options import (
 )
 from dehusk.streams.cli.options import kafka_options, seconds_option
 from dehusk.streams.cli.rollout_views import print_moved, print_status, say_move
+from dehusk.streams.cli.values import NumberRange
 from dehusk.streams.models.names import check_model, split_name
 from dehusk.streams.rollout.steps import promoted, rolled_back, with_canary, with_shadow
 from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings
@@ -114,8 +116,9 @@ def _limits(_context: click.Context, _option: click.Parameter, given: tuple[str,
             found[_LIMITS[name]] = kind(value)
         except ValueError as error:
             raise click.BadParameter(f"{value!r} is no number for {name}") from error
-        if found[_LIMITS[name]] < 0:
-            raise click.BadParameter(f"{name} is not below 0")
+        least = 1 if kind is int else 0
+        if not least <= found[_LIMITS[name]] < inf:
+            raise click.BadParameter(f"{value} is no finite number from {least} on, as {name} has to be")
     return found
 
 
@@ -182,7 +185,7 @@ def _limit_option(command: Command) -> Command:
 def _share_option(what: str) -> Callable[[Command], Command]:
     return click.option(
         "--share",
-        type=click.FloatRange(min=0, min_open=True, max=1),
+        type=NumberRange(min=0, min_open=True, max=1),
         required=True,
         help=f"Of the {what}, e.g. 0.05.",
     )

@@ -110,7 +110,12 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
         (("rollback", "dehusk/8"), "the model alone, such as dehusk"),
         (("promote", "dehusk/8", "--limit", "patience=1"), "'patience' is none of: least-pages"),
         (("promote", "dehusk/8", "--limit", "least-pages=1.5"), "'1.5' is no number for least-pages"),
-        (("promote", "dehusk/8", "--limit", "most-errors=-1"), "most-errors is not below 0"),
+        (("promote", "dehusk/8", "--limit", "most-errors=-1"), "no finite number from 0 on, as most-errors"),
+        (("promote", "dehusk/8", "--limit", "most-errors=nan"), "no finite number from 0 on, as most-errors"),
+        (("promote", "dehusk/8", "--limit", "most-latency=inf"), "no finite number from 0 on"),
+        (("promote", "dehusk/8", "--limit", "least-pages=0"), "no finite number from 1 on, as least-pages"),
+        (("canary", "dehusk/8", "--share", "nan"), "nan is no finite number"),
+        (("promote", "dehusk/8", "--wait-seconds", "inf"), "inf is no finite number"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_a_usage_error(cluster: Cluster, words, said: str) -> None:
