@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,10 @@ from dehusk.streams.cli.model_options import (
 )
 from dehusk.streams.cli.model_views import print_added, print_fault, print_report
 from dehusk.streams.cli.options import seconds_option
+from dehusk.streams.cli.values import NumberRange
+from dehusk.streams.models.limits import MOST_LATENCY
 from dehusk.streams.models.names import check_model, check_version, split_name
+from dehusk.streams.printable import printable
 from dehusk.streams.settings import TritonSettings
 
 if TYPE_CHECKING:
@@ -38,6 +42,24 @@ _model = click.option(
 _timeout = seconds_option(
     "--timeout", least=0.1, default=60.0, help="How long a load, or the answer to a page, may take."
 )
+_most_latency = click.option(
+    "--most-latency",
+    type=NumberRange(min=0, min_open=True),
+    metavar="FACTOR",
+    default=MOST_LATENCY,
+    show_default=True,
+    help="How many times as long as with the default version a page may take, in the middle of some.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """Who checks a version, and how patiently."""
+
+    labeler: str
+    triton: str
+    seconds: float
+    most_latency: float
 
 
 def _checked_labeler(_context: click.Context, _option: click.Parameter, labeler: str) -> str:
@@ -73,9 +95,18 @@ Examples:
 @repository_option
 @_model
 @_timeout
+@_most_latency
 @json_option
 def verify_command(
-    *, what: str, labeler: str, triton: str, repository: Path, model: str, timeout: float, as_json: bool
+    *,
+    what: str,
+    labeler: str,
+    triton: str,
+    repository: Path,
+    model: str,
+    timeout: float,
+    most_latency: float,
+    as_json: bool,
 ) -> None:
     """Check a version without touching what is served.
 
@@ -83,15 +114,15 @@ def verify_command(
     golden.json beside it. The version is sent to Triton under a temporary name, and unloaded at the end. It
     must have a signature that workers speak and its tensors, answer the golden pages as it was trained, with
     probabilities, and give a page the same answer alone and in a batch. Its latency is shown beside that of
-    the version that answers now. Ends with status 3 and the name of the reason if it is not to be served.
+    the default version. Ends with status 3 and the name of the reason if it is not to be served.
     """
     from dehusk.streams.models.faults import FaultError
 
     try:
         candidate = _candidate(what, repository)
         check_model(model)
-        checking = _check(candidate, repository, model, labeler=labeler, triton=triton, seconds=timeout)
-        report = asyncio.run(checking)
+        checks = _Checks(labeler, triton, timeout, most_latency)
+        report = asyncio.run(_check(candidate, repository, model, checks))
     except FaultError as fault:
         print_fault(fault, as_json=as_json)
         raise SystemExit(NOT_TO_BE_SERVED) from fault
@@ -103,7 +134,7 @@ def verify_command(
     short_help="Verify a version and put it into the repository.",
     epilog="""\b
 Examples:
-  dehusk model add run/8 --repository /srv/models
+  dehusk model add run/8 --model-repository /srv/models
   dehusk model add model.onnx --version 12 --labeler onnx""",
 )
 @click.argument("place", metavar="DIR|FILE", type=click.Path(path_type=Path))
@@ -125,6 +156,7 @@ Examples:
 @repository_option
 @_model
 @_timeout
+@_most_latency
 @yes_option
 @json_option
 def add_command(
@@ -139,6 +171,7 @@ def add_command(
     repository: Path,
     model: str,
     timeout: float,
+    most_latency: float,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -159,13 +192,13 @@ def add_command(
         ask(f"Add {model}/{number} to {repository} unchecked?", "nothing is added", yes=yes)
     click.echo(f"adding {place} as {model}/{number} to {repository}", err=True)
     try:
-        checks = None if no_verify else (labeler, triton, timeout)
+        checks = None if no_verify else _Checks(labeler, triton, timeout, most_latency)
         added = asyncio.run(_add(place, repository, model, number, hold=hold, checks=checks))
+        if load:
+            asyncio.run(_load(triton, added))
     except FaultError as fault:
         print_fault(fault, as_json=as_json)
         raise SystemExit(NOT_TO_BE_SERVED) from fault
-    if load:
-        asyncio.run(_load(triton, model))
     print_added(added, is_loaded=load, as_json=as_json)
 
 
@@ -180,17 +213,16 @@ def _candidate(what: str, repository: Path) -> Candidate:
     return find_candidate(file.parent)
 
 
-async def _check(
-    candidate: Candidate, repository: Path, model: str, *, labeler: str, triton: str, seconds: float
-) -> Report:
+async def _check(candidate: Candidate, repository: Path, model: str, checks: _Checks) -> Report:
     from dehusk.streams.models.checking import check_in_process, check_on_triton
     from dehusk.streams.models.server import ModelServer
 
-    if labeler == "onnx":
-        return await check_in_process(candidate, repository, model, seconds=seconds)
-    async with ModelServer(triton, seconds) as server:
+    most = checks.most_latency
+    if checks.labeler == "onnx":
+        return await check_in_process(candidate, repository, model, seconds=checks.seconds, most_latency=most)
+    async with ModelServer(checks.triton, checks.seconds) as server:
         try:
-            return await check_on_triton(candidate, server, model)
+            return await check_on_triton(candidate, server, model, most_latency=most)
         except UnavailableError as error:
             raise UnavailableError(f"{error}; --labeler onnx checks without a Triton") from error
 
@@ -202,7 +234,7 @@ async def _add(
     version: str,
     *,
     hold: bool,
-    checks: tuple[str, str, float] | None,
+    checks: _Checks | None,
 ) -> Path:
     """The directory of the new version."""
     from dehusk.streams.models.adding import add_version
@@ -210,17 +242,17 @@ async def _add(
 
     async def verify(copied: Candidate) -> None:
         if checks:
-            labeler, triton, seconds = checks
-            await _check(copied, repository, model, labeler=labeler, triton=triton, seconds=seconds)
+            await _check(copied, repository, model, checks)
 
     candidate = find_candidate(place)
     for name in candidate.left_out:
-        click.echo(f"dehusk: {name} is no part of a version and not copied", err=True)
+        click.echo(f"dehusk: {printable(name)} is no part of a version and not copied", err=True)
     return await add_version(candidate, repository, model, version, verify, hold=hold)
 
 
-async def _load(triton: str, model: str) -> None:
+async def _load(triton: str, added: Path) -> None:
+    from dehusk.streams.models.adding import load_added
     from dehusk.streams.models.server import ModelServer
 
     async with ModelServer(triton) as server:
-        await server.load(model)
+        await load_added(server, added)

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from dehusk.streams.models.overview import KnownVersion, StoredVersion
     from dehusk.streams.models.server import ServedVersion, Statistics
     from dehusk.streams.rollout.moving import Situation
+    from dehusk.streams.rollout.usage import Role
 
 _without_triton = without_triton_option("Ask no Triton: look at the disk alone.")
+_rolled_out = control_topic_option(None, "Show which versions the roll-outs on this topic name, too.")
 _tried = control_topic_option(None, "Show what the workers that follow this topic have seen, too.")
 
 
@@ -38,20 +40,31 @@ _tried = control_topic_option(None, "Show what the workers that follow this topi
     short_help="List models and versions on disk and on Triton.",
     epilog="""\b
 Examples:
-  dehusk model list
-  dehusk model list --without-triton --repository /srv/models
-  dehusk model list --json | jq -r '.versions[] | select(.answers) | .version'""",
+  dehusk model list --control-topic dehusk-control
+  dehusk model list --without-triton --model-repository /srv/models
+  dehusk model list --json | jq -r '.versions[] | select(.is_default) | .version'""",
 )
 @triton_option
 @_without_triton
 @repository_option
+@_rolled_out
+@kafka_options
 @json_option
-def list_command(*, triton: str, without_triton: bool, repository: Path, as_json: bool) -> None:
-    """List the versions on disk and on Triton: state, who answers, signature, size and hash.
+def list_command(
+    *,
+    triton: str,
+    without_triton: bool,
+    repository: Path,
+    control_topic: str | None,
+    kafka: KafkaSettings,
+    as_json: bool,
+) -> None:
+    """List the versions on disk and on Triton: state, signature, size and hash.
 
-    `answers` is the version that those get who name none. If Triton or the repository cannot be reached, the
-    other one is listed, and a message names the missing one; with neither, the command ends with status 1.
-    Status 3 says that a version cannot be loaded or read.
+    `default` is the newest that is served: requests and workers get it that name no version. Workers that
+    follow a control topic name theirs: --control-topic shows which. If Triton or the repository cannot be
+    reached, the other one is listed, and a message names the missing one; with neither, the command ends with
+    status 1. Status 3 says that a version cannot be loaded or read.
     """
     missing: list[str] = []
     index = None if without_triton else asyncio.run(_index(triton, missing))
@@ -63,7 +76,8 @@ def list_command(*, triton: str, without_triton: bool, repository: Path, as_json
     from dehusk.streams.models.overview import side_by_side
 
     found = side_by_side(stored or [], index)
-    print_versions(found, missing, as_json=as_json)
+    roles = asyncio.run(_roles(kafka, control_topic)) if control_topic else None
+    print_versions(found, missing, roles, is_triton_known=index is not None, as_json=as_json)
     raise SystemExit(NOT_TO_BE_SERVED if any(each.has_failed for each in found) else 0)
 
 
@@ -95,7 +109,7 @@ def show_command(
     kafka: KafkaSettings,
     as_json: bool,
 ) -> None:
-    """Show what is known of a version; without VERSION, of the one that answers.
+    """Show what is known of a version; without VERSION, of the default one.
 
     From the repository its card, signature, tensors, size, SHA-256 and golden pages, from Triton its state,
     requests, failures, times and mean batch size since it was loaded. With --control-topic, what workers have
@@ -109,7 +123,14 @@ def show_command(
         click.echo(f"dehusk: {each}", err=True)
     statistics = asyncio.run(_statistics(triton, known)) if known.state == "READY" else None
     seen = asyncio.run(_seen(kafka, control_topic, Scope(model, group))) if control_topic else None
-    print_shown(known, statistics, repository / model / known.version, seen, as_json=as_json)
+    print_shown(
+        known,
+        statistics,
+        repository / model / known.version,
+        seen,
+        is_triton_known=index is not None,
+        as_json=as_json,
+    )
 
 
 async def _index(triton: str, missing: list[str]) -> list[ServedVersion] | None:
@@ -147,13 +168,22 @@ def _known(
     from dehusk.streams.models.overview import side_by_side
 
     found = [each for each in side_by_side(stored or [], index) if each.model == model]
-    wanted = [each for each in found if (each.version == version if version else each.answers)]
+    wanted = [each for each in found if (each.version == version if version else each.is_default)]
     if not wanted and not version:
         wanted = found[-1:]
+    if not found:
+        raise ConfigurationError(f"there is no model {model!r}")
     if not wanted:
-        known = ", ".join(each.version for each in found) or "none"
+        known = ", ".join(each.version for each in found)
         raise ConfigurationError(f"there is no version {version} of model {model!r}; versions: {known}")
     return wanted[0]
+
+
+async def _roles(kafka: KafkaSettings, topic: str) -> dict[tuple[str, str], list[Role]]:
+    from dehusk.streams.rollout.moving import read_existing
+    from dehusk.streams.rollout.usage import roles
+
+    return roles(await read_existing(kafka, topic))
 
 
 async def _seen(kafka: KafkaSettings, topic: str, scope: Scope) -> Situation:

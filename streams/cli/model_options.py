@@ -23,8 +23,11 @@ triton_option = click.option(
     help="gRPC address of the Triton server.",
 )
 repository_option = click.option(
+    "--model-repository",
     "--repository",
+    "repository",
     type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
     default=DEFAULT_REPOSITORY,
     show_default="the one that comes with dehusk",
     help="The model repository: the directory that Triton serves.",

@@ -62,7 +62,7 @@ def remove_command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Delete a version from the repository; refuses the one that answers and the only one.
+    """Delete a version from the repository; refuses the default one and the only one.
 
     If Triton serves it beside another version, Triton loads the model, which unloads it: workers that name
     it with --model-version stop then. With --control-topic, a version that roll-outs are done with is taken
@@ -85,10 +85,10 @@ async def _remove(
     if topic:
         removal = await _unused(removal, *topic)
     if triton is None:
-        await _ask_and_remove(removal, None, yes=yes)
+        await _ask_and_remove(removal, None, is_unused=topic is not None, yes=yes)
         return
     async with ModelServer(triton) as server:
-        await _ask_and_remove(removal, server, yes=yes)
+        await _ask_and_remove(removal, server, is_unused=topic is not None, yes=yes)
 
 
 async def _unused(removal: Removal, kafka: KafkaSettings, topic: str) -> Removal:
@@ -101,11 +101,14 @@ async def _unused(removal: Removal, kafka: KafkaSettings, topic: str) -> Removal
     return replace(removal, needed=frozenset(pinned_versions(control, removal.model)))
 
 
-async def _ask_and_remove(removal: Removal, server: ModelServer | None, *, yes: bool) -> None:
+async def _ask_and_remove(
+    removal: Removal, server: ModelServer | None, *, is_unused: bool, yes: bool
+) -> None:
     from dehusk.streams.models.removing import check_removable, remove_version
 
     await check_removable(removal, server)
     is_served = server is not None and removal.version in await server.ready(removal.model)
     served = ", which Triton serves to those that name it" if is_served else ""
-    ask(f"Delete {removal.directory}{served}?", "nothing is deleted", yes=yes)
+    unasked = "" if is_unused else ", whether or not a roll-out needs it (--control-topic)"
+    ask(f"Delete {removal.directory}{served}{unasked}?", "nothing is deleted", yes=yes)
     await remove_version(removal, server)
