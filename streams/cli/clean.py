@@ -61,7 +61,7 @@ Examples:
 @labeler_options()
 @click.option(
     "--model-repository",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="The models that run in this process, as DIR/NAME/NUMBER/model.onnx; by default those that come "
     "with dehusk.",

@@ -79,7 +79,7 @@ Examples:
 @labeler_options(when=" at first")
 @click.option(
     "--model-repository",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     default=DEFAULT_REPOSITORY,
     help="The models to choose from; those that come with dehusk by default.",

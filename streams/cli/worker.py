@@ -132,7 +132,7 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
 )
 @click.option(
     "--model-repository",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     default=DEFAULT_REPOSITORY,
     show_default="those that come with dehusk",
