@@ -18,7 +18,11 @@ class LocalLabelerKind:
     """What it reads of a page beside what each page has."""
 
 
-LOCAL_LABELERS = {"rules": LocalLabelerKind("dehusk.inference.rules:RulesLabeler")}
+LOCAL_LABELERS = {
+    "rules": LocalLabelerKind("dehusk.inference.rules:RulesLabeler"),
+    "grf": LocalLabelerKind("dehusk.inference.grf.labeler:by_features"),
+    "grf-words": LocalLabelerKind("dehusk.inference.grf.labeler:by_words"),
+}
 
 LABELERS = ("triton", "onnx", *LOCAL_LABELERS)
 """All that can be asked for."""

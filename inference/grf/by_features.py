@@ -1,9 +1,11 @@
-"""Edges between blocks whose features are alike: the better variant."""
+"""Edges between blocks whose features are alike: the better variant of edges."""
 
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.grf.graph import Floats, Graph, Indices, most_similar, undirected
+from dehusk.inference.grf.graph import Floats, Graph, Indices, Vectors, most_similar, undirected
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import EncodedPage
 
 NEAREST = 6
 """To how many of the blocks that are most like it each block has edges, beside the blocks next to it."""
@@ -12,7 +14,18 @@ _LEAST_WEIGHT = 1e-4
 """Of an edge between blocks that follow one another, so that every page is connected."""
 
 
-def graph_by_features(features: npt.NDArray[np.uint8]) -> Graph:
+def features_of(page: EncodedPage) -> npt.NDArray[np.uint8]:
+    """The features of each block, shape [T, columns].
+
+    Raises:
+        ConfigurationError: only texts and paths of the page are known.
+    """
+    if page.structure is None:
+        raise ConfigurationError("blocks have no features on a page of which only texts and paths are known")
+    return page.structure.features
+
+
+def graph_by_features(features: Vectors) -> Graph:
     """Edges to the most similar blocks and to the next one, each of the weight exp(-d² / 2s²).
 
     `features` has shape [T, columns]; d is the Euclidean distance between blocks, columns being from 0 to 1,
@@ -35,7 +48,7 @@ def graph_by_features(features: npt.NDArray[np.uint8]) -> Graph:
     )
 
 
-def _squared_distances(features: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+def _squared_distances(features: Vectors) -> npt.NDArray[np.float32]:
     vectors = features.astype(np.float32) / 255
     squares = np.einsum("ij,ij->i", vectors, vectors)
     distances = vectors @ vectors.T

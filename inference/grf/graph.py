@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+Vectors = npt.NDArray[np.uint8] | npt.NDArray[np.float32]
+"""What describes each node, a row for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
