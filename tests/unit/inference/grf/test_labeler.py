@@ -12,7 +12,7 @@ PARAGRAPH = "The harbour was closed for three days, and no ship left it before t
 PAGE = encode(
     segment(
         f"""<nav><ul><li><a href=/a>Timetable</a><li><a href=/b>Fares</a></ul></nav>
-        <article><h1>Storm</h1><p>{PARAGRAPH}</p><p>No ship.</p><p>{PARAGRAPH}</p></article>
+        <article><h1>Storm</h1><p>{PARAGRAPH}</p><p>No ship left it, and none came in, said the pilot.</p><p>{PARAGRAPH}</p></article>
         <footer><p>All rights reserved.</p></footer>""".encode()
     )
 )
