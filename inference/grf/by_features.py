@@ -7,7 +7,7 @@ from dehusk.inference.grf.graph import Floats, Graph, Indices, Vectors, most_sim
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage
 
-NEAREST = 6
+NEAREST = 3
 """To how many of the blocks that are most like it each block has edges, beside the blocks next to it."""
 _LEAST_SCALE = 1e-3
 _LEAST_WEIGHT = 1e-4
