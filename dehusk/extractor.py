@@ -35,7 +35,7 @@ class Extractor:
 
     Args:
         labeler: `onnx`, a model in this process, or one without a model: `rules`, `boilerpipe-words`,
-            `boilerpipe-density`, `declutter`.
+            `boilerpipe-density`, `declutter`, `grf`, `grf-words`.
         model: the name of the model in the repository.
         model_version: its version; the newest by default.
         model_repository: the models, as `<model>/<version>/model.onnx`; by default those that dehusk ships.

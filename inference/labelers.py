@@ -26,6 +26,8 @@ LOCAL_LABELERS = {
     "boilerpipe-words": LocalLabelerKind(f"{_SHARES}:BoilerpipeWords", _BOILERPIPE),
     "boilerpipe-density": LocalLabelerKind(f"{_SHARES}:BoilerpipeDensity", _BOILERPIPE),
     "declutter": LocalLabelerKind(f"{_SHARES}:Declutter", _DECLUTTER),
+    "grf": LocalLabelerKind("dehusk.inference.grf.labeler:by_features"),
+    "grf-words": LocalLabelerKind("dehusk.inference.grf.labeler:by_words"),
 }
 
 LABELERS = ("triton", "onnx", *LOCAL_LABELERS)
