@@ -192,6 +192,49 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
     kind_of(config).export(directory, config, published, repository)
 
 
+@cli.command("fine-tune")
+@click.option("--labels", type=_file, required=True, help="What `dehusk label` saved.")
+@click.option(
+    "--from", "base", metavar="NAME/VERSION", required=True, help="The version that is made better, as dehusk/7."
+)
+@click.option("--version", type=click.IntRange(1), required=True, help="The new version's number.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Where the new version is written, as NAME/VERSION.",
+)
+@_repository
+@click.option(
+    "--others",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    help="Pages of other sites: it is told how many of their blocks are decided otherwise.",
+)
+@click.option("--force", is_flag=True, help="Write the version even if it is not better.")
+@click.argument("pages", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+def fine_tune_command(
+    *,
+    labels: Path,
+    base: str,
+    version: int,
+    directory: Path,
+    repository: Path,
+    others: tuple[Path, ...],
+    force: bool,
+    pages: tuple[Path, ...],
+) -> None:
+    """Make a version of a model that is better on your crawl, from labels of some of its PAGES.
+
+    PAGES are those that were labeled: JSON lines (id, url, html), HTML files, WARC, or directories of them. Ends
+    with status 3, and writes nothing, where the version is not better on labeled pages that it did not see.
+    """
+    from dehusk.training.fine_tuning.commands import fine_tune  # noqa: PLC0415 -- needs scipy and onnx
+
+    named = ModelVersion(*base.partition("/")[::2])
+    fine_tune(labels, pages, named, version, directory, repository, others=others, force=force)
+
+
 @cli.group("signal", cls=_OrderOfUse)
 def signal_group() -> None:
     """Fit what corrects a page's labels by what its site repeats: prepare, fit, evaluate."""
