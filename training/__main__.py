@@ -195,7 +195,11 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
 @cli.command("fine-tune")
 @click.option("--labels", type=_file, required=True, help="What `dehusk label` saved.")
 @click.option(
-    "--from", "base", metavar="NAME/VERSION", required=True, help="The version that is made better, as dehusk/7."
+    "--from",
+    "base",
+    metavar="NAME/VERSION",
+    required=True,
+    help="The version that is made better, as dehusk/7.",
 )
 @click.option("--version", type=click.IntRange(1), required=True, help="The new version's number.")
 @click.option(
@@ -226,13 +230,16 @@ def fine_tune_command(
 ) -> None:
     """Make a version of a model that is better on your crawl, from labels of some of its PAGES.
 
-    PAGES are those that were labeled: JSON lines (id, url, html), HTML files, WARC, or directories of them. Ends
-    with status 3, and writes nothing, where the version is not better on labeled pages that it did not see.
+    PAGES are those that were labeled: JSON lines (id, url, html), HTML files, WARC, or directories of them.
+    Ends with status 3, and writes nothing, where the version is not better on labeled pages not seen.
     """
-    from dehusk.training.fine_tuning.commands import fine_tune  # noqa: PLC0415 -- needs scipy and onnx
+    from dehusk.training.fine_tuning.commands import (  # noqa: PLC0415 -- needs scipy and onnx
+        FineTuning,
+        fine_tune,
+    )
 
     named = ModelVersion(*base.partition("/")[::2])
-    fine_tune(labels, pages, named, version, directory, repository, others=others, force=force)
+    fine_tune(FineTuning(labels, pages, named, version, directory, repository, others, force))
 
 
 @cli.group("signal", cls=_OrderOfUse)

@@ -18,7 +18,7 @@ from dehusk.schemas.pages import EncodedPage, ModelVersion
 from dehusk.streams.printable import printable
 from dehusk.training.fine_tuning.correction import Correction, fit_correction
 from dehusk.training.fine_tuning.graph import with_correction
-from dehusk.training.fine_tuning.pages import LabeledPage, read_crawled, read_others
+from dehusk.training.fine_tuning.pages import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
 from dehusk.training.predictor import Answer, labeler_answer
 from dehusk.training.publish import publish, refuse_existing
@@ -28,61 +28,83 @@ Floats = npt.NDArray[np.float32]
 NOT_BETTER = 3
 """The exit status where the new version is not better on the labeled pages."""
 _CARD = Path(__file__).with_name("card.template.md")
+_MOST_NAMED = 20
+"""Sites that a card names."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed:
-    """What the new version decides otherwise on pages without labels."""
+class FineTuning:
+    """What is asked for."""
 
-    crawled: Changes
-    others: Changes
+    labels: Path
+    pages: Sequence[Path]
+    """Files and directories with the labeled pages."""
+    base: ModelVersion
+    """The version that is made better."""
+    version: int
+    directory: Path
+    """Where the new version is written, as `NAME/VERSION`."""
+    repository: Path
+    others: Sequence[Path] = ()
+    """Files and directories with pages of other sites."""
+    force: bool = False
+    """Whether a version is written that is not better."""
+
+    @property
+    def published(self) -> ModelVersion:
+        """The new version."""
+        return ModelVersion(self.base.name, str(self.version))
+
+    @property
+    def target(self) -> Path:
+        """The new version's directory."""
+        return self.directory / self.published.name / self.published.version
 
 
-def fine_tune(
-    labels: Path,
-    paths: Sequence[Path],
-    base: ModelVersion,
-    version: int,
-    directory: Path,
-    repository: Path,
-    *,
-    others: Sequence[Path] = (),
-    force: bool = False,
-) -> None:
-    """Write a version that is better on pages like the labeled ones, and answers others as `base` does.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tuned:
+    """What came of it."""
+
+    crawled: CrawledPages
+    validation: Validation
+    correction: Correction
+    others: Sequence[EncodedPage]
+    """Pages of other sites."""
+    crawled_changes: Changes
+    """What is decided otherwise on pages of the crawl without labels."""
+    other_changes: Changes
+
+    @property
+    def checked(self) -> list[EncodedPage]:
+        """The pages on which the exported model must answer alike."""
+        pages = [*(page.encoded for page in self.crawled.labeled), *self.crawled.unlabeled, *self.others]
+        return [page for page in pages if len(page) <= WINDOW_BLOCKS]
+
+
+def fine_tune(asked: FineTuning) -> None:
+    """Write a version that is better on pages like the labeled ones, and answers others as before.
 
     Raises:
         ConfigurationError: the labels, the pages, the model or the version do not fit.
         SystemExit: with NOT_BETTER where it is not better, unless it is forced.
     """
-    published = ModelVersion(base.name, str(version))
-    target = directory / published.name / published.version
-    for place in (target, repository / published.name / published.version):
-        refuse_existing(place)
-    answer = _base_answer(base, repository)
-    crawled = read_crawled(labels, paths, _say)
-    other_pages = read_others(others, _say)
-    _say(f"{base.name}/{base.version} answers {len(crawled.labeled)} labeled pages")
-    pages = [AnsweredPage.of(page, answer) for page in crawled.labeled]
-    validation = cross_validated(pages, _say)
-    click.echo(f"{len(pages)} labeled pages, in cross-validation: {validation.summary}")
-    _require_gain(validation, force=force)
-    correction = fit_correction([page.learned for page in pages], validation.strength)
-    tuned = _tuned(answer, correction)
-    changed = _Changed(changes(crawled.unlabeled, answer, tuned), changes(other_pages, answer, tuned))
-    _tell("pages without labels", changed.crawled)
-    _tell("other pages", changed.others)
-    _, file = find_model(repository, base.name, base.version)
-    model = with_correction(onnx.load(file), correction)
-    card = _card(published, base, crawled.labeled, validation, correction, changed)
-    card += f"\n{file.with_name(CARD_FILE).read_text(encoding='utf-8')}".replace("\n#", "\n##")
-    checked = [page.encoded for page in crawled.labeled] + [*crawled.unlabeled, *other_pages]
-    publish(model, tuned, [page for page in checked if len(page) <= WINDOW_BLOCKS], card, target)
-    click.echo(f"Wrote {target}. Next: dehusk model verify {target}")
+    for directory in (asked.target, asked.repository / asked.published.name / asked.published.version):
+        refuse_existing(directory)
+    answer = _base_answer(asked.base, asked.repository)
+    crawled = read_crawled(asked.labels, asked.pages, _say)
+    others = read_others(asked.others, _say)
+    validation, correction = _fitted(crawled, answer, force=asked.force)
+    corrected = _corrected(answer, correction)
+    on_crawl, on_others = (changes(pages, answer, corrected) for pages in (crawled.unlabeled, others))
+    tuned = _Tuned(crawled, validation, correction, others, on_crawl, on_others)
+    _tell("pages without labels", on_crawl)
+    _tell("other pages", on_others)
+    _publish(asked, tuned, corrected)
+    click.echo(f"Wrote {asked.target}. Next: dehusk model verify {asked.target}")
 
 
 def _base_answer(base: ModelVersion, repository: Path) -> Answer:
-    """What the model that is fine-tuned answers.
+    """What the version that is made better answers.
 
     Raises:
         ConfigurationError: it is not there, or reads no elements.
@@ -96,56 +118,68 @@ def _base_answer(base: ModelVersion, repository: Path) -> Answer:
     return labeler_answer(labeler)
 
 
-def _tuned(answer: Answer, correction: Correction) -> Answer:
-    """The answers of a model with corrected probabilities of content."""
-
-    def tuned(page: EncodedPage) -> Floats:
-        assert page.structure is not None  # noqa: S101 -- pages are encoded whole
-        content, *rest = np.atleast_2d(answer(page))
-        return np.stack([correction(content, page.structure), *rest])
-
-    return tuned
+def _fitted(crawled: CrawledPages, answer: Answer, *, force: bool) -> tuple[Validation, Correction]:
+    """What a correction brings, and the one over all labeled pages."""
+    pages = [AnsweredPage.of(page, answer) for page in crawled.labeled]
+    validation = cross_validated(pages, _say)
+    click.echo(f"{len(pages)} labeled pages, in cross-validation: {validation.summary}")
+    _require_gain(validation, force=force)
+    return validation, fit_correction([page.learned for page in pages], validation.strength)
 
 
 def _require_gain(validation: Validation, *, force: bool) -> None:
     if validation.is_better:
         return
-    _say("The new version is not better on your pages: the gain does not exceed its standard error.")
+    _say("The new version is not better on your pages: the gain is within chance.")
     if not force:
-        _say("Nothing was written. Label more pages, or those that are cleaned worst; --force writes it as it is.")
+        _say("Nothing was written. Label more pages, above all such as are cleaned worst; or give --force.")
         raise SystemExit(NOT_BETTER)
 
 
-def _card(
-    published: ModelVersion,
-    base: ModelVersion,
-    pages: Sequence[LabeledPage],
-    validation: Validation,
-    correction: Correction,
-    changed: _Changed,
-) -> str:
-    """What a version was made of, and what it scores."""
+def _corrected(answer: Answer, correction: Correction) -> Answer:
+    """The answers of a model with corrected probabilities of content."""
+
+    def corrected(page: EncodedPage) -> Floats:
+        assert page.structure is not None  # noqa: S101 -- pages are encoded whole
+        content, *rest = np.atleast_2d(answer(page))
+        return np.stack([correction(content, page.structure), *rest])
+
+    return corrected
+
+
+def _publish(asked: FineTuning, tuned: _Tuned, corrected: Answer) -> None:
+    """Write the version, with its card and that of the version it was made of."""
+    _, file = find_model(asked.repository, asked.base.name, asked.base.version)
+    card = _CARD.read_text(encoding="utf-8").format_map(_facts(asked, tuned))
+    of_base = file.with_name(CARD_FILE)
+    if of_base.is_file():
+        card += f"\nIts card follows.\n\n{of_base.read_text(encoding='utf-8')}".replace("\n#", "\n##")
+    publish(with_correction(onnx.load(file), tuned.correction), corrected, tuned.checked, card, asked.target)
+
+
+def _facts(asked: FineTuning, tuned: _Tuned) -> dict[str, object]:
+    """What a card says: what the version was made of, and what it scores."""
+    pages, validation = tuned.crawled.labeled, tuned.validation
     sites = sorted({page.site for page in pages})
-    facts = {
-        "name": published.name,
-        "version": published.version,
-        "base": f"{base.name}/{base.version}",
+    return {
+        "name": asked.published.name,
+        "version": asked.published.version,
+        "base": f"{asked.base.name}/{asked.base.version}",
         "pages": len(pages),
         "sites": len(sites),
-        "named": ", ".join(printable(site) for site in sites[:20]) + (" …" if len(sites) > 20 else ""),
+        "named": ", ".join(map(printable, sites[:_MOST_NAMED])) + (" …" if len(sites) > _MOST_NAMED else ""),
         "blocks": sum(len(page.content) for page in pages),
         "content": sum(int(page.content.sum()) for page in pages),
-        "structures": int(np.count_nonzero(correction.weights)),
+        "structures": int(np.count_nonzero(tuned.correction.weights)),
         "strength": validation.strength,
         "before": validation.before.mean(),
         "after": validation.after.mean(),
         "gain": validation.gain,
         "error": validation.error,
-        "worst": (validation.after - validation.before).min(),
-        "crawled": changed.crawled.summary if changed.crawled.pages else "none were given",
-        "others": changed.others.summary if changed.others.pages else "none were given",
+        "worst": validation.worst,
+        "crawled": tuned.crawled_changes.summary if tuned.crawled_changes.pages else "none were given",
+        "others": tuned.other_changes.summary if tuned.other_changes.pages else "none were given",
     }
-    return _CARD.read_text(encoding="utf-8").format_map(facts)
 
 
 def _tell(what: str, changed: Changes) -> None:

@@ -1,8 +1,8 @@
-"""What labeled pages correct of a model: a number for each structure that blocks stand in, added to the logit.
+"""What labeled pages correct of a model: for each structure that a block stands in, a number for its logit.
 
 It is a logistic regression over the hashes of `training.fine_tuning.structures` that begins at the model's
-own logits. It holds for pages like the labeled ones alone: where few blocks stand in structures that the labeled
-pages have, as on other sites, the model answers as before, to the last bit.
+own logits. It holds for pages like the labeled ones alone: where few blocks stand in structures that the
+labeled pages have, as on other sites, the model answers as before, to the last bit.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ Integers = npt.NDArray[np.int64]
 
 LEAST_PAGES = 2
 """Labeled pages that a structure must be met on to be corrected."""
-UNLIKE, LIKE = 0.2, 0.4
+UNLIKE, LIKE = 0.4, 0.6
 """Up to which share of known structures a page is not corrected, and from which it is corrected in full."""
 LARGEST_CORRECTION = 16.0
 _SURE = 1e-6

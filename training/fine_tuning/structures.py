@@ -1,8 +1,8 @@
 """Where a block stands, as numbers: the 1, 2, 4 and 8 innermost elements around it, hashed.
 
-An element is hashed by its tag and the first part of its class, id or role; the root and its children, such as
-`<body>`, by their tags alone, as in `EncodedPage.structures`. Hashes are polynomials modulo a prime, so that an
-ONNX graph can compute them: those of twice as many elements are made of two others.
+An element is hashed by its tag and the first part of its class, id or role; the root and its children, such
+as `<body>`, by their tags alone, as in `EncodedPage.structures`. Hashes are polynomials modulo a prime, so
+that an ONNX graph can compute them: those of twice as many elements are made of two others.
 """
 
 import numpy as np

@@ -21,6 +21,8 @@ STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """How strongly corrections may be held near 0: what is tried."""
 FOLDS = 5
 _SEED = 1
+LEAST_ERRORS = 1.5
+"""A gain of fewer standard errors is none: that of a single page is always one."""
 _AS_GOOD = 0.0005
 """Among strengths whose scores differ by no more, the greatest is taken."""
 
@@ -73,16 +75,21 @@ class Validation:
         return float((self.after - self.before).std(ddof=1) / len(self.after) ** 0.5)
 
     @property
+    def worst(self) -> float:
+        """By how much the F1 of the page changes that loses most."""
+        return float((self.after - self.before).min())
+
+    @property
     def is_better(self) -> bool:
-        """Whether the gain exceeds its standard error."""
-        return self.gain > self.error
+        """Whether the gain is beyond chance."""
+        return self.gain > LEAST_ERRORS * self.error
 
     @property
     def summary(self) -> str:
         """The scores in a line."""
         return (
             f"F1 {self.before.mean():.3f} before, {self.after.mean():.3f} after"
-            f" ({self.gain:+.3f} ± {self.error:.3f}; worst page {(self.after - self.before).min():+.3f})"
+            f" ({self.gain:+.3f} ± {self.error:.3f}; worst page {self.worst:+.3f})"
         )
 
 
@@ -134,7 +141,9 @@ class Changes:
 
 
 def changes(
-    pages: Sequence[EncodedPage], before: Callable[[EncodedPage], Floats], after: Callable[[EncodedPage], Floats]
+    pages: Sequence[EncodedPage],
+    before: Callable[[EncodedPage], Floats],
+    after: Callable[[EncodedPage], Floats],
 ) -> Changes:
     """How far the answers of two versions differ on pages."""
     changed = [int((content_of(page, before(page)) != content_of(page, after(page))).sum()) for page in pages]
