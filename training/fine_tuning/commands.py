@@ -16,7 +16,7 @@ from dehusk.inference.signature import TOKENS
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage, ModelVersion
 from dehusk.streams.printable import printable
-from dehusk.training.fine_tuning.correction import Correction, fit_correction
+from dehusk.training.fine_tuning.correction import UNLIKE, Correction, fit_correction
 from dehusk.training.fine_tuning.graph import with_correction
 from dehusk.training.fine_tuning.pages import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
@@ -47,6 +47,8 @@ class FineTuning:
     repository: Path
     others: Sequence[Path] = ()
     """Files and directories with pages of other sites."""
+    base_url: str = ""
+    """What the URLs of HTML files begin with, as they were labeled."""
     force: bool = False
     """Whether a version is written that is not better."""
 
@@ -91,7 +93,7 @@ def fine_tune(asked: FineTuning) -> None:
     for directory in (asked.target, asked.repository / asked.published.name / asked.published.version):
         refuse_existing(directory)
     answer = _base_answer(asked.base, asked.repository)
-    crawled = read_crawled(asked.labels, asked.pages, _say)
+    crawled = read_crawled(asked.labels, asked.pages, _say, asked.base_url)
     others = read_others(asked.others, _say)
     validation, correction = _fitted(crawled, answer, force=asked.force)
     corrected = _corrected(answer, correction)
@@ -168,6 +170,7 @@ def _facts(asked: FineTuning, tuned: _Tuned) -> dict[str, object]:
         "pages": len(pages),
         "sites": len(sites),
         "named": ", ".join(map(printable, sites[:_MOST_NAMED])) + (" …" if len(sites) > _MOST_NAMED else ""),
+        "unlike": UNLIKE,
         "blocks": sum(len(page.content) for page in pages),
         "content": sum(int(page.content.sum()) for page in pages),
         "structures": int(np.count_nonzero(tuned.correction.weights)),

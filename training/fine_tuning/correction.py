@@ -74,14 +74,22 @@ class Correction:
 
     def applied(self, probabilities: Floats, keys: Integers) -> Floats:
         """The corrected probabilities of T blocks in structures of these hashes, [DEPTHS, T]."""
+        likeness = self.likeness(keys)
+        if not likeness:
+            return probabilities
         place, found = _places(self.keys, keys)
-        added = np.where(found, self.weights[place], 0).sum(0) if len(self.keys) else np.zeros(keys.shape[1])
-        share = found[-1].mean() if found.size else 0.0
-        likeness = np.clip((share - UNLIKE) / (LIKE - UNLIKE), 0, 1)
-        odds = np.exp((likeness * added).clip(-LARGEST_CORRECTION, LARGEST_CORRECTION)).astype(np.float32)
+        added = likeness * np.where(found, self.weights[place], 0).sum(0)
+        odds = np.exp(added.clip(-LARGEST_CORRECTION, LARGEST_CORRECTION)).astype(np.float32)
         corrected = probabilities * odds / (1 - probabilities + probabilities * odds)
         applied: Floats = np.where(odds == 1, probabilities, corrected).astype(np.float32)
         return applied
+
+    def likeness(self, keys: Integers) -> float:
+        """How far a page is corrected whose blocks stand in structures of these hashes, from 0 to 1."""
+        if not keys.size:
+            return 0.0
+        _, found = _places(self.keys, keys[-1])
+        return float(np.clip((found.mean() - UNLIKE) / (LIKE - UNLIKE), 0, 1))
 
 
 def fit_correction(pages: Sequence[Answered], strength: float) -> Correction:

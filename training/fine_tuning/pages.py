@@ -26,6 +26,8 @@ LEAST_PAGES = 10
 """Labeled pages that fine-tuning takes."""
 MOST_UNLABELED = 200
 """Pages without labels that are looked at, the first ones."""
+NO_SITE = "(no site)"
+"""What stands for the site of pages whose URL names none."""
 _SAID_EVERY = 10
 
 
@@ -51,8 +53,10 @@ class CrawledPages:
     """The first MOST_UNLABELED pages that have no labels, those without blocks left out."""
 
 
-def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say) -> CrawledPages:
+def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say, base_url: str = "") -> CrawledPages:
     """The labeled pages among those in files and directories, and some without labels.
+
+    The URLs of HTML files begin with `base_url`, where it is given.
 
     Raises:
         ConfigurationError: labels do not fit their pages, or cannot be learned from; the message says why.
@@ -61,7 +65,7 @@ def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say) -> CrawledP
     misfits = dict.fromkeys(labels, Misfit.UNKNOWN_PAGE)
     labeled: dict[str, LabeledPage] = {}
     unlabeled: list[EncodedPage] = []
-    for page in _pages(paths, say):
+    for page in _pages(paths, say, base_url):
         name = page.id or page.url
         if name in labeled or (name not in labels and len(unlabeled) == MOST_UNLABELED):
             continue
@@ -94,13 +98,13 @@ def read_others(paths: Sequence[Path], say: Say) -> list[EncodedPage]:
     return [page for page in found if len(page)]
 
 
-def _pages(paths: Sequence[Path], say: Say) -> Iterator[RawPage]:
+def _pages(paths: Sequence[Path], say: Say, base_url: str = "") -> Iterator[RawPage]:
     """The pages of files; what is none is told.
 
     Raises:
         ConfigurationError: a file cannot be read to its end.
     """
-    for outcome in read_pages(paths, PageLimits().max_bytes):
+    for outcome in read_pages(paths, PageLimits().max_bytes, base_url):
         if isinstance(outcome, Damaged):
             raise ConfigurationError(outcome.detail)
         if isinstance(outcome, RawPage):
@@ -119,7 +123,7 @@ def _read(page: RawPage, labels: PageLabels | None) -> LabeledPage | EncodedPage
         return misfit
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     content = np.array(labels.labels, np.bool_)
-    return LabeledPage(labels.id, site_of(page.url) or labels.id, words, encode(segmented), content)
+    return LabeledPage(labels.id, site_of(page.url) or NO_SITE, words, encode(segmented), content)
 
 
 def _learnable(pages: Sequence[LabeledPage], file: Path) -> list[LabeledPage]:

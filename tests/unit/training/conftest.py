@@ -21,7 +21,7 @@ _NEED_IT = [
             "trainer",
         )
     ),
-    *(f"fine_tuning/test_{name}.py" for name in ("commands", "correction", "graph", "validation")),
+    *(f"fine_tuning/test_{name}.py" for name in ("commands", "correction", "graph", "trials", "validation")),
     *(f"site_signal/test_{name}.py" for name in ("commands", "fitting")),
 ]
 _NEED_EXTRACTORS = ["test_teachers.py"]

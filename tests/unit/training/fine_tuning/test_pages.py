@@ -20,6 +20,19 @@ def test_labeled_pages_are_found_among_others(mill):
         assert page.site == "mill.example"
 
 
+def test_html_files_are_found_below_the_url_that_they_were_labeled_with(crawl, tmp_path):
+    (tmp_path / "site").mkdir()
+    for number in range(LEAST_PAGES):
+        html = mill_html(number)
+        (tmp_path / "site" / f"{number}.html").write_text(html)
+        crawl.label(f"https://mill.example/{number}.html", html, labels_of(html))
+    pages = [tmp_path / "site"]
+    crawled = read_crawled(crawl.labels, pages, lambda _: None, "https://mill.example")
+    assert {page.site for page in crawled.labeled} == {"mill.example"}
+    with pytest.raises(ConfigurationError, match="unknown-page"):
+        read_crawled(crawl.labels, pages, lambda _: None)
+
+
 def test_labels_of_pages_that_are_not_there_are_named(mill):
     mill.label("gone", mill_html(1), labels_of(mill_html(1)))
     with pytest.raises(ConfigurationError, match=r"unknown-page \(1: .*\): gone$"):
