@@ -1,7 +1,7 @@
 """From labeled pages to a version that can be tried, as `python -m training fine-tune` runs it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -40,7 +40,7 @@ class FineTuning:
     pages: Sequence[Path]
     """Files and directories with the labeled pages."""
     base: ModelVersion
-    """The version that is made better."""
+    """The version that is made better; the newest that is served where none is named."""
     version: int
     directory: Path
     """Where the new version is written, as `NAME/VERSION`."""
@@ -90,6 +90,8 @@ def fine_tune(asked: FineTuning) -> None:
         ConfigurationError: the labels, the pages, the model or the version do not fit.
         SystemExit: with NOT_BETTER where it is not better, unless it is forced.
     """
+    base, _ = find_model(asked.repository, asked.base.name, asked.base.version)
+    asked = replace(asked, base=base)
     for directory in (asked.target, asked.repository / asked.published.name / asked.published.version):
         refuse_existing(directory)
     answer = _base_answer(asked.base, asked.repository)

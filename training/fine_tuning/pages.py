@@ -83,6 +83,8 @@ def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say, base_url: s
                 say(f"{len(labeled)} of {len(labels)} labeled pages read")
         elif len(read):
             unlabeled.append(read)
+        if not misfits and len(unlabeled) == MOST_UNLABELED:
+            break
     refuse_misfits(misfits, labels_file)
     return CrawledPages(_learnable(list(labeled.values()), labels_file), unlabeled)
 

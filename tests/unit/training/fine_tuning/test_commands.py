@@ -96,6 +96,11 @@ def test_a_model_of_another_signature_is_named(run, mill, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_without_a_version_the_newest_is_made_better(run, mill, tmp_path):
+    assert run(mill, base="dehusk") == 0
+    assert f"`{BASE}`, fine-tuned" in (tmp_path / "run" / "dehusk" / "99" / "card.md").read_text()
+
+
 def test_a_version_that_is_not_there_is_named(run, mill):
     assert "holds no version 98 of model 'dehusk'" in run(mill, base="dehusk/98")
 
