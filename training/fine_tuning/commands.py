@@ -1,5 +1,6 @@
 """From labeled pages to a version that can be tried, as `python -m training fine-tune` runs it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from dehusk.inference.signature import TOKENS
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage, ModelVersion
 from dehusk.streams.printable import printable
-from dehusk.training.fine_tuning.correction import UNLIKE, Correction, fit_correction
+from dehusk.training.fine_tuning.correction import LEAST_PAGES, UNLIKE, Correction, fit_correction
 from dehusk.training.fine_tuning.graph import with_correction
 from dehusk.training.fine_tuning.pages import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
@@ -96,6 +97,7 @@ def fine_tune(asked: FineTuning) -> None:
         refuse_existing(directory)
     answer = _base_answer(asked.base, asked.repository)
     crawled = read_crawled(asked.labels, asked.pages, _say, asked.base_url)
+    _tell_of_lone_pages(crawled)
     others = read_others(asked.others, _say)
     validation, correction = _fitted(crawled, answer, force=asked.force)
     corrected = _corrected(answer, correction)
@@ -105,6 +107,14 @@ def fine_tune(asked: FineTuning) -> None:
     _tell("other pages", on_others)
     _publish(asked, tuned, corrected)
     click.echo(f"Wrote {asked.target}. Next: dehusk model verify {asked.target}")
+
+
+def _tell_of_lone_pages(crawled: CrawledPages) -> None:
+    """Say of how many sites there is one labeled page alone."""
+    sites = Counter(page.site for page in crawled.labeled)
+    lone = sum(count < LEAST_PAGES for count in sites.values())
+    if lone:
+        _say(f"{lone} of {len(sites)} sites have one labeled page alone, which tells little: label more")
 
 
 def _base_answer(base: ModelVersion, repository: Path) -> Answer:

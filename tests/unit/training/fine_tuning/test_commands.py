@@ -49,6 +49,15 @@ def test_a_version_is_written_that_answers_better(run, mill, tmp_path, capsys):
         assert predict(golden.page) == pytest.approx(golden.probabilities, abs=1e-5)
 
 
+def test_sites_of_a_single_labeled_page_are_counted(run, mill, tmp_path, capsys):
+    html = mill_html(30)
+    (tmp_path / "lone").mkdir()
+    (tmp_path / "lone" / "a.html").write_text(html)
+    mill.label("https://lone.example/a.html", html, labels_of(html))
+    assert run(mill, "--base-url", "https://lone.example", tmp_path / "lone") == 0
+    assert "1 of 2 sites have one labeled page alone" in capsys.readouterr().err
+
+
 def test_the_card_says_what_it_was_made_of(run, mill, tmp_path):
     assert run(mill) == 0
     card = (tmp_path / "run" / "dehusk" / "99" / "card.md").read_text()
