@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -191,6 +192,83 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
     """Publish the network as a new version, with its card; run `evaluate` or `cross-validate` first."""
     published = ModelVersion(model or config.stem, str(version))
     kind_of(config).export(directory, config, published, repository)
+
+
+@cli.command("fine-tune")
+@click.option("--labels", type=_file, required=True, help="What `dehusk label` saved.")
+@click.option(
+    "--from",
+    "base",
+    metavar="NAME/VERSION",
+    required=True,
+    help="The version that is made better, as dehusk/7.",
+)
+@click.option("--version", type=click.IntRange(1), required=True, help="The new version's number.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Where the new version is written, as NAME/VERSION.",
+)
+@_repository
+@click.option(
+    "--others",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    help="Pages of other sites: it is told how many of their blocks are decided otherwise.",
+)
+@click.option("--base-url", default="", metavar="URL", help="The one that HTML files were labeled with.")
+@click.option("--force", is_flag=True, help="Write the version even if it is not better.")
+@click.argument("pages", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+def fine_tune_command(
+    *,
+    labels: Path,
+    base: str,
+    version: int,
+    directory: Path,
+    repository: Path,
+    others: tuple[Path, ...],
+    base_url: str,
+    force: bool,
+    pages: tuple[Path, ...],
+) -> None:
+    """Make a version of a model that is better on your crawl, from labels of some of its PAGES.
+
+    PAGES are those that were labeled: JSON lines (id, url, html), HTML files, WARC, or directories of them.
+    Ends with status 3, and writes nothing, where the version is not better on labeled pages not seen.
+    """
+    from dehusk.training.fine_tuning.commands import (  # noqa: PLC0415 -- needs scipy and onnx
+        FineTuning,
+        fine_tune,
+    )
+
+    named = ModelVersion(*base.partition("/")[::2])
+    fine_tune(FineTuning(labels, pages, named, version, directory, repository, others, base_url, force))
+
+
+@cli.command("try-fine-tuning")
+@_repository
+@click.option("--from", "base", metavar="NAME/VERSION", required=True, help="One that saw none of the sites.")
+@click.option("--pages", type=click.IntRange(10), default=20, show_default=True, help="Labeled pages.")
+@click.option(
+    "--sites",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Sites that they are of: each in turn, or so many random ones together.",
+)
+@click.argument("files", type=_file, nargs=-1, required=True)
+def try_fine_tuning_command(
+    repository: Path, base: str, pages: int, sites: int, files: tuple[Path, ...]
+) -> None:
+    """Score fine-tuning on whole sites in FILES, and what it changes on all other pages in them.
+
+    FILES have xz JSON lines, as for `prepare`; labels are made of the gold texts.
+    """
+    from dehusk.training.fine_tuning.trials import try_fine_tuning  # noqa: PLC0415 -- needs scipy
+
+    named, say = ModelVersion(*base.partition("/")[::2]), partial(click.echo, err=True)
+    click.echo(try_fine_tuning(files, named, repository, pages, sites, say=say))
 
 
 @cli.group("signal", cls=_OrderOfUse)

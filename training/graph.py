@@ -28,19 +28,21 @@ _TYPES = {
 class Graph:
     """An ONNX graph under construction; tensors are referred to by their names."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        """`prefix` begins the names that are made up here, so that the graph can extend another one."""
+        self._prefix = prefix
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
     def add(self, operator: str, *inputs: str, output: str = "", **attributes: object) -> str:
         """The name of the output of one more node."""
-        output = output or f"{operator}_{len(self._nodes)}"
+        output = output or f"{self._prefix}{operator}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
         return output
 
     def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.int64, name: str = "") -> str:
         """The name of a constant."""
-        name = name or f"constant_{len(self._constants)}"
+        name = f"{self._prefix}{name or f'constant_{len(self._constants)}'}"
         self._constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
         return name
 
@@ -78,6 +80,11 @@ class Graph:
         """A tensor of a shape, all of one value."""
         tensor = numpy_helper.from_array(np.array([value], dtype))
         return self.add("ConstantOfShape", shape, value=tensor)
+
+    def extend(self, model: onnx.ModelProto) -> None:
+        """Put the nodes behind those of a model; they read its tensors by their names."""
+        model.graph.node.extend(self._nodes)
+        model.graph.initializer.extend(self._constants)
 
     def model(self, name: str, signature: Signature) -> onnx.ModelProto:
         """The checked model, which reads and gives the tensors of the signature and declares it."""

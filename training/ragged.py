@@ -149,3 +149,12 @@ def summed(graph: Graph, values: str, owner: str, total: str, *, width: int, dty
 def weight(graph: Graph, name: str, values: Floats) -> str:
     """A float32 constant of a name."""
     return graph.constant(values, np.float32, name)
+
+
+def pointed_to(graph: Graph, tensor: str, pointed: Parts, pointing: Parts) -> str:
+    """1 + the number in the batch of what a page's 1-based number points to; 0 for none."""
+    local = graph.integers(tensor)
+    inside = graph.add("Min", local, graph.at(pointed.counts, pointing.page))
+    number = graph.add("Add", inside, graph.at(pointed.first, pointing.page))
+    nothing = graph.constant(0)
+    return graph.add("Where", graph.add("Greater", local, nothing), number, nothing)

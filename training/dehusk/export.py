@@ -49,6 +49,7 @@ from dehusk.training.ragged import (
     padded,
     parts,
     places,
+    pointed_to,
     reconciled,
     starts,
     summed,
@@ -104,7 +105,7 @@ def _word_totals(graph: Graph, blocks: Parts, lengths: str, regression: Regressi
     )
     after = graph.add("CumSum", lengths, graph.constant(0))
     first = graph.add("Sub", after, lengths)
-    heading = _pointed_to(graph, HEADING.name, blocks, blocks)
+    heading = pointed_to(graph, HEADING.name, blocks, blocks)
     start, read = (
         graph.at(with_none(graph, each), heading)
         for each in (first, graph.add("Min", lengths, graph.constant(HEADING_WORDS)))
@@ -131,7 +132,7 @@ def _element_totals(
     twice as many: 2, 4, and from 3 times 4 ANCESTORS. The tokens of LEVELS count twice.
     """
     own = _element_sums(graph, elements, token_lengths, of_tokens)
-    parent = with_none(graph, _pointed_to(graph, PARENT.name, elements, elements))
+    parent = with_none(graph, pointed_to(graph, PARENT.name, elements, elements))
     second = graph.at(parent, parent)
     fourth = graph.at(second, second)
     as_even, as_odd = graph.split(own, 8, 8)
@@ -139,7 +140,7 @@ def _element_totals(
     any_level, inner, _ = graph.split(of_two, 4, 2, 2)
     any_level_above, _, outer = graph.split(graph.add("Gather", of_two, second), 4, 2, 2)
     of_four = graph.add("Add", any_level, any_level_above)
-    element = _pointed_to(graph, ELEMENT.name, elements, blocks)
+    element = pointed_to(graph, ELEMENT.name, elements, blocks)
     above_four = graph.at(fourth, element)
     rows = element, above_four, graph.at(fourth, above_four)
     nearest, *others = (graph.add("Gather", of_four, each) for each in rows)
@@ -247,15 +248,6 @@ def _largest(graph: Graph, states: str) -> str:
 def _buckets(graph: Graph, ids: str, buckets: int) -> str:
     """The buckets of hashed tokens, of which there is a power of two."""
     return graph.integers(graph.add("BitwiseAnd", ids, graph.constant(buckets - 1, np.uint32)))
-
-
-def _pointed_to(graph: Graph, tensor: str, pointed: Parts, pointing: Parts) -> str:
-    """1 + the number in the batch of what a page's 1-based number points to; 0 for none."""
-    local = graph.integers(tensor)
-    inside = graph.add("Min", local, graph.at(pointed.counts, pointing.page))
-    number = graph.add("Add", inside, graph.at(pointed.first, pointing.page))
-    nothing = graph.constant(0)
-    return graph.add("Where", graph.add("Greater", local, nothing), number, nothing)
 
 
 def _rows(graph: Graph, tensor: str, columns: int) -> str:

@@ -21,6 +21,7 @@ _NEED_IT = [
             "trainer",
         )
     ),
+    *(f"fine_tuning/test_{name}.py" for name in ("commands", "correction", "graph", "trials", "validation")),
     *(f"site_signal/test_{name}.py" for name in ("commands", "fitting")),
     *(f"word_vectors/test_{name}.py" for name in ("commands", "counting", "factorizing")),
 ]
