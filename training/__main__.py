@@ -159,12 +159,17 @@ def train_command(directory: Path, config: Path) -> None:
     help="Whether a model that scores a page never saw its site, or its collection.",
 )
 @click.option(
-    "--ablate", is_flag=True, help="Also train without each group of inputs, and show what it brings."
+    "--ablate",
+    is_flag=True,
+    help="Also train without each group of inputs, or each detail of BoilerNet, and show what it brings.",
 )
 def cross_validate_command(
     directory: Path, config: Path, seeds: tuple[int, ...], *, leave_out: LeftOut, ablate: bool
 ) -> None:
-    """Score default models on pages that they never saw; `export` puts the scores by site into the card."""
+    """Score models on pages that they never saw; `export` puts the default model's by site into its card.
+
+    BoilerNet learns from half of the sites and is scored on the other half; each seed draws other halves.
+    """
     kind_of(config).cross_validate(directory, config, seeds, leave_out=leave_out, ablate=ablate)
 
 

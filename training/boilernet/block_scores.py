@@ -1,6 +1,6 @@
 """How many blocks a model labels as people did: precision, recall and F1 of boilerplate and of content."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -11,7 +11,7 @@ from dehusk.inference.encoding import encode
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.blocks import CONTENT_PROBABILITY
 from dehusk.training.boilernet.pages import LabeledPage
-from dehusk.training.predictor import Predict
+from dehusk.training.predictor import Floats, Predict
 
 Marks = npt.NDArray[np.bool_]
 
@@ -43,10 +43,19 @@ def score_blocks(pages: Iterable[LabeledPage], predict: Predict) -> BlockScores:
         ConfigurationError: no page has a block.
     """
     scored = [page for page in pages if page.content]
-    if not scored:
+    return score_answers(scored, [predict(encode(page.segmented)) for page in scored])
+
+
+def score_answers(pages: Sequence[LabeledPage], answers: Sequence[Floats]) -> BlockScores:
+    """The same by the probabilities of the pages' blocks.
+
+    Raises:
+        ConfigurationError: there are no pages.
+    """
+    if not pages:
         raise ConfigurationError("no pages are held out to score; name a file of them: prepare --validation")
-    truth = np.concatenate([np.array(page.content) for page in scored])
-    found = np.concatenate([predict(encode(page.segmented)) >= CONTENT_PROBABILITY for page in scored])
+    truth = np.concatenate([np.array(page.content, np.bool_) for page in pages])
+    found = np.concatenate(answers) >= CONTENT_PROBABILITY
     return _score("boilerplate (0)", ~truth, ~found), _score("content (1)", truth, found)
 
 

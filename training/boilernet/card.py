@@ -10,6 +10,7 @@ from dehusk.training.boilernet.pages import LabeledPage, held_out_pages, reliabl
 
 _TEMPLATE = Path(__file__).with_name("card.template.md")
 _BLOCKS_TEMPLATE = Path(__file__).with_name("card.blocks.md")
+_FRAMEWORKS = {"keras": "Keras", "torch": "PyTorch"}
 
 
 def card(
@@ -37,6 +38,10 @@ def card(
         "minutes": run.seconds / 60,
         "lengths": "similar" if run.config.trainer.by_length else "any",
         "schedule": "falls to zero" if run.config.trainer.decay else "stays",
+        "unknown": "each" if run.config.network.separate_unknown else "in common",
+        "read": "counts as words" if run.config.network.punctuation else "is not read",
+        "weighed": "both classes" if run.config.trainer.class_weights else "all blocks",
+        "framework": _FRAMEWORKS[run.config.network.first_weights],
         "kept": _kept(run),
         "seeds": _seeds(run),
         "scores": scores,

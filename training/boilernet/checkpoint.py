@@ -12,9 +12,6 @@ from dehusk.training.boilernet.vocabulary import Vocabulary
 from dehusk.training.checkpoint import load_state, save_state
 from dehusk.training.directory import left_by
 
-_EPSILON = 1e-7
-"""Adam's, as in the framework of the released code."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Best:
@@ -47,8 +44,9 @@ class Run:
 def new_run(config: BoilerNetConfig, vocabulary: Vocabulary, seed: int) -> Run:
     """An untrained network, the same for the same seed."""
     torch.manual_seed(seed)
-    network = BoilerNet(len(vocabulary), config.network)
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.trainer.learning_rate, eps=_EPSILON)
+    network = BoilerNet(len(vocabulary), config.network, vocabulary.ignored_row)
+    settings = config.trainer
+    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=settings.adam_epsilon)
     return Run(config, seed, vocabulary, network, optimizer, epochs=0, seconds=0.0)
 
 
@@ -73,7 +71,7 @@ def load(file: Path, config: BoilerNetConfig) -> Run:
         ConfigurationError: there is no such file, or it is of another configuration.
     """
     state = load_state(left_by("train", file), config)
-    vocabulary = Vocabulary(**{kind: tuple(tokens) for kind, tokens in state["vocabulary"].items()})
+    vocabulary = Vocabulary(**state["vocabulary"])
     run = new_run(config, vocabulary, state["seed"])
     run.network.load_state_dict(state["network"])
     run.optimizer.load_state_dict(state["optimizer"])

@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self, get_args
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.configuration import Tables, read_tables
 
 DEFAULT_CONFIG = Path(__file__).with_name("boilernet.toml")
+
+FirstWeights = Literal["keras", "torch"]
+"""The framework whose first weights a network has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,20 @@ class NetworkConfig:
 
     tags: int
     words: int
+    punctuation: bool
+    """Whether each punctuation character is a word, or none is read."""
+    separate_unknown: bool
+    """Whether unknown tags and unknown words have an input each, or share one."""
     dense: int
     hidden: int
     layers: int
     dropout: float
+    first_weights: FirstWeights
+
+    def __post_init__(self) -> None:
+        if self.first_weights not in get_args(FirstWeights):
+            names = " or ".join(get_args(FirstWeights))
+            raise ConfigurationError(f"first_weights is {names}, not {self.first_weights!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,10 @@ class TrainerConfig:
     """Whether the pages of a batch are of similar length, or any."""
     crop_blocks: int
     """Longer pages are cut to a random window of this many blocks in each epoch."""
+    class_weights: bool
+    """Whether both classes count the same in the loss, or all blocks do."""
     learning_rate: float
+    adam_epsilon: float
     warmup_steps: int
     decay: bool
     """Whether the learning rate falls to zero, or stays."""

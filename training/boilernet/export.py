@@ -13,7 +13,7 @@ import onnx
 
 from dehusk.inference.signature import BLOCK_COUNTS, BLOCK_LENGTHS, ID_COUNTS, IDS, PROBABILITIES, TOKENS
 from dehusk.inference.tokens import OF_TAG
-from dehusk.training.boilernet.vocabulary import UNKNOWN_TAG_ROW, UNKNOWN_WORD_ROW, HashTable, Vocabulary
+from dehusk.training.boilernet.vocabulary import UNKNOWN_WORD_ROW, Vocabulary
 from dehusk.training.graph import Graph
 from dehusk.training.ragged import (
     LstmLayer,
@@ -52,7 +52,7 @@ def build_model(weights: Weights, vocabulary: Vocabulary) -> onnx.ModelProto:
     blocks = parts(graph, graph.integers(BLOCK_COUNTS.name), graph.add("Shape", lengths))
     contradicts, lengths = reconciled(graph, lengths, blocks, graph.integers(ID_COUNTS.name))
     where = places(graph, blocks)
-    rows = _rows(graph, graph.integers(IDS.name), vocabulary.hash_table())
+    rows = _rows(graph, graph.integers(IDS.name), vocabulary)
     states = padded(graph, where, _block_vectors(graph, lengths, blocks, rows, weights))
     for number, layer in enumerate(weights.layers):
         states = lstm(graph, states, layer, f"lstm_{number}", BLOCK_COUNTS.name)
@@ -61,13 +61,15 @@ def build_model(weights: Weights, vocabulary: Vocabulary) -> onnx.ModelProto:
     return graph.model("boilernet", TOKENS)
 
 
-def _rows(graph: Graph, ids: str, table: HashTable) -> str:
+def _rows(graph: Graph, ids: str, vocabulary: Vocabulary) -> str:
     """Embedding row of each id: its slot's, if the slot holds that very id, else that of its unknown kind."""
+    table = vocabulary.hash_table()
     slot = graph.add("Mod", ids, graph.constant([len(table.ids)]))
     known = graph.integers(graph.add("Gather", graph.constant(table.ids, np.uint32), slot))
     row = graph.integers(graph.add("Gather", graph.constant(table.rows, np.uint16), slot))
     is_word = graph.add("Less", ids, graph.constant(OF_TAG))
-    unknown = graph.add("Where", is_word, graph.constant(UNKNOWN_WORD_ROW), graph.constant(UNKNOWN_TAG_ROW))
+    unknown_rows = graph.constant(UNKNOWN_WORD_ROW), graph.constant(vocabulary.unknown_tag_row)
+    unknown = graph.add("Where", is_word, *unknown_rows)
     return graph.add("Where", graph.add("Equal", known, ids), row, unknown)
 
 

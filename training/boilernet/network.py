@@ -28,17 +28,22 @@ class Blocks:
 
 
 class BoilerNet(nn.Module):
-    """A sequence labeler over the blocks of a page."""
+    """A sequence labeler over the blocks of a page; tokens of an `ignored` row are not read."""
 
-    def __init__(self, vocabulary: int, config: NetworkConfig) -> None:
+    def __init__(self, vocabulary: int, config: NetworkConfig, ignored: int | None = None) -> None:
         super().__init__()
-        self.embeddings = nn.EmbeddingBag(vocabulary, config.dense, mode="sum")
+        self.embeddings = nn.EmbeddingBag(vocabulary, config.dense, mode="sum", padding_idx=ignored)
         self.bias = nn.Parameter(torch.empty(config.dense))
         widths = [config.dense, *[2 * config.hidden] * (config.layers - 1)]
         self.layers = nn.ModuleList(BidirectionalLayer(width, config.hidden) for width in widths)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(2 * config.hidden, 1)
-        _draw_first_weights(self)
+        if config.first_weights == "keras":
+            _draw_as_keras(self)
+        else:
+            _draw_as_torch(self)
+        if ignored is not None:
+            nn.init.zeros_(self.embeddings.weight.data[ignored])
 
     def forward(self, pages: Sequence[Blocks]) -> Tensor:
         """The logit of each block, page after page."""
@@ -56,8 +61,15 @@ class BoilerNet(nn.Module):
         return torch.relu(summed + self.bias)
 
 
-def _draw_first_weights(network: BoilerNet) -> None:
-    """Draw them as Keras does: Glorot's, orthogonal for the recurrence, 1 for the biases of forget gates."""
+def _draw_as_torch(network: BoilerNet) -> None:
+    """Draw those of the dense layer as `nn.Linear` does; the other layers have drawn theirs."""
+    bound = len(network.embeddings.weight) ** -0.5
+    nn.init.uniform_(network.embeddings.weight, -bound, bound)
+    nn.init.uniform_(network.bias, -bound, bound)
+
+
+def _draw_as_keras(network: BoilerNet) -> None:
+    """Draw all as Keras does: Glorot's, orthogonal for the recurrence, 1 for the biases of forget gates."""
     for dense in (network.embeddings, network.output):
         nn.init.xavier_uniform_(dense.weight)
     for bias in (network.bias, network.output.bias):

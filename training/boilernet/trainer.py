@@ -1,7 +1,7 @@
 """Training: epochs over cropped pages, a checkpoint after each, resumed where it stopped."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
+from dehusk.inference.encoding import encode
 from dehusk.training.batches import epoch_batches
 from dehusk.training.boilernet.block_scores import mean_f1, score_blocks
 from dehusk.training.boilernet.checkpoint import Best, Run, load, new_run, save
@@ -19,6 +20,10 @@ from dehusk.training.boilernet.model import network_predict
 from dehusk.training.boilernet.pages import LabeledPage, held_out_pages, training_pages
 from dehusk.training.boilernet.vocabulary import most_frequent
 from dehusk.training.learning import learn, seeded
+from dehusk.training.predictor import Floats
+
+SCORED_EPOCHS = 3
+"""So many of the last epochs are scored where none is chosen by its score."""
 
 
 def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed: int, file: Path) -> Run:
@@ -31,11 +36,12 @@ def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed:
     kept = training_pages(pages, config.data)
     run = load(file, config) if file.exists() else _started(kept, config, seed)
     examples = [example(page, run.vocabulary) for page in kept]
-    weights, held_out = class_weights(examples), held_out_pages(pages, config.data)
+    held_out = held_out_pages(pages, config.data)
     with _progress() as progress:
         for epoch in range(run.epochs, config.trainer.epochs):
             began = time.monotonic()
-            _epoch(run, epoch, examples, weights, progress)
+            loss = _epoch(run, epoch, examples, progress)
+            progress.console.print(f"epoch {epoch + 1}/{config.trainer.epochs}: loss {loss:.3f}")
             run = replace(run, epochs=epoch + 1, seconds=run.seconds + time.monotonic() - began)
             if config.trainer.best_epoch:
                 score = mean_f1(score_blocks(held_out, network_predict(run)))
@@ -43,6 +49,21 @@ def train_boilernet(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed:
                 run = _compared(run, score)
             save(run, file)
     return run
+
+
+def scored_epochs(
+    learned: Sequence[LabeledPage], held_out: Sequence[LabeledPage], config: BoilerNetConfig, seed: int
+) -> Iterator[list[Floats]]:
+    """The answers to held-out pages after each of the last epochs, by a network that learned from others."""
+    torch.set_num_threads(config.trainer.threads)
+    run = _started(learned, config, seed)
+    examples = [example(page, run.vocabulary) for page in learned]
+    encoded = [encode(page.segmented) for page in held_out]
+    with _progress() as progress:
+        for epoch in range(config.trainer.epochs):
+            _epoch(run, epoch, examples, progress)
+            if epoch >= config.trainer.epochs - SCORED_EPOCHS:
+                yield [network_predict(run)(page) for page in encoded]
 
 
 def _compared(run: Run, score: float) -> Run:
@@ -55,15 +76,20 @@ def _compared(run: Run, score: float) -> Run:
 
 def _started(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed: int) -> Run:
     network = config.network
-    vocabulary = most_frequent((page.segmented for page in pages), network.tags, network.words)
+    vocabulary = most_frequent(
+        (page.segmented for page in pages),
+        network.tags,
+        network.words,
+        punctuation=network.punctuation,
+        separate_unknown=network.separate_unknown,
+    )
     return new_run(config, vocabulary, seed)
 
 
-def _epoch(
-    run: Run, epoch: int, examples: Sequence[Example], weights: tuple[float, float], progress: Progress
-) -> None:
-    """One pass over the pages; its randomness is the seed's and the epoch's alone."""
+def _epoch(run: Run, epoch: int, examples: Sequence[Example], progress: Progress) -> float:
+    """One pass over the pages, whose randomness is the seed's and the epoch's alone; its last loss."""
     settings = run.config.trainer
+    weights = class_weights(examples) if settings.class_weights else (1.0, 1.0)
     random = seeded(run.seed, epoch)
     batches = epoch_batches(examples, settings, random, by_length=settings.by_length)
     task = progress.add_task(f"epoch {epoch + 1}/{settings.epochs}", total=len(batches), loss=0.0)
@@ -79,7 +105,7 @@ def _epoch(
     for loss in losses:
         progress.update(task, advance=1, loss=loss)
     progress.remove_task(task)
-    progress.console.print(f"epoch {epoch + 1}/{settings.epochs}: loss {loss:.3f}")
+    return loss
 
 
 def _backward(run: Run, weights: tuple[float, float], batch: Sequence[Example]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.tokens import OF_TAG, tag_token, tokens, word_token
+from dehusk.inference.tokens import OF_TAG, tag_token, tokens, word_token, words
 from dehusk.schemas.pages import SegmentedPage
 
 UNKNOWN_WORD_ROW = 0
@@ -35,21 +35,41 @@ class Vocabulary:
     tags: tuple[str, ...]
     words: tuple[str, ...]
     """Words and punctuation."""
+    ignored: tuple[str, ...] = ()
+    """Punctuation that is not read: it shares the last row, whose weights are zero."""
+    separate_unknown: bool = True
+    """Whether the row of unknown tags is used, or that of unknown words for both."""
 
     def __len__(self) -> int:
-        return _UNKNOWN_ROWS + len(self.tags) + len(self.words)
+        return _UNKNOWN_ROWS + len(self.tags) + len(self.words) + bool(self.ignored)
+
+    @property
+    def ignored_row(self) -> int | None:
+        """The row of what is not read, if there is such."""
+        return len(self) - 1 if self.ignored else None
+
+    @property
+    def unknown_tag_row(self) -> int:
+        """The row of every tag that is not known."""
+        return UNKNOWN_TAG_ROW if self.separate_unknown else UNKNOWN_WORD_ROW
 
     def ids(self) -> npt.NDArray[np.uint32]:
         """The tokens in the order of their rows, those of unknown ones left out."""
-        return np.array([*map(tag_token, self.tags), *map(word_token, self.words)], np.uint32)
+        of_words = map(word_token, (*self.words, *self.ignored))
+        return np.array([*map(tag_token, self.tags), *of_words], np.uint32)
 
     def rows(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
         """The embedding row of each token."""
         known = self.ids()
         order = np.argsort(known)
         place = np.minimum(np.searchsorted(known, ids, sorter=order), len(known) - 1)
-        unknown = np.where(ids < OF_TAG, UNKNOWN_WORD_ROW, UNKNOWN_TAG_ROW)
-        return np.where(known[order[place]] == ids, order[place] + _UNKNOWN_ROWS, unknown)
+        unknown = np.where(ids < OF_TAG, UNKNOWN_WORD_ROW, self.unknown_tag_row)
+        return np.where(known[order[place]] == ids, self._known_rows()[order[place]], unknown)
+
+    def _known_rows(self) -> npt.NDArray[np.int64]:
+        """The rows of `ids()`."""
+        count = len(self.tags) + len(self.words) + len(self.ignored)
+        return np.minimum(np.arange(_UNKNOWN_ROWS, _UNKNOWN_ROWS + count), len(self) - 1)
 
     def hash_table(self) -> HashTable:
         """The smallest table of at least SMALLEST_TABLE slots in which no two tokens meet.
@@ -65,19 +85,33 @@ class Vocabulary:
             slots += 1
         table = HashTable(np.zeros(slots, np.uint32), np.full(slots, UNKNOWN_WORD_ROW, np.uint16))
         table.ids[ids % slots] = ids
-        table.rows[ids % slots] = np.arange(_UNKNOWN_ROWS, len(self))
+        table.rows[ids % slots] = self._known_rows()
         return table
 
 
-def most_frequent(pages: Iterable[SegmentedPage], tag_limit: int, word_limit: int) -> Vocabulary:
-    """The most frequent tags and words of the pages; ties in alphabetical order."""
+def most_frequent(
+    pages: Iterable[SegmentedPage],
+    tag_limit: int,
+    word_limit: int,
+    *,
+    punctuation: bool = True,
+    separate_unknown: bool = True,
+) -> Vocabulary:
+    """The most frequent tags and words of the pages; ties in alphabetical order.
+
+    Without punctuation, all that is on the pages is ignored; what is on none of them is an unknown word.
+    """
     tag_counts: Counter[str] = Counter()
     word_counts: Counter[str] = Counter()
+    ignored: set[str] = set()
     for page in pages:
         for text, path in zip(page.texts, page.paths, strict=True):
             tag_counts.update(path.split("/"))
-            word_counts.update(tokens(text))
-    return Vocabulary(_top(tag_counts, tag_limit), _top(word_counts, word_limit))
+            word_counts.update(tokens(text) if punctuation else words(text))
+            if not punctuation:
+                ignored.update(set(tokens(text)).difference(words(text)))
+    top = _top(tag_counts, tag_limit), _top(word_counts, word_limit)
+    return Vocabulary(*top, tuple(sorted(ignored)), separate_unknown)
 
 
 def _top(counts: Counter[str], size: int) -> tuple[str, ...]:

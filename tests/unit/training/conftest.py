@@ -8,7 +8,18 @@ _NEED_IT = [
     *(f"test_{name}.py" for name in ("checkpoint", "commands", "learning", "lstm", "publish")),
     *(
         f"boilernet/test_{name}.py"
-        for name in ("card", "checkpoint", "commands", "examples", "export", "model", "network", "trainer")
+        for name in (
+            "ablation",
+            "card",
+            "checkpoint",
+            "commands",
+            "crossvalidation",
+            "examples",
+            "export",
+            "model",
+            "network",
+            "trainer",
+        )
     ),
     *(
         f"dehusk/test_{name}.py"

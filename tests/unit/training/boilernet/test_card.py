@@ -26,7 +26,20 @@ def test_a_card_says_what_a_version_was_made_of_and_what_it_scores():
     assert "then falls to zero; 0 epochs" in text
     assert "those of the last epoch" in text
     assert "- Seed 1. Trained in" in text
+    assert "a row each for all other tags\n  and words. Punctuation counts as words." in text
+    assert "entropy,\n  both classes weighted alike; first weights as in Keras, Adam's epsilon 1e-07." in text
     assert "{" not in text
+
+
+def test_a_card_says_how_a_plainer_network_was_made():
+    config = read_config(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml"))
+    network = replace(config.network, punctuation=False, separate_unknown=False, first_weights="torch")
+    trainer = replace(config.trainer, class_weights=False, adam_epsilon=1e-8)
+    plain = replace(config, network=network, trainer=trainer)
+    run = new_run(plain, Vocabulary(("p",), ("mill",), ("!",), separate_unknown=False), seed=1)
+    text = card(ModelVersion("boilernet-cleaneval", "1"), run, [], ["data.xz"], "")
+    assert "a row in common for all other tags\n  and words. Punctuation is not read." in text
+    assert "all blocks weighted alike;\n  first weights as in PyTorch, Adam's epsilon 1e-08." in text
 
 
 def test_a_card_of_labeled_blocks_says_which_epoch_was_chosen():

@@ -13,12 +13,14 @@ pytestmark = pytest.mark.training
 
 def test_a_run_survives_being_saved(tmp_path):
     config = read_config(DEFAULT_CONFIG)
-    run = replace(new_run(config, Vocabulary(("p",), ("mill",)), seed=1), epochs=3, seconds=7.5)
+    config = replace(config, trainer=replace(config.trainer, adam_epsilon=1e-6))
+    vocabulary = Vocabulary(("p",), ("mill",), ignored=("!",), separate_unknown=False)
+    run = replace(new_run(config, vocabulary, seed=1), epochs=3, seconds=7.5)
     save(run, tmp_path / "checkpoint.pt")
     back = load(tmp_path / "checkpoint.pt", config)
     assert (back.config, back.seed, back.vocabulary) == (run.config, 1, run.vocabulary)
     assert (back.epochs, back.seconds) == (3, 7.5)
-    assert [group["eps"] for group in back.optimizer.param_groups] == [1e-7]
+    assert [group["eps"] for group in back.optimizer.param_groups] == [1e-6]
     ours, theirs = run.network.state_dict(), back.network.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]

@@ -8,7 +8,7 @@ from dehusk.inference.onnx import OnnxLabeler
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.boilernet.block_scores import mean_f1, score_blocks
 from dehusk.training.boilernet.checkpoint import load_trained
-from dehusk.training.boilernet.commands import evaluate, export, prepare, train
+from dehusk.training.boilernet.commands import cross_validate, evaluate, export, prepare, train
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
 from dehusk.training.boilernet.model import network_predict
 from dehusk.training.boilernet.pages import held_out_pages
@@ -43,6 +43,29 @@ def pages(file, numbers):
         for number, page in zip(numbers, blocks, strict=True):
             lines.write(orjson.dumps({"id": str(number), "blocks": page}, option=orjson.OPT_APPEND_NEWLINE))
     return file
+
+
+def test_networks_are_scored_on_held_out_halves_with_and_without_each_detail(tmp_path, config, capsys):
+    directory, files = tmp_path / "run", [pages(tmp_path / "train.xz", range(20))]
+    prepare(files, directory, config, 1, [pages(tmp_path / "val.xz", range(30, 33))])
+    cross_validate(directory, config, (1, 2), leave_out="site", ablate=True)
+    first = capsys.readouterr()
+    names = [line.split(" | ")[0] for line in first.out.splitlines()[-6:]]
+    assert names == [
+        "| as configured",
+        "| no punctuation",
+        "| one input for all unknown",
+        "| no class weights",
+        "| first weights of PyTorch",
+        "| Adam's epsilon 1e-8",
+    ]
+    assert first.err.count("seed 2, ") == 6
+    cross_validate(directory, config, (1, 2), leave_out="site", ablate=False)
+    assert capsys.readouterr().out.splitlines()[-1] == first.out.splitlines()[-6]
+    kept = directory / "half-scores.json"
+    assert len(orjson.loads(kept.read_bytes())) == 12
+    prepare(files, directory, config, 1, [])
+    assert not kept.exists()
 
 
 def test_of_several_seeds_the_median_is_published_and_all_are_told(tmp_path, config, capsys):

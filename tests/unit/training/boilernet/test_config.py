@@ -23,6 +23,16 @@ def test_the_published_results_are_of_the_published_network_trained_as_published
     assert config.network == default.network
     assert (config.trainer.epochs, config.trainer.batch_pages, config.trainer.best_epoch) == (50, 16, True)
     assert config.trainer.seeds == (1, 2, 3, 4, 5)
+    assert (config.network.punctuation, config.network.separate_unknown) == (True, True)
+    assert (config.network.first_weights, config.trainer.class_weights) == ("keras", True)
+    assert config.trainer.adam_epsilon == 1e-7
+
+
+def test_other_first_weights_than_those_of_the_two_frameworks_are_named(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text(DEFAULT_CONFIG.read_text().replace('"keras"', '"theano"'))
+    with pytest.raises(ConfigurationError, match="first_weights is keras or torch, not 'theano'"):
+        read_config(file)
 
 
 @pytest.mark.parametrize(

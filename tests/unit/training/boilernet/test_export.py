@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -8,16 +9,17 @@ import torch
 from dehusk.inference.golden import GOLDEN_FILE, read_golden
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.tokens import tag_token, word_token
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage
-from dehusk.training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read_config
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
 from dehusk.training.boilernet.export import build_model
 from dehusk.training.boilernet.network import Blocks, BoilerNet, weights_of
 from dehusk.training.boilernet.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
 
-SMALL = NetworkConfig(tags=3, words=4, dense=8, hidden=5, layers=2, dropout=0.5)
+SMALL = replace(read_config(DEFAULT_CONFIG).network, tags=3, words=4, dense=8, hidden=5)
 VOCABULARY = Vocabulary(tags=("html", "body", "p"), words=("the", "mill", "turns", "again"))
 _, PUBLISHED = find_model(DEFAULT_REPOSITORY, "boilernet")
 
@@ -65,6 +67,25 @@ def test_the_graph_answers_as_the_network_does_whatever_the_batch(network, label
     pages = [page(blocks, seed) for seed, blocks in enumerate((20, 1, 21, 3, 19, 200, 22))]
     for one, labels in zip(pages, asyncio.run(labeler.label(pages)), strict=True):
         assert np.abs(answer(network, one) - labels.probabilities).max() < 1e-5
+
+
+def test_the_graph_leaves_out_what_the_network_ignores_and_joins_unknown_tags_and_words(tmp_path):
+    torch.manual_seed(3)
+    plain = replace(VOCABULARY, ignored=("!", ","), separate_unknown=False)
+    network = BoilerNet(len(plain), SMALL, plain.ignored_row).eval()
+    file = tmp_path / "plain" / "1" / "model.onnx"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(build_model(weights_of(network), plain).SerializeToString())
+    unknown = [word_token("wheel"), tag_token("div")]
+    ids = np.array([*plain.ids(), *unknown] * 9, np.uint32)
+    given = page(20, ids=np.random.default_rng(5).permutation(ids))
+    given = replace(given, block_lengths=np.array([4] * 19 + [len(ids) - 76], np.uint16))
+    (labels,) = asyncio.run(OnnxLabeler("plain", repository=tmp_path).label([given]))
+    assert np.abs(answer(network, given, plain) - labels.probabilities).max() < 1e-5
+    assert (
+        np.abs(answer(network, given, replace(plain, separate_unknown=True)) - labels.probabilities).max()
+        > 1e-4
+    )
 
 
 @pytest.mark.parametrize("change", [-1, 1, 5])

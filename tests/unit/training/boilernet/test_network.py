@@ -1,13 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from dehusk.training.boilernet.config import NetworkConfig
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
 from dehusk.training.boilernet.network import Blocks, BoilerNet
 
 pytestmark = pytest.mark.training
 
-SMALL = NetworkConfig(tags=3, words=6, dense=8, hidden=5, layers=2, dropout=0.5)
+SMALL = replace(read_config(DEFAULT_CONFIG).network, tags=3, words=6, dense=8, hidden=5)
 
 
 @pytest.fixture
@@ -34,6 +36,27 @@ def test_the_first_weights_are_drawn_as_the_released_code_draws_them(network):
             assert torch.allclose(recurrent.T @ recurrent, torch.eye(SMALL.hidden), atol=1e-5)
             assert direction.bias_ih_l0.reshape(4, -1).tolist() == [[gate == 1] * 5 for gate in range(4)]
             assert not direction.bias_hh_l0.any()
+
+
+def test_the_first_weights_can_be_those_of_the_framework():
+    network = BoilerNet(10, replace(SMALL, first_weights="torch"))
+    for values in (network.embeddings.weight, network.bias):
+        assert 0.7 < values.abs().max() / 10**-0.5 <= 1
+    for layer in network.layers:
+        for values in layer.parameters():
+            assert 0.7 < values.abs().max() / SMALL.hidden**-0.5 <= 1
+
+
+def test_tokens_of_the_ignored_row_are_not_read_and_learn_nothing(network):
+    ignoring = BoilerNet(11, SMALL, ignored=10).eval()
+    page = blocks(4)
+    with_ignored = Blocks(torch.cat([torch.tensor([10, 10]), page.rows]), page.lengths.clone())
+    with_ignored.lengths[0] += 2
+    assert torch.equal(ignoring([page]), ignoring([with_ignored]))
+    ignoring([with_ignored]).sum().backward()
+    assert not ignoring.embeddings.weight[10].any()
+    assert not ignoring.embeddings.weight.grad[10].any()
+    assert ignoring.embeddings.weight.grad.any()
 
 
 def test_each_block_gets_a_logit_that_does_not_depend_on_batch_mates(network):

@@ -3,14 +3,17 @@ from dataclasses import replace
 import pytest
 import torch
 
+from dehusk.inference.encoding import encode
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.boilernet import trainer
 from dehusk.training.boilernet.block_scores import mean_f1, score_blocks
 from dehusk.training.boilernet.checkpoint import load, load_trained
-from dehusk.training.boilernet.config import DEFAULT_CONFIG, NetworkConfig, read_config
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.examples import class_weights, example
 from dehusk.training.boilernet.model import network_predict
 from dehusk.training.boilernet.pages import held_out_pages, label, training_pages
-from dehusk.training.boilernet.trainer import train_boilernet
+from dehusk.training.boilernet.trainer import SCORED_EPOCHS, scored_epochs, train_boilernet
+from dehusk.training.boilernet.vocabulary import Vocabulary
 from dehusk.training.pages import GoldPage
 
 pytestmark = pytest.mark.training
@@ -21,7 +24,7 @@ def config():
     default = read_config(DEFAULT_CONFIG)
     return replace(
         default,
-        network=NetworkConfig(tags=10, words=50, dense=16, hidden=8, layers=2, dropout=0.1),
+        network=replace(default.network, tags=10, words=50, dense=16, hidden=8, dropout=0.1),
         trainer=replace(
             default.trainer, epochs=6, batch_pages=4, learning_rate=0.03, warmup_steps=5, threads=1
         ),
@@ -76,7 +79,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(config, pages, tmp_path,
     def interrupted(run, number, *rest):
         if number == 3:
             raise KeyboardInterrupt
-        epoch(run, number, *rest)
+        return epoch(run, number, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "_epoch", interrupted)
@@ -136,6 +139,34 @@ def test_a_batch_counts_as_a_whole_however_it_is_parted(config, pages, tmp_path,
     monkeypatch.setattr(trainer, "parts", lambda batch: [batch[:1]])
     less = weights(train_boilernet(pages, short, 1, tmp_path / "less.pt"))
     assert not torch.allclose(whole["output.weight"], less["output.weight"], atol=1e-4)
+
+
+def test_the_classes_can_weigh_as_their_blocks_do(config, pages, tmp_path, monkeypatch):
+    seen = []
+
+    def loss(logits, content, weights):
+        seen.append(weights)
+        return logits.sum() * 0
+
+    monkeypatch.setattr(trainer, "_loss", loss)
+    for weighted in (True, False):
+        settings = replace(config.trainer, epochs=1, class_weights=weighted)
+        train_boilernet(pages, replace(config, trainer=settings), 1, tmp_path / f"{weighted}.pt")
+    given = class_weights(
+        [example(page, Vocabulary(("p",), ())) for page in training_pages(pages, config.data)]
+    )
+    assert given[0] != given[1]
+    assert set(seen) == {given, (1.0, 1.0)}
+
+
+def test_the_last_epochs_are_answered_by_the_network_that_training_makes(config, pages, tmp_path):
+    learned, held_out = training_pages(pages, config.data), held_out_pages(pages, config.data)
+    answers = list(scored_epochs(learned, held_out, config, 1))
+    run = train_boilernet(pages, config, 1, tmp_path / "checkpoint.pt")
+    last = [network_predict(run)(encode(page.segmented)) for page in held_out]
+    assert len(answers) == SCORED_EPOCHS
+    assert all((ours == theirs).all() for ours, theirs in zip(answers[-1], last, strict=True))
+    assert any((ours != theirs).any() for ours, theirs in zip(answers[0], last, strict=True))
 
 
 @pytest.mark.parametrize(("decay", "last"), [(True, 0.25), (False, 1.0)])

@@ -22,6 +22,23 @@ def test_the_most_frequent_tokens_are_kept_ties_in_alphabetical_order():
     assert len(vocabulary) == 9
 
 
+def test_without_punctuation_that_of_the_pages_is_ignored():
+    pages = [page(("the mill! 木", "p"), ("The «wheel»!", "p"))]
+    vocabulary = most_frequent(pages, tag_limit=1, word_limit=2, punctuation=False)
+    assert vocabulary == Vocabulary(("p",), ("the", "mill"), ignored=("!", "«", "»"))
+    tokens = [word_token(token) for token in ("mill", "!", "«", "wheel", "?")]
+    rows = vocabulary.rows(np.array(tokens, np.uint32)).tolist()
+    assert rows == [4, 5, 5, UNKNOWN_WORD_ROW, UNKNOWN_WORD_ROW]
+    assert (vocabulary.ignored_row, len(vocabulary)) == (5, 6)
+    assert Vocabulary(("p",), ("the", "mill")).ignored_row is None
+
+
+def test_unknown_tags_and_words_can_share_a_row():
+    vocabulary = most_frequent([page(("mill", "p"))], 1, 1, separate_unknown=False)
+    unknown = np.array([word_token("wheel"), tag_token("div")], np.uint32)
+    assert vocabulary.rows(unknown).tolist() == [UNKNOWN_WORD_ROW] * 2
+
+
 def test_rows_follow_the_order_of_tags_and_words_and_unknown_ones_have_a_row_each():
     vocabulary = Vocabulary(tags=("p", "div"), words=("mill",))
     known = [word_token("mill"), tag_token("div"), tag_token("p")]
@@ -31,7 +48,7 @@ def test_rows_follow_the_order_of_tags_and_words_and_unknown_ones_have_a_row_eac
 
 
 def test_the_hash_table_finds_every_token_and_no_other():
-    vocabulary = Vocabulary(tags=("p", "div"), words=tuple(f"word{i}" for i in range(1000)))
+    vocabulary = Vocabulary(("p", "div"), tuple(f"word{i}" for i in range(998)), ignored=("!", "?"))
     table = vocabulary.hash_table()
     ids = np.concatenate([vocabulary.ids(), np.random.default_rng(1).integers(0, 2**32, 5000, np.uint32)])
     slots = ids % len(table.ids)
