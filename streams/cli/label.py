@@ -42,7 +42,6 @@ class _Wanted:
     base_url: str
     limit: int | None
     labels: Path
-    repository: Path
     port: int
     opens: bool
 
@@ -80,7 +79,7 @@ What the labels are for:
 @labeler_options(when=" at first, as a suggestion")
 @click.option(
     "--model-repository",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     default=DEFAULT_REPOSITORY,
     help="The models that run in this process; those that come with dehusk by default.",
@@ -130,9 +129,10 @@ def command(
     settings = WorkerSettings(
         labeler=labeler_of(labeler, triton),
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
+        model_repository=model_repository,
         page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
     )
-    wanted = _Wanted(paths, base_url or "", limit, labels, model_repository, port, opens)
+    wanted = _Wanted(paths, base_url or "", limit, labels, port, opens)
     with suppress(KeyboardInterrupt):
         _label(wanted, settings)
 
@@ -170,7 +170,7 @@ async def _serve(wanted: _Wanted, settings: WorkerSettings, shelf: Shelf, file: 
     from dehusk.streams.labeling.suggestions import Suggester
     from dehusk.streams.worker.dependencies import open_labeler
 
-    labeler = await asyncio.to_thread(open_labeler, settings, wanted.repository)
+    labeler = await asyncio.to_thread(open_labeler, settings)
     try:
         async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
             session = Session(shelf, file, pool, Suggester(labeler))
