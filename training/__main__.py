@@ -125,16 +125,28 @@ def teach_command(
 @click.option(
     "--validation", type=_file, multiple=True, help="A file whose pages are all held out, for BoilerNet."
 )
+@click.option(
+    "--labels",
+    type=_file,
+    help="Labels of `dehusk label`: their pages take these, and other pages may lack a gold text. Those that "
+    "do not fit their pages are named, and nothing is written.",
+)
 @click.argument("files", type=_file, nargs=-1, required=True)
 def prepare_command(
-    directory: Path, config: Path, processes: int, validation: tuple[Path, ...], files: tuple[Path, ...]
+    *,
+    directory: Path,
+    config: Path,
+    processes: int,
+    validation: tuple[Path, ...],
+    labels: Path | None,
+    files: tuple[Path, ...],
 ) -> None:
-    """Label the blocks of the pages in FILES (xz JSON lines: id, url, page_type, html, main_content).
+    """Label the blocks of the pages in FILES (JSON lines, plain or compressed: id, url, html, main_content).
 
     Pages of which only labeled blocks are known (id, blocks: path, text, label) are rebuilt from them. With a
     configuration that has no table [data], all FILES hold such pages, and their blocks are taken as they are.
     """
-    kind_of(config).prepare(files, directory, config, processes, validation)
+    kind_of(config).prepare(files, directory, config, processes, validation, labels=labels)
 
 
 @cli.command("train")

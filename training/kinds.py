@@ -19,9 +19,19 @@ class Kind(Protocol):
     """
 
     def prepare(
-        self, files: Sequence[Path], directory: Path, config: Path, processes: int, validation: Sequence[Path]
+        self,
+        files: Sequence[Path],
+        directory: Path,
+        config: Path,
+        processes: int,
+        validation: Sequence[Path],
+        *,
+        labels: Path | None = None,
     ) -> None:
-        """Label and encode the pages of the files; of those for validation, all are held out."""
+        """Label and encode the pages of the files; of those for validation, all are held out.
+
+        `labels` are those of `dehusk label`, which pages take instead of what their gold text says.
+        """
         ...
 
     def train(self, directory: Path, config: Path) -> None:

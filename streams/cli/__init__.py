@@ -28,6 +28,7 @@ _COMMANDS = {
     "read": "Print the documents of the output topic.",
     "clean": "Clean pages offline, JSON lines in, JSON lines out.",
     "inspect": "Show what becomes of each block of a page, and why.",
+    "label": "Label the blocks of pages, for training, in a browser.",
     "why": "Say what became of a page.",
     "dead-letters": "List or replay pages that could not be cleaned.",
     "sites": "Show, forget, export or import what is known of sites.",

@@ -1,9 +1,9 @@
 """The inspector's own page: one file of HTML with its script, its style and what it shows."""
 
-from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib.resources import files
+
+from dehusk.streams.local_pages import embedded, filled, page_policy
 
 _FILES = files(__package__)
 
@@ -25,29 +25,9 @@ def html(page: str, views: Sequence[str], *, is_served: bool, chooser: str | Non
         "views": embedded(f"[{','.join(views)}]"),
         "script": _read("inspector.js"),
     }
-    written = _read("inspector.html")
-    pieces = written.split("%%")
-    return "".join(piece if number % 2 == 0 else parts[piece] for number, piece in enumerate(pieces))
+    return filled(_read("inspector.html"), parts)
 
 
 def policy(*, is_served: bool) -> str:
     """What a browser may do with the page: run its one script, and ask its own server for views."""
-    digest = b64encode(sha256(_read("inspector.js").encode()).digest()).decode()
-    allowed = {
-        "default-src": "'none'",
-        "script-src": f"'sha256-{digest}'",
-        "style-src": "'unsafe-inline'",
-        "img-src": "data:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    if is_served:
-        allowed["connect-src"] = "'self'"
-    return "; ".join(f"{name} {value}" for name, value in allowed.items())
-
-
-def embedded(json: str) -> str:
-    """JSON of ASCII alone as it may stand in a `<script>`: nothing in it is a tag or a comment."""
-    for character in "<>&":
-        json = json.replace(character, f"\\u{ord(character):04x}")
-    return json
+    return page_policy(_read("inspector.js"), is_served=is_served)

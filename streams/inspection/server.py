@@ -1,23 +1,15 @@
 """The inspector on the loopback interface: its page, and the views that it asks for."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams import local_pages
 from dehusk.streams.inspection.html import html, policy
 from dehusk.streams.inspection.inspection import Inspection
-from dehusk.streams.loopback import is_own_name
+from dehusk.streams.local_pages import HEADERS, own_names_only
 
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Find = Callable[[web.Request], Inspection]
 """The inspection that a request is for.
 
@@ -33,38 +25,13 @@ async def serving(inspection: Inspection, host: str, port: int) -> AsyncIterator
     Raises:
         ConfigurationError: the port is taken, or there is no such interface.
     """
-    runner = web.AppRunner(application(inspection, host), access_log=None)
-    await runner.setup()
-    try:
-        await _listen(web.TCPSite(runner, host, port), f"{host}:{port}")
-        bound, chosen = runner.addresses[0][:2]
-        yield f"http://{f'[{bound}]' if ':' in bound else bound}:{chosen}/"
-    finally:
-        await runner.cleanup()
-
-
-async def _listen(site: web.TCPSite, address: str) -> None:
-    try:
-        await site.start()
-    except OSError as error:
-        raise ConfigurationError(
-            f"cannot listen on {address}: {error}; choose another with --listen HOST:PORT, "
-            "port 0 for any free one"
-        ) from error
+    async with local_pages.serving(application(inspection, host), host, port) as address:
+        yield address
 
 
 def application(inspection: Inspection, host: str) -> web.Application:
-    """What answers browsers: nothing to pages of other names, which may have been made to lead here."""
-
-    @web.middleware
-    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not is_own_name(request.headers.get("Host", ""), host):
-            raise web.HTTPMisdirectedRequest(
-                text="the inspector is served under no such name; ask for localhost\n"
-            )
-        return await handler(request)
-
-    pages = web.Application(middlewares=[guard])
+    """What answers browsers, as long as they ask for the inspector by its own name."""
+    pages = web.Application(middlewares=[own_names_only(host, "the inspector")])
     pages.on_response_prepare.append(restrict)
     pages.add_routes(routes(lambda _: inspection))
     return pages
@@ -89,5 +56,5 @@ def routes(find: Find, folder: str = "/", chooser: str | None = None) -> list[we
 
 async def restrict(_: web.Request, response: web.StreamResponse) -> None:
     """Have browsers run the inspector's own script alone, and keep nothing."""
-    response.headers.update(_HEADERS)
+    response.headers.update(HEADERS)
     response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"

@@ -39,9 +39,23 @@ _SCORES = "scores.md"
 
 
 def prepare(
-    files: Sequence[Path], directory: Path, config: Path, processes: int, validation: Sequence[Path]
+    files: Sequence[Path],
+    directory: Path,
+    config: Path,
+    processes: int,
+    validation: Sequence[Path],
+    *,
+    labels: Path | None = None,
 ) -> None:
-    """Label the blocks of the pages of the files."""
+    """Label the blocks of the pages of the files.
+
+    Raises:
+        ConfigurationError: labels of `dehusk label` are given, which the default model alone learns from.
+    """
+    if labels:
+        raise ConfigurationError(
+            "BoilerNet learns from gold texts or labeled blocks; --labels is for the default model"
+        )
     data = read_config(config).data
     forget_scores(directory)
     for broken in prepare_pages(files, directory, data, processes, validation):

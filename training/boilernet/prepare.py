@@ -10,7 +10,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.training.boilernet.config import DataConfig
 from dehusk.training.boilernet.pages import LabeledPage, label, read_labeled_blocks, read_pages, write_pages
 from dehusk.training.directory import left_by
-from dehusk.training.pages import each_labeled
+from dehusk.training.pages import each_labeled, read_gold
 from dehusk.training.sources import write_sources
 
 _PAGES = "pages.jsonl"
@@ -33,7 +33,7 @@ def prepare_pages(
     def read(some: Sequence[Path]) -> Iterator[LabeledPage]:
         if data is None:
             return read_labeled_blocks(some)
-        return each_labeled(some, partial(label, share=data.content_share), processes, broken)
+        return each_labeled(read_gold(some), partial(label, share=data.content_share), processes, broken)
 
     held_out = (replace(page, validation=True) for page in read(validation)) if validation else ()
     write_pages(directory / _PAGES, chain(read(files), held_out))

@@ -31,17 +31,25 @@ _CARD = Path(__file__).with_name("card.template.md")
 
 
 def prepare(
-    files: Sequence[Path], directory: Path, config: Path, processes: int, validation: Sequence[Path]
+    files: Sequence[Path],
+    directory: Path,
+    config: Path,
+    processes: int,
+    validation: Sequence[Path],
+    *,
+    labels: Path | None = None,
 ) -> None:
     """Label and encode the pages of the files.
 
     Raises:
-        ConfigurationError: pages are named for validation, and this model is cross-validated.
+        ConfigurationError: pages are named for validation, and this model is cross-validated; or labels do
+            not fit their pages.
     """
     if validation:
         raise ConfigurationError("the default model is cross-validated; --validation is for BoilerNet")
     data = read_config(config)
-    for broken in prepare_pages(files, directory, data.content_share, data.least_oracle, processes):
+    shares = (data.content_share, data.least_oracle)
+    for broken in prepare_pages(files, directory, *shares, processes, labels=labels):
         click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
     write_sources(files, directory)
     pages = list(prepared_pages(directory))
@@ -50,7 +58,8 @@ def prepare(
     learned = sum(page.reliable for page in whole)
     altered = len(pages) - len(whole)
     click.echo(
-        f"{len(whole)} pages, {repaired} with repaired labels, {learned} to train on; {altered} altered ones."
+        f"{len(whole)} pages, {repaired} labeled or repaired by hand, {learned} to train on; "
+        f"{altered} altered ones."
     )
     oracle = {
         page.id: word_f1(page.labeled_words, page.gold)

@@ -16,13 +16,14 @@ from dehusk.inference.segmentation import segment
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, SegmentedPage, StructureTensors
 from dehusk.training.alignment import content_blocks
+from dehusk.training.by_hand import ByHand, labels_by_hand
 from dehusk.training.comments import listed_comments
 from dehusk.training.dehusk.config import DehuskConfig
 from dehusk.training.dehusk.examples import Example, with_repeats
 from dehusk.training.dehusk.scripts import SCRIPTS, transliterated
 from dehusk.training.directory import left_by, written_whole
 from dehusk.training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels
-from dehusk.training.pages import GoldPage, each_labeled
+from dehusk.training.pages import GoldPage, each_labeled, read_gold
 from dehusk.training.renaming import renamed
 from dehusk.training.score import kept_words, score_words, word_f1
 from dehusk.training.shortening import labels_by_text, shortened, with_few_comments
@@ -123,20 +124,34 @@ def learned_from(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[Dehu
 
 
 def prepare_pages(
-    files: Sequence[Path], directory: Path, content_share: float, least_oracle: float, processes: int
+    files: Sequence[Path],
+    directory: Path,
+    content_share: float,
+    least_oracle: float,
+    processes: int,
+    *,
+    labels: Path | None = None,
 ) -> list[Broken]:
-    """Label, encode and write the pages of the files; those that cannot be segmented are returned."""
+    """Label, encode and write the pages of the files; those that cannot be segmented are returned.
+
+    Those that have labels in a file of `dehusk label` take these; only without one must all have a gold text.
+
+    Raises:
+        ConfigurationError: labels do not fit their pages; nothing is written.
+    """
+    by_hand = labels_by_hand(labels, files)
     directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
     label = partial(
         _label,
         repaired=read_labels(REPAIRED),
         taught=read_labels(TAUGHT),
+        by_hand=by_hand,
         content_share=content_share,
         least_oracle=least_oracle,
     )
     with written_whole(directory / _PAGES) as target:
-        for pages in each_labeled(files, label, processes, broken):
+        for pages in each_labeled(read_gold(files, needs_text=labels is None), label, processes, broken):
             for page in pages:
                 pickle.dump(page, target, protocol=5)
     return broken
@@ -155,18 +170,25 @@ def prepared_pages(directory: Path) -> Iterator[DehuskPage]:
 
 def _label(
     page: GoldPage,
+    *,
     repaired: Mapping[str, Labels],
     taught: Mapping[str, Labels],
+    by_hand: ByHand,
     content_share: float,
     least_oracle: float,
 ) -> list[DehuskPage]:
     """The page and what is made of it."""
-    segmented = segment(page.html.encode("utf-8", "replace"))
+    segmented = segment(page.utf8)
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     gold = tuple(score_words(page.text or ""))
+    given = by_hand.get(page.id)
     labels = repaired.get(page.id) or (None if page.text is not None else taught.get(page.id, DROPPED))
     uncertain = np.zeros(len(words), np.bool_)
-    if labels is None:
+    if given is not None:
+        content = np.array(given.labels, np.bool_)
+        gold = gold if page.text is not None else tuple(kept_words(words, content))
+        reliable = len(content) > 0
+    elif labels is None:
         content = content_blocks(words, gold, content_share)
         oracle = word_f1(kept_words(words, content), gold)
         reliable = bool(content.any()) and oracle >= least_oracle
@@ -182,8 +204,8 @@ def _label(
         stripped=page.stripped,
         words=words,
         gold=gold,
-        has_gold=page.text is not None,
-        repaired=page.id in repaired,
+        has_gold=page.text is not None or given is not None,
+        repaired=page.id in repaired or given is not None,
         encoded=encode(segmented),
         content=content,
         comment=_comments(page, segmented, words, content_share) & ~content,

@@ -15,7 +15,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage
 from dehusk.training.alignment import content_blocks
 from dehusk.training.directory import left_by, written_whole
-from dehusk.training.pages import GoldPage, each_labeled
+from dehusk.training.pages import GoldPage, each_labeled, read_gold
 from dehusk.training.score import score_words
 
 Bools = npt.NDArray[np.bool_]
@@ -76,7 +76,7 @@ def prepare_site_pages(
     broken: list[Broken] = []
     label = partial(_labeled, content_share=content_share)
     with written_whole(directory / _PAGES) as target:
-        for page, encoded, origin in each_labeled(files, label, processes, broken):
+        for page, encoded, origin in each_labeled(read_gold(files), label, processes, broken):
             if len(encoded):
                 pickle.dump(_answered(page, encoded, origin, answers), target, protocol=5)
     return broken

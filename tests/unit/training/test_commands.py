@@ -75,3 +75,22 @@ def test_a_network_of_another_configuration_is_neither_scored_nor_published(monk
 def test_a_device_that_is_not_there_is_named(monkeypatch, tmp_path, capsys):
     assert error_of(monkeypatch, "train", "--directory", tmp_path, "--device", "nonsense") == "2"
     assert "'--device': nonsense:" in capsys.readouterr().err
+
+
+def test_boilernet_takes_no_labels_of_blocks(monkeypatch, tmp_path):
+    file = tmp_path / "data"
+    file.touch()
+    error = error_of(monkeypatch, "prepare", "--directory", tmp_path, "--labels", file, file, *BOILERNET)
+    assert "--labels is for the default model" in error
+
+
+def test_labels_of_other_pages_stop_the_preparation(monkeypatch, tmp_path):
+    data, labels = tmp_path / "data.jsonl", tmp_path / "labels.jsonl"
+    data.write_text('{"id": "a", "url": null, "html": "<p>A"}')
+    labels.write_text(
+        '{"id": "b", "url": null, "html_hash": "' + "0" * 32 + '", "blocks_hash": "' + "0" * 32 + '", '
+        '"labels": [1], "labeled_at": "2026-11-23T03:30:00Z"}'
+    )
+    error = error_of(monkeypatch, "prepare", "--directory", tmp_path / "run", "--labels", labels, data)
+    assert error.startswith(f"Error: labels in {labels} do not fit: unknown-page (1: ")
+    assert not (tmp_path / "run").exists()

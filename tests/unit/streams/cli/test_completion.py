@@ -12,6 +12,8 @@ import pytest
         ("clean --comm", {"plain,--comments"}),
         ("clean --comments ", {"plain,separate", "plain,include", "plain,drop"}),
         ("sites f", {"plain,forget"}),
+        ("la", {"plain,label"}),
+        ("label pages.jsonl --la", {"plain,--labels", "plain,--labeler"}),
     ],
 )
 def test_a_shell_completes_commands_options_and_values(words: str, said: set[str]) -> None:

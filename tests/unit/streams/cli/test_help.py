@@ -27,6 +27,7 @@ print(*sys.modules, file=sys.stderr)
         "read",
         "clean",
         "inspect",
+        "label",
         "dead-letters list",
         "dead-letters replay",
         "sites show",

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from dehusk.streams.inspection.html import embedded, html
+from dehusk.streams.inspection.html import html
 
 TRICKS = [
     "</script><script>alert(1)</script>",
@@ -41,10 +41,6 @@ def test_whatever_a_page_says_is_data(trick: str) -> None:
     written = html(json.dumps(page), [json.dumps(view)], is_served=False)
     assert skeleton(written) == skeleton(EMPTY)
     assert (data(written, "page-data"), data(written, "view-data")) == (page, [view])
-
-
-def test_embedded_json_has_no_markup() -> None:
-    assert embedded('"<>&"') == '"\\u003c\\u003e\\u0026"'
 
 
 async def test_a_hostile_page_adds_no_element(inspecting, hostile: bytes) -> None:

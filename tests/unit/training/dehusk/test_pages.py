@@ -1,6 +1,7 @@
 import lzma
 import zlib
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 
 import numpy as np
 import orjson
@@ -8,7 +9,11 @@ import pytest
 
 from dehusk.inference.cleaning import prepare
 from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.segmentation import segment
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.labeling.labels_file import open_labels_file
 from dehusk.training.dehusk import pages as module
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
 from dehusk.training.dehusk.pages import learned_from, prepare_pages, prepared_pages
@@ -146,3 +151,44 @@ def test_a_page_under_comments_is_there_shortened_and_with_comments_of_another_n
     config = read_config(DEFAULT_CONFIG)
     assert short.example(config).importance == config.trainer.altered * blog.example(config).importance
     assert learned_from([blog, short, other, forum], config) == [blog, short, other, forum]
+
+
+def test_labels_by_hand_are_taken_before_all_others(tmp_path, monkeypatch):
+    rows = [
+        {"id": "with gold", "url": "https://a.example/", "html": HTML, "main_content": GOLD},
+        {"id": "without", "url": "https://b.example/", "html": HTML},
+        {"id": "unlabeled", "url": "https://c.example/", "html": HTML},
+    ]
+    data, labels = tmp_path / "data.jsonl", tmp_path / "labels.jsonl"
+    data.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    texts = segment(HTML.encode()).texts
+    for_one = PageLabels(
+        id="without",
+        url=None,
+        html_hash=html_hash(HTML.encode()),
+        blocks_hash=blocks_hash(texts),
+        labels=(1, 0, 0, 1),
+        labeled_at=datetime(2026, 11, 23, tzinfo=UTC),
+    )
+    with open_labels_file(labels) as file:
+        file.save(for_one)
+        file.save(replace(for_one, id="with gold"))
+    monkeypatch.setattr(module, "read_labels", {REPAIRED: {"with gold": DROPPED}, TAUGHT: {}}.__getitem__)
+    assert prepare_pages([data], tmp_path / "run", 2 / 3, 0.7, 1, labels=labels) == []
+    prepared = {page.id: page for page in prepared_pages(tmp_path / "run")}
+    given = [True, False, False, True]
+    assert [page.content.tolist() for page in prepared.values()] == [given, given, [False] * 4]
+    assert [page.reliable for page in prepared.values()] == [True, True, False]
+    assert [page.has_gold for page in prepared.values()] == [True, True, False]
+    assert list(prepared["without"].best_gold) == ["home", "imprint"] == list(prepared["with gold"].best_gold)
+    assert list(prepared["with gold"].gold)[:2] == ["the", "mill"]
+
+
+def test_labels_that_do_not_fit_leave_what_was_prepared_before(tmp_path):
+    data, labels = tmp_path / "data.jsonl", tmp_path / "labels.jsonl"
+    data.write_bytes(orjson.dumps({"id": "a", "url": "https://a.example/", "html": HTML}))
+    with open_labels_file(labels) as file:
+        file.save(PageLabels("b", None, "0" * 32, "0" * 32, (1,), datetime(2026, 11, 23, tzinfo=UTC)))
+    with pytest.raises(ConfigurationError, match="unknown-page"):
+        prepare_pages([data], tmp_path / "run", 2 / 3, 0.7, 1, labels=labels)
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,87 @@
+"""Sessions of labeling, as they are served, and a hand that labels."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import FrameLocator, Page, expect
+
+from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.inspection.inspection import open_inspector_pool
+from dehusk.streams.labeling.labels_file import open_labels_file
+from dehusk.streams.labeling.server import serving
+from dehusk.streams.labeling.session import Session
+from dehusk.streams.labeling.shelf import Outcome, open_shelf
+from dehusk.streams.labeling.suggestions import Suggester
+from dehusk.streams.settings import PageLimits
+from dehusk.streams.sources.registry import SourceSettings
+from tests.browser.visits import Visit
+
+Point = tuple[float, float]
+
+
+class UnchangedSession(Session):
+    """Shows pages as they are, and not made harmless."""
+
+    async def page(self, number: int) -> str:
+        """As `Session.page`."""
+        page = self._shelf.page(number)
+        assert page is not None
+        return json.dumps({**json.loads(await super().page(number)), "original": page.html.decode()})
+
+
+@asynccontextmanager
+async def labeling(
+    pages: Sequence[Outcome], labels: Path, kind: type[Session] = Session
+) -> AsyncIterator[str]:
+    """The address of the tool, whose suggestions are those of the rules."""
+    limits = PageLimits(max_blocks=20_000)
+    async with open_inspector_pool("auto", SourceSettings(), limits) as pool:
+        with open_shelf(pages) as shelf, open_labels_file(labels) as file:
+            session = kind(shelf, file, pool, Suggester(RulesLabeler()))
+            async with serving(session, "127.0.0.1", 0) as address:
+                yield address
+
+
+def pages_of(*bodies: str) -> list[RawPage]:
+    """Pages with these bodies, named by their numbers."""
+    return [
+        RawPage(
+            f"https://example.org/{number}", f"<title>Page {number}</title><body>{body}".encode(), str(number)
+        )
+        for number, body in enumerate(bodies, 1)
+    ]
+
+
+async def opened(visit: Visit, number: int = 1) -> FrameLocator:
+    """The frame of a page of the tool, once it is shown."""
+    await visit.open(f"#{number}")
+    await expect(visit.page.locator("#about")).to_contain_text(f"Page {number} of")
+    await expect(visit.page.locator("#counts")).to_contain_text("block")
+    return visit.page.frame_locator("#picture iframe")
+
+
+async def saved(page: Page, labels: Path, name: str = "1") -> list[int | None] | None:
+    """The labels of a page in the file, once the tool says that all are saved; None where it has none."""
+    await expect(page.locator("#saved")).to_contain_text("saved ")
+    found = [json.loads(line) for line in labels.read_text("utf-8").splitlines()]  # noqa: ASYNC240
+    return next((line["labels"] for line in reversed(found) if line["id"] == name), None)
+
+
+async def stroke(page: Page, *points: Point) -> None:
+    """Move the mouse with its button held down.
+
+    Chromium's own tools tell it so: Playwright's wait, while a button is down, for scripts in every frame.
+    """
+    tools = await page.context.new_cdp_session(page)
+
+    async def send(kind: str, point: Point, buttons: int) -> None:
+        mouse = {"type": kind, "x": point[0], "y": point[1], "button": "left", "clickCount": 1}
+        await tools.send("Input.dispatchMouseEvent", {**mouse, "buttons": buttons})
+
+    await send("mousePressed", points[0], 1)
+    for point in points[1:]:
+        await send("mouseMoved", point, 1)
+    await send("mouseReleased", points[-1], 0)

@@ -1,0 +1,335 @@
+"""The labeling tool, in a browser: clicks, strokes, keys, hostile pages, labels that cannot be saved."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import RawPage
+from tests.browser.conftest import Visiting
+from tests.browser.hostile_pages import HOSTILE, WORDS, hostile_page
+from tests.browser.labelings import UnchangedSession, labeling, opened, pages_of, saved, stroke
+from tests.browser.looks import faint_texts, has_focus, tabbed_through, too_wide
+from tests.browser.visits import Visit
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+BODY = f"""<nav><a href=/>Home</a> <a href=/b>Another</a></nav><h1>Title</h1><p>{WORDS}</p><p>Second</p>
+<p>Third</p><div hidden>Unseen</div><footer>Imprint</footer>"""
+BLOCKS = ["Home Another", "Title", WORDS.strip(), "Second", "Third", "Unseen", "Imprint"]
+OF_PLAYWRIGHT = "Blocked script execution in 'about:srcdoc'"
+"""What Chromium says of the listeners that Playwright itself puts into the frame."""
+COVER = "position:fixed;inset:0;z-index:2147483647"
+STYLES = {
+    "resets": "*,*::before{outline:none!important;background:none!important;cursor:none!important;all:unset}",
+    "ignores the mouse": "*{pointer-events:none!important}",
+    "has no selection": "*{user-select:none!important;-webkit-user-drag:element!important}",
+    "moves": "span{position:relative!important;left:90px!important;transform:rotate(2deg)!important}",
+    "animates": "@keyframes a{to{outline-color:red;background:red}} span{animation:a 1s infinite}",
+    "covers": f"body::after{{content:'';{COVER};background:rgba(0,0,0,.1)}}",
+}
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    return tmp_path / "labels.jsonl"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tool(visiting: Visiting, labels: Path) -> AsyncIterator[Visit]:
+    """The tool with three pages, of which the third cannot be labeled."""
+    refused = Broken(BrokenReason.TOO_MANY_BLOCKS, "100,001 blocks", "https://example.org/3")
+    async with labeling([*pages_of(BODY, BODY.replace("Third", "Last")), refused], labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        yield visit
+    assert visit.elsewhere == []
+    assert [said for said in visit.messages if not said.startswith(OF_PLAYWRIGHT)] == []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The tool with all hostile pages."""
+    pages = [RawPage(f"https://evil.test/{name}", hostile_page(name), name) for name in HOSTILE]
+    async with labeling(pages, tmp_path_factory.mktemp("hostile") / "labels.jsonl") as address:
+        yield address
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def unchanged(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The tool with all hostile pages, shown as they are."""
+    pages = [RawPage(f"https://evil.test/{name}", hostile_page(name), name) for name in HOSTILE]
+    path = tmp_path_factory.mktemp("unchanged") / "labels.jsonl"
+    async with labeling(pages, path, UnchangedSession) as address:
+        yield address
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def styled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[str, Path]]:
+    """The tool with pages of all styles, and its file."""
+    path = tmp_path_factory.mktemp("styled") / "labels.jsonl"
+    cover = f"<div style='{COVER};pointer-events:none'></div>"
+    async with labeling(
+        pages_of(*(f"<style>{each}</style>{cover}{BODY}" for each in STYLES.values())), path
+    ) as address:
+        yield address, path
+
+
+async def click_all_over(page: Page) -> None:
+    """Click on the page wherever something may be, with either button."""
+    box = await page.locator("#picture iframe").bounding_box()
+    assert box is not None
+    for row, column in product(range(10, int(box["height"]), 150), range(10, int(box["width"]), 350)):
+        await page.mouse.click(box["x"] + column, box["y"] + row)
+    await page.mouse.click(box["x"] + 20, box["y"] + 20, button="right")
+    await page.mouse.click(box["x"] + 20, box["y"] + 20, button="middle")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_nothing_of_a_page_runs_loads_or_leads_away(
+    visiting: Visiting, hostile: str, name: str
+) -> None:
+    visit = await visiting(hostile)
+    frame = await opened(visit, 1 + list(HOSTILE).index(name))
+    await expect(frame.locator("h1")).to_have_text("Title")
+    await click_all_over(visit.page)
+    await visit.page.locator("#block-0").click()
+    await expect(visit.page.locator("#saved")).to_contain_text("saved ")
+    await nothing_happened(visit)
+    own = {url.removeprefix(visit.address) for url in visit.requests if url.startswith(visit.address)}
+    assert {path.partition("/")[0].partition("#")[0] for path in own} == {"", "pages"}
+    assert [said for said in visit.messages if "Content Security Policy" not in said] == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_the_frame_of_a_page_would_hold_it_alone(visiting: Visiting, unchanged: str, name: str) -> None:
+    visit = await visiting(unchanged)
+    await opened(visit, 1 + list(HOSTILE).index(name))
+    await click_all_over(visit.page)
+    await visit.page.locator("#block-0").click()
+    await expect(visit.page.locator("#saved")).to_contain_text("saved ")
+    await nothing_happened(visit)
+
+
+async def nothing_happened(visit: Visit) -> None:
+    """See that only the tool's own page ran, and that it was not left."""
+    await visit.drawn()
+    assert visit.elsewhere == []
+    assert visit.dialogs == []
+    assert all(each.startswith(visit.address) for each in visit.navigations)
+    assert await visit.page.evaluate("() => window.HIT ?? 0") == 0
+    assert await visit.page.locator("#picture iframe").get_attribute("sandbox") == "allow-same-origin"
+    assert await visit.page.context.cookies() == []
+
+
+@pytest.mark.parametrize("style", STYLES)
+async def test_a_click_reaches_its_block_whatever_styles_do(
+    visiting: Visiting, styled: tuple[str, Path], style: str
+) -> None:
+    number = 1 + list(STYLES).index(style)
+    visit = await visiting(styled[0])
+    span = (await opened(visit, number)).get_by_text("Third")
+    box = await span.bounding_box()
+    assert box is not None
+    await visit.page.mouse.click(box["x"] + 3, box["y"] + box["height"] / 2)
+    given = await saved(visit.page, styled[1], str(number))
+    assert given is not None
+    assert [block for block, label in enumerate(given) if label is not None] == [BLOCKS.index("Third")]
+    assert await span.evaluate("span => getComputedStyle(span).outlineStyle") == "solid"
+
+
+async def test_clicks_mark_a_block_and_are_saved(tool: Visit, labels: Path) -> None:
+    page, frame = tool.page, tool.page.frame_locator("#picture iframe")
+    assert await page.locator("#blocks .text").all_text_contents() == BLOCKS
+    await expect(page.locator("#counts")).to_contain_text("1 to be seen only in this list")
+    await frame.get_by_text("Second").click()
+    assert await saved(page, labels) == [None, None, None, 1, None, None, None]
+    await expect(page.locator("#block-3 .says")).to_have_text("content")
+    await frame.get_by_text("Imprint").click(button="right")
+    await page.locator("#block-5").click()
+    await page.locator("[data-brush='0']").click()
+    await frame.get_by_text("Home").click()
+    await page.locator("#block-1").click(modifiers=["Shift"])
+    await expect(page.locator("#counts")).to_contain_text("7 blocks · 2 content · 3 boilerplate · 2 without")
+    assert await saved(page, labels) == [0, 0, None, 1, None, 1, 0]
+    await page.reload()
+    await expect(page.locator("#counts")).to_contain_text("2 content · 3 boilerplate")
+
+
+async def test_strokes_mark_what_they_touch(tool: Visit, labels: Path) -> None:
+    page, frame = tool.page, tool.page.frame_locator("#picture iframe")
+    second, third = (
+        await frame.get_by_text("Second").bounding_box(),
+        await frame.get_by_text("Third").bounding_box(),
+    )
+    assert second is not None
+    assert third is not None
+    middle = (second["x"] + 20, second["y"] + 14)
+    await stroke(page, (second["x"] + 2, second["y"] + 2), middle, (third["x"] + 30, third["y"] + 8))
+    assert await saved(page, labels) == [None, None, None, 1, 1, None, None]
+    await page.keyboard.press("2")
+    rows = [await page.locator(f"#block-{number}").bounding_box() for number in (4, 5, 6)]
+    await stroke(page, *[(row["x"] + 9, row["y"] + 9) for row in rows if row])
+    await expect(page.locator("#counts")).to_contain_text("1 content · 3 boilerplate")
+    assert await saved(page, labels) == [None, None, None, 1, 0, 0, 0]
+
+
+async def test_keys_move_and_mark(tool: Visit, labels: Path) -> None:
+    page = tool.page
+    await page.locator("#blocks").focus()
+    for key in ("c", "j", "ArrowDown", "b", "Shift+ArrowDown", "Shift+J", "u", "k", "c", "End", "b"):
+        await page.keyboard.press(key)
+    await expect(page.locator("#block-6")).to_have_attribute("aria-selected", "true")
+    assert await saved(page, labels) == [1, None, None, 1, None, None, 0]
+    for key in ("z", "Control+z", "y"):
+        await page.keyboard.press(key)
+    await expect(page.locator("#block-3 .says")).to_have_text("content")
+    await expect(page.locator("#block-6 .says")).to_contain_text("?")
+    await page.keyboard.press("a")
+    await expect(page.locator("#done")).to_have_text("1 of 3 pages labeled, 1 cannot be")
+    given = await saved(page, labels)
+    assert given is not None
+    assert None not in given
+    assert await page.locator("#blocks .suggested").count() == 0
+
+
+async def test_keys_change_pages(tool: Visit) -> None:
+    page, about = tool.page, tool.page.locator("#about")
+    for key, number in (("n", 2), ("p", 1), ("ArrowRight", 2), ("t", 1)):
+        await page.keyboard.press(key)
+        await expect(about).to_contain_text(f"Page {number} of 3")
+    await page.locator("#filter").select_option("trouble")
+    await page.locator("#next").click()
+    await expect(page.locator("#notice")).to_have_text(
+        "This page cannot be labeled: too-many-blocks: 100,001 blocks. N goes on to the next."
+    )
+    await page.locator("#todo").click()
+    await expect(about).to_contain_text("Page 1 of 3")
+    await page.keyboard.press("?")
+    await expect(page.locator("#keys")).to_contain_text("accept all suggestions")
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#keys")).to_be_hidden()
+
+
+async def test_keys_are_heard_after_a_click_in_the_page(tool: Visit) -> None:
+    page = tool.page
+    await page.frame_locator("#picture iframe").get_by_text("Second").click()
+    assert await has_focus(page.locator("#blocks"))
+    await page.keyboard.press("b")
+    await expect(page.locator("#block-3 .says")).to_have_text("boilerplate")
+
+
+async def test_a_label_spreads(visiting: Visiting, labels: Path) -> None:
+    cards = "".join(f"<li class=card><a href=/{number}>Card {number}</a></li>" for number in range(6))
+    async with labeling(pages_of(f"<ul>{cards}</ul><h1>Title</h1><p>{WORDS}</p>"), labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        await expect(visit.page.locator("#block-1 .says")).to_have_text("boilerplate?")
+        await visit.page.locator("#block-0").click()
+        await expect(visit.page.locator("#block-1 .says")).to_have_text("content?")
+
+
+async def test_labels_of_a_changed_page_stay_until_it_is_labeled_anew(
+    visiting: Visiting, labels: Path
+) -> None:
+    (page,) = pages_of(BODY)
+    changed = replace(page, html=page.html + b"<p>More")
+    async with labeling([page], labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        await visit.page.locator("#block-0").click()
+        await saved(visit.page, labels)
+    async with labeling([changed], labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        await expect(visit.page.locator("#misfit-text")).to_contain_text(
+            "labels of other HTML of this page than this: 1 of 7"
+        )
+        await visit.page.locator("#block-7").click()
+        await expect(visit.page.locator("#notice")).to_contain_text("Label it anew")
+        await visit.page.locator("#anew").click()
+        await visit.page.locator("#block-7").click()
+        assert await saved(visit.page, labels) == [*[None] * 7, 1]
+
+
+async def test_what_is_not_saved_is_told_and_saved_later(tool: Visit, labels: Path) -> None:
+    page, aside = tool.page, labels.with_name("aside")
+    labels.rename(aside)  # noqa: ASYNC240
+    await page.locator("#block-0").click()
+    await expect(page.locator("#saved")).to_contain_text("NOT SAVED (page 1): ")
+    await page.locator("#block-1").click()
+    await expect(page.locator("#saved")).to_contain_text("is gone")
+    aside.rename(labels)
+    await page.locator("#again").click()
+    assert await saved(page, labels) == [1, 1, None, None, None, None, None]
+    tool.messages.clear()  # Chromium tells of answers with the status 503
+
+
+@pytest.mark.parametrize("choice", ["mine", "theirs"])
+async def test_another_window_is_not_overwritten_unasked(
+    browser: Browser, tool: Visit, labels: Path, choice: str
+) -> None:
+    other = await tool.page.context.new_page()
+    await other.goto(f"{tool.address}#1")
+    await other.locator("#block-6").click()
+    await saved(other, labels)
+    await tool.page.locator("#block-0").click()
+    await expect(tool.page.locator("#saved")).to_contain_text("NOT SAVED (page 1): other labels of this page")
+    assert await saved(other, labels) == [*[None] * 6, 1]
+    await tool.page.locator(f"#{choice}").click()
+    await expect(tool.page.locator("#counts")).to_contain_text("1 content")
+    await expect(tool.page.locator("#saved")).not_to_contain_text("NOT")
+    kept = 0 if choice == "mine" else 6
+    assert await saved(tool.page, labels) == [1 if number == kept else None for number in range(7)]
+    tool.messages.clear()  # Chromium tells of an answer with the status 409
+
+
+async def test_pages_of_ten_thousand_blocks_and_of_deep_nesting_are_labeled(
+    visiting: Visiting, labels: Path
+) -> None:
+    many = "".join(f"<p>Paragraph {number}</p>" for number in range(10_000))
+    async with labeling(pages_of(many, "<div>" * 3_000 + "<p>Deep", "<img>"), labels) as address:
+        visit = await visiting(address)
+        frame = await opened(visit)
+        await frame.locator(".dehusk-block-9000").click()
+        given = await saved(visit.page, labels)
+        assert given is not None
+        assert given.index(1) == 9000
+        await visit.page.keyboard.press("a")
+        await expect(visit.page.locator("#done")).to_have_text("1 of 3 pages labeled")
+        await visit.page.keyboard.press("n")
+        await frame.get_by_text("Deep").click()
+        assert await saved(visit.page, labels, "2") == [1]
+        await visit.page.keyboard.press("n")
+        await expect(visit.page.locator("#blocks")).to_have_text(
+            "The page has no text: there is nothing to label."
+        )
+
+
+async def test_all_is_reached_by_the_keyboard(tool: Visit) -> None:
+    await tool.page.locator("#block-0").click()
+    there, reached, visible = await tabbed_through(tool.page)
+    assert there > 8
+    assert reached == there
+    assert visible
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_text_can_be_read(tool: Visit, scheme: str) -> None:
+    await tool.page.emulate_media(color_scheme=scheme)
+    await tool.page.locator("#block-0").click()
+    await tool.page.locator("#block-1").click(button="right")
+    await tool.page.locator("#help").click()
+    await tool.drawn()
+    assert await faint_texts(tool.page) == []
+
+
+async def test_a_phone_shows_it_without_scrolling_sideways(tool: Visit) -> None:
+    await tool.page.set_viewport_size({"width": 390, "height": 844})
+    await tool.page.locator("#block-0").click()
+    await tool.drawn()
+    assert await too_wide(tool.page) == []

@@ -1,0 +1,102 @@
+"""`dehusk label`: what it offers, says and refuses."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dehusk.streams.labeling.labels_file import open_labels_file
+
+COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "label", "--labeler", "rules"]
+PAGES = [
+    {"id": "a", "url": "https://example.org/a", "html": "<p>A paragraph of prose<p>and another one"},
+    {"url": "https://example.org/b", "html": "<p>Second"},
+    {"id": "c", "html": "%PDF-1.4"},
+]
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    file = tmp_path / "pages.jsonl"
+    file.write_text("".join(f"{json.dumps(page)}\n" for page in PAGES))
+    return file
+
+
+@contextmanager
+def running(*words: object, told: str = "") -> Iterator[tuple[str, str]]:
+    """The address of the tool, and the line that it says; it ends by Ctrl-C, and has told no more."""
+    command = [*COMMAND, *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            yield line.split(" ", 1)[0], line
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, said) == (0, told)
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def ask(address: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
+    sent = None if asked is None else json.dumps(asked).encode()
+    request = urllib.request.Request(address, sent, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        found: dict[str, Any] = json.loads(answer.read())
+    return found
+
+
+def test_labels_are_saved_and_go_on_in_the_next_run(lines: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    with running(lines, "--labels", labels) as (address, line):
+        assert "(3 pages; Ctrl-C ends it)" in line
+        page = ask(f"{address}pages/0")
+        saved = ask(f"{address}pages/0/labels", {"labels": [1, 0], "revision": page["revision"]})
+        assert saved["state"] == "labeled"
+        assert ask(f"{address}pages/1")["id"] == "https://example.org/b"
+        assert ask(f"{address}pages/2")["refusal"].startswith("not-html: ")
+    with running(lines, "--labels", labels, "--limit", 2) as (address, line):
+        assert "(2 pages;" in line
+        assert ask(f"{address}pages/0")["labels"] == [1, 0]
+
+
+def test_a_torn_line_and_labels_of_other_pages_are_told(lines: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    page = {"id": "x", "url": None, "html_hash": "0" * 32, "blocks_hash": "0" * 32, "labels": [1]}
+    labels.write_text(json.dumps({**page, "labeled_at": "2026-11-23T03:30:00Z"}) + '\n{"id"')
+    told = (
+        f"dehusk: the last line of {labels} was torn, as by a crash; it is kept in {labels}.torn\n"
+        f"dehusk: {labels} has labels of 1 page not among these; they stay\n"
+    )
+    with running(lines, "--labels", labels, told=told):
+        pass
+
+
+def test_what_keeps_it_from_starting_is_named(lines: Path, tmp_path: Path) -> None:
+    empty, labels = tmp_path / "empty.jsonl", tmp_path / "labels.jsonl"
+    empty.touch()
+    ended = run(empty, "--labels", labels)
+    assert (ended.returncode, ended.stderr) == (1, "dehusk: there are no pages to label\n")
+    ended = run(tmp_path / "none", "--labels", labels)
+    assert ended.stderr.startswith("dehusk: there is no file or directory ")
+    assert not labels.exists()
+    with open_labels_file(labels):
+        ended = run(lines, "--labels", labels)
+    assert ended.returncode == 1
+    assert f"{labels} is open in another program that labels pages" in ended.stderr
+    ended = run(lines, "--labels", labels, "--labeler", "onnx", "--model", "none")
+    assert ended.returncode == 1
+    assert "none" in ended.stderr
+    assert run().returncode == 2

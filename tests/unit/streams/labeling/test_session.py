@@ -1,0 +1,154 @@
+"""Sessions: what is shown of pages, and what of their labels is saved."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dehusk.schemas.errors import ConflictError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.labeling.labels_file import open_labels_file, read_labels_file
+from dehusk.streams.labeling.session import RefusedPageError, Session, StaleLabelsError
+
+PROSE = "The mill grinds slowly, but it grinds fine, day and night, in summer as in winter."
+PAGE = RawPage(
+    "https://example.org/a", f"<title>T</title><p>{PROSE}<p>{PROSE} Or so.<footer>End".encode(), "a"
+)
+MANY = RawPage("https://example.org/b", b"<p>x" * 101)
+
+
+async def shown(session: Session, number: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(await session.page(number))
+    return found
+
+
+def states(session: Session) -> list[str]:
+    return [page["state"] for page in session.overview["pages"]]
+
+
+async def test_a_page_is_shown_with_what_is_suggested(labeling) -> None:
+    async with labeling([PAGE]) as session:
+        page = await shown(session)
+    assert (page["id"], page["url"], page["title"]) == ("a", "https://example.org/a", "T")
+    assert [block["text"] for block in page["blocks"]] == [PROSE, f"{PROSE} Or so.", "End"]
+    assert page["original"].count("dehusk-block-") == 3
+    assert [each >= 0.5 for each in page["suggestions"]][:2] == [True, True]
+    assert (page["labels"], page["misfit"], page["trouble"]) == ([None] * 3, None, None)
+
+
+async def test_labels_are_saved_and_shown_again(labeling, labels_path: Path) -> None:
+    async with labeling([PAGE]) as session:
+        half = await session.save(0, [1, None, None], "", replaces=False)
+        assert (half["state"], states(session)) == ("half", ["half"])
+        whole = await session.save(0, [1, 1, 0], half["revision"], replaces=False)
+        assert (whole["state"], states(session)) == ("labeled", ["labeled"])
+    assert read_labels_file(labels_path)["a"].labels == (1, 1, 0)
+    async with labeling([PAGE]) as session:
+        page = await shown(session)
+        assert (page["labels"], page["revision"], page["state"]) == ([1, 1, 0], whole["revision"], "labeled")
+
+
+async def test_labels_can_be_taken_back(labeling) -> None:
+    async with labeling([PAGE]) as session:
+        saved = await session.save(0, [1, None, None], "", replaces=False)
+        saved = await session.save(0, [None] * 3, saved["revision"], replaces=False)
+        assert (saved["state"], saved["revision"]) == ("todo", "")
+
+
+@pytest.mark.parametrize("labels", [[1, 0], [1, 0, 2], [1, 0, True], [1, 0, "1"], [1, 0, [1]], [1, 0, 1.0]])
+async def test_what_are_no_labels_of_a_page_is_refused(
+    labeling, labels_path: Path, labels: list[Any]
+) -> None:
+    async with labeling([PAGE]) as session:
+        with pytest.raises(ValueError, match="label"):
+            await session.save(0, labels, "", replaces=False)
+        with pytest.raises(ValueError, match="label"):
+            await session.suggest(0, labels)
+    assert read_labels_file(labels_path) == {}
+
+
+async def test_labels_of_another_window_are_not_overwritten(labeling, labels_path: Path) -> None:
+    async with labeling([PAGE]) as session:
+        await session.save(0, [1, None, None], "", replaces=False)
+        with pytest.raises(StaleLabelsError, match="in another window"):
+            await session.save(0, [0, None, None], "", replaces=True)
+    assert read_labels_file(labels_path)["a"].labels == (1, None, None)
+
+
+@pytest.mark.parametrize("change", ["html", "blocks"])
+async def test_labels_of_another_page_or_of_other_blocks_give_way_when_asked_alone(
+    labeling, labels_path: Path, change: str
+) -> None:
+    async with labeling([PAGE]) as session:
+        await session.save(0, [1, 1, 0], "", replaces=False)
+    was = read_labels_file(labels_path)["a"]
+    if change == "blocks":
+        with open_labels_file(labels_path) as file:
+            file.save(replace(was, blocks_hash="0" * 32, labels=(1, 1)))
+    page = PAGE if change == "blocks" else replace(PAGE, html=PAGE.html + b"<p>More")
+    async with labeling([page]) as session:
+        found = await shown(session)
+        blocks = len(found["blocks"])
+        assert (found["state"], found["labels"]) == ("misfit", [None] * blocks)
+        assert found["misfit"]["why"] == ("other-blocks" if change == "blocks" else "changed-page")
+        assert found["misfit"]["labeled"] == len(read_labels_file(labels_path)["a"].labels)
+        with pytest.raises(StaleLabelsError, match="not overwritten unasked"):
+            await session.save(0, [1] * blocks, found["revision"], replaces=False)
+        saved = await session.save(0, [1] * blocks, found["revision"], replaces=True)
+        assert (saved["state"], states(session)) == ("labeled", ["labeled"])
+        again = await shown(session)
+        assert (again["misfit"], again["labels"]) == (None, [1] * blocks)
+
+
+async def test_labels_of_other_pages_are_kept_and_told(labeling, labels_path: Path) -> None:
+    async with labeling([replace(PAGE, id="elsewhere")]) as session:
+        await session.save(0, [1, 1, 0], "", replaces=False)
+    async with labeling([PAGE]) as session:
+        assert session.overview["others"] == 1
+        await session.save(0, [0, 0, 0], "", replaces=False)
+    assert set(read_labels_file(labels_path)) == {"elsewhere", "a"}
+
+
+async def test_a_torn_line_is_told(labeling, torn: Path) -> None:
+    async with labeling([PAGE]) as session:
+        assert session.overview["set_aside"] == f"{torn}.torn"
+
+
+async def test_a_page_that_cannot_be_labeled_says_why_and_the_others_can(labeling) -> None:
+    broken = Broken(BrokenReason.PAGE_TOO_LARGE, "2 bytes", "https://example.org/c")
+    async with labeling([MANY, broken, PAGE]) as session:
+        assert states(session) == ["todo", "refused", "todo"]
+        many = await shown(session, 0)
+        assert many["state"] == "refused"
+        assert many["refusal"].startswith("too-many-blocks: ")
+        assert (await shown(session, 1))["refusal"] == "page-too-large: 2 bytes"
+        assert states(session) == ["refused", "refused", "todo"]
+        with pytest.raises(RefusedPageError, match="too-many-blocks"):
+            await session.save(0, [1], "", replaces=False)
+        assert (await session.save(2, [1, 1, 0], "", replaces=False))["state"] == "labeled"
+
+
+async def test_more_pages_than_stay_open_are_shown_and_saved(labeling) -> None:
+    pages = [replace(PAGE, id=str(number)) for number in range(9)]
+    async with labeling(pages) as session:
+        for number in (*range(9), 0):
+            assert (await shown(session, number))["id"] == str(number)
+        assert (await session.save(0, [1, 1, 0], "", replaces=False))["state"] == "labeled"
+
+
+async def test_a_label_changes_what_is_suggested(labeling) -> None:
+    async with labeling([PAGE]) as session:
+        before = (await shown(session))["suggestions"]
+        after = await session.suggest(0, [0, None, None])
+        assert after[1] < before[1]
+
+
+async def test_what_cannot_be_written_is_raised(labeling, lose_labels) -> None:
+    async with labeling([PAGE]) as session:
+        lose_labels()
+        with pytest.raises(ConflictError, match="is gone"):
+            await session.save(0, [1, 1, 0], "", replaces=False)
+        assert states(session) == ["todo"]
