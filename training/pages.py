@@ -13,6 +13,7 @@ import orjson
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
+from dehusk.training.blocks import Block
 from dehusk.training.rebuilding import rebuilt
 
 Item = TypeVar("Item")
@@ -37,6 +38,8 @@ class GoldPage:
     """The text of its user comments; None where it is not known."""
     kind: str = ""
     """What its site is, such as `blog`; empty where it is not known."""
+    blocks: tuple[Block, ...] = ()
+    """The labeled blocks that the HTML was rebuilt from; none of a page that came as HTML."""
 
     @property
     def may_call_posts_comments(self) -> bool:
@@ -103,6 +106,7 @@ def _from_blocks(collection: str, fields: Mapping[str, Any]) -> GoldPage:
         page_type="",
         html=rebuilt(fields["blocks"]).html,
         text="\n".join(block["text"] for block in fields["blocks"] if block["label"] == 1),
+        blocks=tuple(fields["blocks"]),
     )
 
 
