@@ -113,7 +113,8 @@ def content_of_blocks(page: BlockPage, labels: Prediction) -> npt.NDArray[np.boo
 
 def at_places(places: npt.NDArray[np.int64], content: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Whether the encoded block at each place is content; False for the place -1."""
-    return (places >= 0) & np.append(content, False)[places]
+    found: npt.NDArray[np.bool_] = np.append(content, False)[places]
+    return found
 
 
 def _content(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
