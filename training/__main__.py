@@ -361,9 +361,9 @@ def compare_command(
 ) -> None:
     r"""Compare all that labels blocks on the labeled pages in FILES, beside trafilatura and resiliparse.
 
-    FILES are read as `prepare` reads them: xz JSON lines with id, url, html and main_content or expected_text,
-    or with id and labeled blocks. Pages without gold are left out, and counted. The files of a collection, such
-    as NAME-train and NAME-val, are one table.
+    FILES are read as `prepare` reads them: xz JSON lines with id, url, html and main_content or
+    expected_text, or with id and labeled blocks. Pages without gold are left out, and counted. The files of a
+    collection, such as NAME-train and NAME-val, are one table.
 
     \b
     word F1   of the words of the text, as multisets: the mean over pages, with its
@@ -403,11 +403,10 @@ def main() -> None:
     except DehuskError as error:
         raise SystemExit(f"Error: {error}") from error
     except ModuleNotFoundError as error:
-        if error.name not in _WHERE_INSTALLED:
+        package = (error.name or "").partition(".")[0]
+        if package not in _WHERE_INSTALLED:
             raise
-        raise SystemExit(
-            f"Error: {error.name} is not installed here; {_WHERE_INSTALLED[error.name]}"
-        ) from error
+        raise SystemExit(f"Error: {package} is not installed here; {_WHERE_INSTALLED[package]}") from error
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from dehusk.training.comparison.labelers import EXTRACTORS, open_compared, resol
 from dehusk.training.comparison.pages import Sampling, Selection, collection_of, select_pages
 from dehusk.training.comparison.run import judge_pages
 from dehusk.training.comparison.summary import Collected, Row, Section, summaries
-from dehusk.training.comparison.tables import markdown, show, tables
+from dehusk.training.comparison.tables import markdown, overview, show, tables
 from dehusk.training.comparison.text_chart import text_chart
 from dehusk.training.sources import source_of
 
@@ -60,10 +61,8 @@ def compare(files: Sequence[Path], comparison: Comparison, show_result: Show) ->
     for name in names:
         open_compared(name, comparison.repository)
     draw = None if comparison.chart is None else _drawing()
-    selection = select_pages(files, comparison.labels, comparison.sampling)
-    _say(f"{counted(len(selection), 'page')}, {counted(len(names), 'labeler')}")
-    if selection.without_gold:
-        _say(f"{counted(selection.without_gold, 'page')} without gold text or labels: left out")
+    with plain_console(stderr=True).status("reading"):
+        selection = select_pages(files, comparison.labels, comparison.sampling)
     judged = _judged(selection, names, comparison)
     collected = summaries(judged, _trained(files, names, comparison.repository), against)
     if draw is not None and comparison.chart is not None:
@@ -92,6 +91,9 @@ def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) 
     console = plain_console(stderr=True)
     columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TextColumn("pages"))
     try:
+        _say(f"{counted(len(selection), 'page')}, {counted(len(names), 'labeler')}")
+        if selection.without_gold:
+            _say(f"{counted(selection.without_gold, 'page')} without gold text or labels: left out")
         with Progress(
             *columns,
             TimeElapsedColumn(),
@@ -137,11 +139,14 @@ def show_tables(collected: Sequence[Collected], _judged: Sequence[JudgedPage]) -
         for table in tables(each):
             show(table, console)
         console.print(f"{text_chart(each.whole)}\n")
+    for table in overview(collected):
+        show(table, console)
 
 
 def show_markdown(collected: Sequence[Collected], _judged: Sequence[JudgedPage]) -> None:
     """Print the tables as Markdown."""
-    click.echo("\n".join(markdown(table) for each in collected for table in tables(each)), nl=False)
+    every = [*chain.from_iterable(map(tables, collected)), *overview(collected)]
+    click.echo("\n".join(map(markdown, every)), nl=False)
 
 
 def show_json(collected: Sequence[Collected], judged: Sequence[JudgedPage]) -> None:

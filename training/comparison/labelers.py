@@ -1,6 +1,6 @@
 """What can be compared: labelers without a model, the models of the repository, and other extractors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -12,14 +12,14 @@ from dehusk.inference.choice import choose
 from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import document_of
 from dehusk.inference.labeler import LocalLabeler
+from dehusk.inference.labelers import LOCAL_LABELERS, encodings_of, open_local_labeler
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import CARD_FILE, find_model, models
-from dehusk.inference.rules import RulesLabeler
 from dehusk.inference.signature import TOKENS
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import RawPage
+from dehusk.schemas.pages import Encoding, RawPage
 from dehusk.training.alignment import content_blocks
 from dehusk.training.comparison.questions import SHARE, Question
 from dehusk.training.predict import at_places, content_of_blocks
@@ -30,7 +30,6 @@ Bools = npt.NDArray[np.bool_]
 
 EXTRACTORS = ("trafilatura", "trafilatura-no-comments", "resiliparse", "resiliparse-no-comments")
 """Extractors that know no blocks, as they are set up by default and without user comments."""
-_LOCAL: dict[str, Callable[[], LocalLabeler]] = {"rules": RulesLabeler}
 
 
 class Outcome(NamedTuple):
@@ -63,7 +62,7 @@ class Compared(Protocol):
 
 def known_names(repository: Path) -> list[str]:
     """All that is compared by default: of each model the newest version that is served."""
-    return [*_LOCAL, *(_versioned(repository, model) for model in models(repository)), *EXTRACTORS]
+    return [*LOCAL_LABELERS, *(_versioned(repository, model) for model in models(repository)), *EXTRACTORS]
 
 
 def resolved_names(wanted: Sequence[str], repository: Path) -> list[str]:
@@ -76,7 +75,7 @@ def resolved_names(wanted: Sequence[str], repository: Path) -> list[str]:
 
 
 def _resolved(name: str, repository: Path) -> str:
-    if name in _LOCAL or name in EXTRACTORS:
+    if name in LOCAL_LABELERS or name in EXTRACTORS:
         return name
     model, _, version = name.partition("/")
     if model not in models(repository):
@@ -100,22 +99,25 @@ def open_compared(name: str, repository: Path) -> Compared:
     """What a resolved name stands for."""
     if name in EXTRACTORS:
         return _Extractor(_extractor(name))
-    if name in _LOCAL:
-        return _Labeler(_LOCAL[name](), reads_elements=True)
+    if name in LOCAL_LABELERS:
+        return _Labeler(open_local_labeler(name), encodings_of(name), reads_elements=True)
     model, _, version = name.partition("/")
     labeler = OnnxLabeler(model, version, repository)
-    return _Labeler(labeler, reads_elements=labeler.signature is not TOKENS)
+    return _Labeler(labeler, frozenset(), reads_elements=labeler.signature is not TOKENS)
 
 
 class _Labeler:
     """A labeler of blocks, on the way of a page through dehusk."""
 
-    def __init__(self, labeler: LocalLabeler, *, reads_elements: bool) -> None:
+    def __init__(
+        self, labeler: LocalLabeler, encodings: Collection[Encoding], *, reads_elements: bool
+    ) -> None:
         self._labeler = labeler
+        self._encodings = encodings
         self._reads_elements = reads_elements
 
     def extract(self, page: RawPage) -> Outcome:
-        prepared = prepare(page)
+        prepared = prepare(page, encodings=self._encodings)
         if isinstance(prepared, Broken):
             raise PageError(prepared.reason, prepared.detail)
         labels = self._labeler.label_here(prepared.encoded)

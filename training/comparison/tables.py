@@ -13,6 +13,7 @@ from dehusk.training.boilernet.block_scores import BlockScore
 from dehusk.training.comparison.summary import Collected, Estimate, Row, Section
 
 _TRAINED = "*"
+_FLATTERED = f"{_TRAINED} was trained on pages of the collection, as its card says: no fair comparison."
 _MOST_NAMED = 5
 """Failed pages of one labeler that a note names."""
 
@@ -36,6 +37,25 @@ def tables(collected: Collected) -> Iterator[Table]:
         yield _by_type(f"{section.name}: word F1 by type of page", collected, lambda row: row.f1.mean)
         for name, score in (("content", _content_f1), ("boilerplate", _boilerplate_f1)):
             yield _by_type(f"{section.name}: block F1 of {name} by type of page", collected, score)
+
+
+def overview(collections: Sequence[Collected]) -> Iterator[Table]:
+    """The collections side by side, where there are several."""
+    if len(collections) < 2:
+        return
+    yield _side_by_side("word F1", collections, lambda row: _estimate(row.f1))
+    yield _side_by_side("block F1 of content", collections, lambda row: _decimals(row.content.f1))
+    yield _side_by_side("block F1 of boilerplate", collections, lambda row: _decimals(row.boilerplate.f1))
+    yield _side_by_side("CPU time, ms/page", collections, lambda row: f"{row.milliseconds:.2f}")
+
+
+def _side_by_side(title: str, collections: Sequence[Collected], cell: Callable[[Row], str]) -> Table:
+    columns = ("labeler", *(f"{each.whole.name} ({each.whole.pages:,})" for each in collections))
+    names = [row.name for row in collections[0].whole.rows]
+    cells = [[_marked(cell(row), row) for row in each.whole.rows] for each in collections]
+    rows = [list(row) for row in zip(names, *cells, strict=True)]
+    is_trained = any(row.is_trained_on_them for each in collections for row in each.whole.rows)
+    return Table(f"All collections: {title}", columns, rows, [_FLATTERED] if is_trained else [])
 
 
 def _content_f1(row: Row) -> float:
@@ -69,7 +89,7 @@ def _text_notes(section: Section) -> Iterator[str]:
         f"{section.oracle:.3f}."
     )
     if any(row.is_trained_on_them for row in section.rows):
-        yield f"{_TRAINED} was trained on pages of this collection, as its card says: no fair comparison."
+        yield _FLATTERED
     for row in section.rows:
         if row.failed:
             more = f" and {len(row.failed) - _MOST_NAMED} more" if len(row.failed) > _MOST_NAMED else ""
@@ -94,7 +114,11 @@ def _by_type(title: str, collected: Collected, score: Callable[[Row], float]) ->
 
 
 def _name(row: Row) -> str:
-    return f"{row.name} {_TRAINED}" if row.is_trained_on_them else row.name
+    return _marked(row.name, row)
+
+
+def _marked(text: str, row: Row) -> str:
+    return f"{text} {_TRAINED}" if row.is_trained_on_them else text
 
 
 def _scores(score: BlockScore) -> list[str]:
@@ -112,11 +136,12 @@ def _estimate(value: Estimate, sign: str = "") -> str:
 
 def show(table: Table, console: Console) -> None:
     """Print a table."""
-    shown = RichTable(title=table.title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    shown = RichTable(box=None, padding=(0, 2, 0, 0))
     for number, name in enumerate(table.columns):
         shown.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in table.rows:
         shown.add_row(*row)
+    console.print(table.title)
     console.print(shown)
     for note in table.notes:
         console.print(note)
