@@ -304,7 +304,8 @@ Examples:
 @click.option(
     "--labels",
     type=_file,
-    help="Labels that `dehusk label` wrote of pages in FILES, which then are of any kind that it reads.",
+    help="Labels that `dehusk label` wrote of pages in FILES, which then are JSON lines, HTML "
+    "files, WARC, or directories of them.",
 )
 @click.option(
     "--every", type=click.IntRange(1), default=1, show_default=True, help="Take every n-th page of a file."
@@ -342,7 +343,7 @@ Examples:
     metavar="FILE.png",
     help="Draw F1 against time into this file, too (.png, .pdf or .svg).",
 )
-@click.argument("files", type=_file, nargs=-1, required=True)
+@click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 def compare_command(
     *,
     repository: Path,

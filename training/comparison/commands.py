@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, product, starmap
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from dehusk.training.comparison.run import judge_pages
 from dehusk.training.comparison.summary import Collected, Row, Section, summaries
 from dehusk.training.comparison.tables import markdown, overview, show, tables
 from dehusk.training.comparison.text_chart import text_chart
-from dehusk.training.sources import source_of
+from dehusk.training.sources import Source, source_of
 
 _INTERRUPTED = 128 + signal.SIGINT
 Show = Callable[[Sequence[Collected], Sequence[JudgedPage]], None]
@@ -64,7 +64,7 @@ def compare(files: Sequence[Path], comparison: Comparison, show_result: Show) ->
     with plain_console(stderr=True).status("reading"):
         selection = select_pages(files, comparison.labels, comparison.sampling)
     judged = _judged(selection, names, comparison)
-    collected = summaries(judged, _trained(files, names, comparison.repository), against)
+    collected = summaries(judged, _trained(files, names, comparison), against)
     if draw is not None and comparison.chart is not None:
         draw([each.whole for each in collected], EXTRACTORS, comparison.chart)
     show_result(collected, judged)
@@ -114,18 +114,19 @@ def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) 
     return judged
 
 
-def _trained(files: Sequence[Path], names: Sequence[str], repository: Path) -> dict[str, set[str]]:
-    """By collection, who was trained on a file of it: one of the same name, or the same bytes."""
-    sources = {name: trained_on(name, repository) for name in names}
+def _trained(files: Sequence[Path], names: Sequence[str], comparison: Comparison) -> dict[str, set[str]]:
+    """By collection, who was trained on a file of it, or its labels: of the same name, or the same bytes."""
+    known = {name: trained_on(name, comparison.repository) for name in names}
     trained: dict[str, set[str]] = {}
     for file in files:
-        of = source_of(file)
-        trained.setdefault(collection_of(file), set()).update(
-            name
-            for name, known in sources.items()
-            if any(of.name == each.name or of.digest == each.digest for each in known)
-        )
+        of = [source_of(each) for each in (file, comparison.labels) if each is not None and each.is_file()]
+        met = trained.setdefault(collection_of(file), set())
+        met.update(name for name, sources in known.items() if any(starmap(_is_same, product(of, sources))))
     return trained
+
+
+def _is_same(one: Source, other: Source) -> bool:
+    return one.name == other.name or one.digest == other.digest
 
 
 def _say(text: str) -> None:

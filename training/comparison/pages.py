@@ -65,6 +65,7 @@ class Selection:
     """What is taken of some files."""
 
     files: tuple[Path, ...]
+    """With labels, directories, too."""
     labels: Path | None
     """A file of the labelling tool."""
     chosen: tuple[frozenset[int], ...]
@@ -89,7 +90,7 @@ def collection_of(file: Path) -> str:
 
 
 def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling) -> Selection:
-    """The pages with gold of some files, which are all read for it.
+    """The pages with gold of some files, which are all read for it; with labels, also of directories.
 
     Raises:
         ConfigurationError: a file cannot be read, has no page with gold, or labels do not fit its pages.
@@ -97,6 +98,10 @@ def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling)
     of_pages = None if labels is None else read_labels_file(labels)
     if labels is not None and of_pages is not None:
         _refuse_misfits(files, labels, of_pages)
+    elif folder := next((file for file in files if file.is_dir()), None):
+        raise ConfigurationError(
+            f"{folder} is a directory, which has no gold: name a file of labels, --labels"
+        )
     chosen, without_gold = [], 0
     for file in files:
         known = [page is not None for page in _pages(file, of_pages)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isnan
 
 from rich.console import Console
@@ -43,19 +44,30 @@ def overview(collections: Sequence[Collected]) -> Iterator[Table]:
     """The collections side by side, where there are several."""
     if len(collections) < 2:
         return
-    yield _side_by_side("word F1", collections, lambda row: _estimate(row.f1))
-    yield _side_by_side("block F1 of content", collections, lambda row: _decimals(row.content.f1))
-    yield _side_by_side("block F1 of boilerplate", collections, lambda row: _decimals(row.boilerplate.f1))
-    yield _side_by_side("CPU time, ms/page", collections, lambda row: f"{row.milliseconds:.2f}")
+    scores: dict[str, Callable[[Row], str]] = {
+        "word F1": lambda row: _estimate(row.f1),
+        "block F1 of content": lambda row: _decimals(row.content.f1),
+        "block F1 of boilerplate": lambda row: _decimals(row.boilerplate.f1),
+    }
+    is_trained = any(row.is_trained_on_them for each in collections for row in each.whole.rows)
+    for title, score in scores.items():
+        marked = partial(_marked_score, score)
+        yield _side_by_side(title, collections, marked, [_FLATTERED] if is_trained else [])
+    yield _side_by_side("CPU time, ms/page", collections, lambda row: f"{row.milliseconds:.2f}", [])
 
 
-def _side_by_side(title: str, collections: Sequence[Collected], cell: Callable[[Row], str]) -> Table:
+def _marked_score(score: Callable[[Row], str], row: Row) -> str:
+    return _marked(score(row), row)
+
+
+def _side_by_side(
+    title: str, collections: Sequence[Collected], cell: Callable[[Row], str], notes: Sequence[str]
+) -> Table:
     columns = ("labeler", *(f"{each.whole.name} ({each.whole.pages:,})" for each in collections))
     names = [row.name for row in collections[0].whole.rows]
-    cells = [[_marked(cell(row), row) for row in each.whole.rows] for each in collections]
+    cells = [[cell(row) for row in each.whole.rows] for each in collections]
     rows = [list(row) for row in zip(names, *cells, strict=True)]
-    is_trained = any(row.is_trained_on_them for each in collections for row in each.whole.rows)
-    return Table(f"All collections: {title}", columns, rows, [_FLATTERED] if is_trained else [])
+    return Table(f"All collections: {title}", columns, rows, notes)
 
 
 def _content_f1(row: Row) -> float:

@@ -87,6 +87,16 @@ def test_pages_are_known_by_a_file_of_labels_whatever_they_come_in(tmp_path):
     assert selection.without_gold == 2
 
 
+def test_a_directory_may_hold_pages_that_were_labeled_and_no_others(tmp_path):
+    folder = tmp_path / "mills"
+    folder.mkdir()
+    (folder / "pages.jsonl").write_bytes(orjson.dumps({"id": "1", "url": None, "html": HTML}))
+    (found,) = select_pages([folder], labeled(tmp_path, 0, 1, 0), Sampling())
+    assert (found.id, found.collection) == ("1", "mills")
+    with pytest.raises(ConfigurationError, match="mills is a directory, which has no gold"):
+        select_pages([folder], None, Sampling())
+
+
 @pytest.mark.parametrize(
     ("labels", "fields", "misfit"),
     [
