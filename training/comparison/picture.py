@@ -5,6 +5,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.comparison.summary import Row, Section
@@ -14,7 +15,10 @@ _PANEL = (6.4, 4.6)
 """Inches."""
 _LINE = 0.045
 """The height of a label, as a share of the panel's."""
-_LEGEND = "hollow, *: trained on pages of the collection; blue: models, orange: rules, grey: other extractors"
+_LEGEND = (
+    "hollow, *: trained on pages of the collection; "
+    "blue: models, orange: labelers without a model, grey: other extractors"
+)
 _COLOURS = {"model": "tab:blue", "labeler": "tab:orange", "extractor": "tab:gray"}
 
 
@@ -27,10 +31,10 @@ def draw(sections: Sequence[Section], extractors: Sequence[str], file: Path) -> 
     columns = min(_COLUMNS, len(sections))
     lines = -(-len(sections) // columns)
     figure = Figure((_PANEL[0] * columns, _PANEL[1] * lines), layout="constrained")
-    panels = figure.subplots(lines, columns, squeeze=False).flat
+    panels = list(figure.subplots(lines, columns, squeeze=False).flat)
     for panel, section in zip(panels, sections, strict=False):
         _panel(panel, section, extractors)
-    for panel in list(panels)[len(sections) :]:
+    for panel in panels[len(sections) :]:
         panel.set_axis_off()
     figure.supxlabel(_LEGEND, fontsize=8)
     try:
@@ -43,7 +47,9 @@ def _panel(panel: Axes, section: Section, extractors: Sequence[str]) -> None:
     panel.set_xscale("log")
     panel.set_title(f"{section.name}: {section.pages:,} pages")
     panel.set_xlabel("CPU time, ms a page")
+    panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter("")
     panel.set_ylabel("word F1, ± its standard error")
     panel.grid(alpha=0.3)
     for row in section.rows:
