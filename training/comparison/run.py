@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -66,7 +67,8 @@ def _open(names: Sequence[str], repository: Path) -> None:
     warnings.simplefilter("ignore")
     _compared = {name: open_compared(name, repository) for name in names}
     for compared in _compared.values():
-        compared.extract(_WARM_UP)
+        with suppress(Exception):  # who fails does so on the pages, too, and is named there
+            compared.extract(_WARM_UP)
 
 
 def _judge(page: ComparedPage, rounds: int, turn: int) -> JudgedPage:

@@ -16,6 +16,7 @@ from dehusk.training.comparison.labelers import (
 )
 from dehusk.training.comparison.pages import ComparedPage
 from dehusk.training.comparison.questions import question_of
+from dehusk.training.score import score_words
 
 STORY = "The mill stood by the river, and its wheel turned night and day for the whole village. "
 HTML = f"<ul>{'<li><a href=/>Home</a>' * 5}</ul><article><p>{STORY * 4}<p>{STORY * 3}</article>".encode()
@@ -57,7 +58,18 @@ def test_a_card_names_what_a_model_was_trained_on(tmp_path):
     assert trained_on(f"dehusk/{NEWEST}", tmp_path) == []
 
 
-@pytest.mark.parametrize("name", [*LOCAL_LABELERS, f"dehusk/{NEWEST}", "boilernet"])
+@pytest.mark.parametrize("name", [each for each in known_names(DEFAULT_REPOSITORY) if each not in EXTRACTORS])
+def test_every_labeler_reads_what_it_needs_and_its_text_is_that_of_its_content(name):
+    compared = open_compared(name, DEFAULT_REPOSITORY)
+    question = question_of(ComparedPage("1", "a", "s", "", HTML, text=STORY * 7))
+    outcome = compared.extract(question.raw)
+    units = compared.units(question, outcome)
+    texts = [*["Home"] * 5, (STORY * 4).strip(), (STORY * 3).strip()]
+    assert score_words(outcome.text) == score_words(" ".join(np.array(texts)[units]))
+    assert units[5:].any()
+
+
+@pytest.mark.parametrize("name", ["rules", f"dehusk/{NEWEST}", "boilernet"])
 def test_a_page_becomes_its_text_and_the_labels_of_its_blocks(name):
     (resolved,) = resolved_names([name], DEFAULT_REPOSITORY)
     compared = open_compared(resolved, DEFAULT_REPOSITORY)
