@@ -1,5 +1,6 @@
 """Which labelers are offered."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from dehusk.streams.inspection.labelers import choices
@@ -15,7 +16,7 @@ def repository(folder: Path, *versions: str) -> Path:
 
 
 def names(settings: WorkerSettings, folder: Path) -> list[str]:
-    return [choice.name for choice in choices(settings, folder)]
+    return [choice.name for choice in choices(replace(settings, model_repository=folder))]
 
 
 def test_the_labeler_asked_for_comes_first_and_none_twice(tmp_path: Path) -> None:
@@ -37,6 +38,6 @@ def test_a_server_is_one_more(tmp_path: Path) -> None:
 
 
 def test_each_is_asked_as_it_is_called(tmp_path: Path) -> None:
-    offered = choices(WorkerSettings(labeler="triton"), repository(tmp_path, "dehusk/9"))
+    offered = choices(WorkerSettings(labeler="triton", model_repository=repository(tmp_path, "dehusk/9")))
     assert [choice.settings.labeler for choice in offered] == ["triton", "onnx", "rules"]
     assert offered[1].settings.triton.version == "9"
