@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.boilerpipe import boilerpipe_shares
+from dehusk.inference.declutter import declutter_shares
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.native.contexts import BlockContexts
 from dehusk.inference.native.declared import describe_declared
@@ -39,6 +41,7 @@ _LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
 _STEPS = 255 / np.array([feature.range[1] - feature.range[0] for feature in PAGE_FEATURES])
 _IN_CELL = [feature.name for feature in BLOCK_FEATURES].index("in_cell")
 _ARTICLE = tag_id("article")
+_SHARES = {Encoding.BOILERPIPE: boilerpipe_shares, Encoding.DECLUTTER: declutter_shares}
 
 Counts = npt.NDArray[np.uint32]
 
@@ -63,10 +66,13 @@ class _Blocks(NamedTuple):
     hidden: npt.NDArray[np.bool_]
 
 
-def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> EncodedPage:  # noqa: ARG001
+def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> EncodedPage:
     """The tensors of a page; of one without structure, those that texts and paths suffice for.
 
     The encodings that are asked for are made of `page.tree`.
+
+    Raises:
+        ValueError: the page came without it.
     """
     ids, block_lengths, words, counts = hash_blocks(page.paths, page.texts)
     density, linked_words = link_densities(page.texts, page.linked, counts)
@@ -84,7 +90,16 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
         structure=tensors,
         structures=_structures(page),
         alike=None if tensors is None else tensors.alike,
+        **_of_document(page, encodings),
     )
+
+
+def _of_document(page: SegmentedPage, encodings: Collection[Encoding]) -> dict[str, npt.NDArray[np.float32]]:
+    """Those of the fields that are shares of the page's blocks, made of the whole document."""
+    wanted = [encoding for encoding in encodings if encoding in _SHARES]
+    if wanted and page.tree is None:
+        raise ValueError(f"{wanted[0]} is made of the whole document, which this page came without")
+    return {} if page.tree is None else {name: _SHARES[name](page.tree, len(page)) for name in wanted}
 
 
 def _structures(page: SegmentedPage) -> npt.NDArray[np.uint64]:

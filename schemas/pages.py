@@ -268,6 +268,11 @@ class EncodedPage:
     """Shape [T]: the 64-bit hash of the tags and classes around each block, equal where these repeat."""
     alike: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
     """Shape [T]: `StructureTensors.alike`, which is needed when the other tensors were dropped."""
+    boilerpipe: npt.NDArray[np.float32] | None = field(default=None, kw_only=True)
+    """Shape [2, T], `Encoding.BOILERPIPE`: the share of each block in what is content by the tree of the
+    number of words, and by that of text density."""
+    declutter: npt.NDArray[np.float32] | None = field(default=None, kw_only=True)
+    """Shape [T], `Encoding.DECLUTTER`: the share of each block that decluttering leaves."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)

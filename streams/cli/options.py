@@ -475,7 +475,7 @@ def labeler_options(when: str = "") -> Option:
         "--labeler",
         type=click.Choice(LABELERS),
         help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the default), on a "
-        "Triton server (the default with --triton), or Boilerpipe's rules without a model.",
+        "Triton server (the default with --triton), or one without a model, as Boilerpipe's rules.",
     )
     triton = click.option(
         "--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server."

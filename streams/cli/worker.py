@@ -128,7 +128,7 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     default="triton",
     show_default=True,
     help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
-    "process, or Boilerpipe's rules without a model.",
+    "process, or one without a model, as Boilerpipe's rules.",
 )
 @click.option(
     "--model-repository",

@@ -10,7 +10,7 @@ from dehusk.inference.labeler import Labeler
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
 _WITNESSES = 4
 """Pages kept of each size, all of which are asked for: where half of the requests fail, one of them does."""
@@ -19,7 +19,8 @@ _LARGEST = 1 << 16
 _Size = tuple[int, int]
 """The blocks of a page that are labeled at once, and the words in a block, each as a power of two."""
 
-PROBE = encode(segment(b"<p>a line of text</p>"))
+_ALL = tuple(Encoding)
+PROBE = encode(segment(b"<p>a line of text</p>", with_tree=True), _ALL)
 """The smallest page: what it gets says whether the labeler is there."""
 
 
@@ -71,4 +72,4 @@ def _size(page: EncodedPage) -> _Size:
 def _stand_in(size: _Size) -> EncodedPage:
     """A page of that size, for the time when no page of the stream was labeled yet."""
     blocks, words = (1 << each >> 1 for each in size)
-    return encode(segment(b"<p>%s</p>" % (b"word " * words) * blocks))
+    return encode(segment(b"<p>%s</p>" % (b"word " * words) * blocks, with_tree=True), _ALL)

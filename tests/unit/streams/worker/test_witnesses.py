@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from dehusk.inference.batching import WINDOW_BLOCKS
 from dehusk.inference.encoding import encode
+from dehusk.inference.labelers import LOCAL_LABELERS, open_local_labeler
 from dehusk.inference.rules import RulesLabeler
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.outcomes import Broken
@@ -41,6 +44,13 @@ async def test_pages_of_a_size_are_asked_for_that_were_labeled_before() -> None:
     assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, large)]
     await witnessed.check(page(6, words=250))
     assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, long)]
+
+
+@pytest.mark.parametrize("name", LOCAL_LABELERS)
+async def test_every_labeler_answers_the_probe_and_the_stand_ins(name: str) -> None:
+    witnessed = WitnessedLabeler(open_local_labeler(name))
+    await witnessed.check()
+    await witnessed.check(page(5))
 
 
 async def test_huge_pages_are_not_kept() -> None:
