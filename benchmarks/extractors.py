@@ -2,27 +2,17 @@
 
 from collections.abc import Callable
 
-import trafilatura
-from resiliparse.extract.html2text import extract_plain_text
-
 from dehusk.inference.cleaning import PreparedPage, prepare
 from dehusk.inference.extraction import extract
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
+from dehusk.training.extractors import resiliparse_text, trafilatura_text
 
 Extractor = Callable[[bytes], str]
 
-
-def with_resiliparse(html: bytes) -> str:
-    """The text of resiliparse's main content."""
-    text: str = extract_plain_text(html.decode(), main_content=True)
-    return text
-
-
-def with_trafilatura(html: bytes) -> str:
-    """The text of trafilatura, as it is set up by default."""
-    return trafilatura.extract(html) or ""
+with_resiliparse: Extractor = resiliparse_text
+with_trafilatura: Extractor = trafilatura_text
 
 
 def with_dehusk(model: str) -> Extractor:

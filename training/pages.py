@@ -15,6 +15,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.streams.inflating import DAMAGE, inflated
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.page import known_url
+from dehusk.training.blocks import Block
 from dehusk.training.rebuilding import rebuilt
 
 Item = TypeVar("Item")
@@ -39,6 +40,8 @@ class GoldPage:
     """The text of its user comments; None where it is not known."""
     kind: str = ""
     """What its site is, such as `blog`; empty where it is not known."""
+    blocks: tuple[Block, ...] = ()
+    """The labeled blocks that the HTML was rebuilt from; none of a page that came as HTML."""
 
     @property
     def utf8(self) -> bytes:
@@ -116,6 +119,7 @@ def _from_blocks(collection: str, fields: Mapping[str, Any]) -> GoldPage:
         page_type="",
         html=rebuilt(fields["blocks"]).html,
         text="\n".join(block["text"] for block in fields["blocks"] if block["label"] == 1),
+        blocks=tuple(fields["blocks"]),
     )
 
 

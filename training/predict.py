@@ -99,14 +99,22 @@ async def _labels(pages: Iterator[BlockPage], labeler: Labeler) -> AsyncGenerato
 
 
 def _prediction(page: BlockPage, answer: Prediction | Broken) -> PredictedLine:
-    labels = np.zeros(len(page.places), np.int64)
-    problem = page.problem
     if isinstance(answer, Broken):
-        problem = f"{answer.reason}: {answer.detail}"
+        labels, problem = np.zeros(len(page.places), np.bool_), f"{answer.reason}: {answer.detail}"
     else:
-        held = page.places >= 0
-        labels[held] = _content(page, answer)[page.places[held]]
-    return _line({"id": page.id, "labels": labels.tolist()}, problem)
+        labels, problem = content_of_blocks(page, answer), page.problem
+    return _line({"id": page.id, "labels": labels.astype(np.int64).tolist()}, problem)
+
+
+def content_of_blocks(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
+    """Which of a page's own blocks are content; none that the encoded page does not hold."""
+    return at_places(page.places, _content(page, labels))
+
+
+def at_places(places: npt.NDArray[np.int64], content: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Whether the encoded block at each place is content; False for the place -1."""
+    found: npt.NDArray[np.bool_] = np.append(content, False)[places]
+    return found
 
 
 def _content(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
@@ -135,12 +143,16 @@ def _read_line(line: bytes, max_bytes: int, *, rebuild: bool) -> BlockPage | Inp
     if not has_keys(line, "blocks"):
         return read_page_line(line, max_bytes)
     try:
-        return _block_page(parse_object(line), rebuild=rebuild)
+        return block_page(parse_object(line), rebuild=rebuild)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
-def _block_page(fields: Fields, *, rebuild: bool) -> BlockPage:
+def block_page(fields: Fields, *, rebuild: bool) -> BlockPage:
+    """A page that came cut into blocks, encoded as it came or rebuilt as HTML.
+
+    Its `problem` says where that cannot be done; then no block is held.
+    """
     blocks, name = fields["blocks"], fields.get("id")
     listed: list[object] = blocks if isinstance(blocks, list) else []
     readable = [block for block in listed if _is_block(block)]

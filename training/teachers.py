@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import trafilatura
-from resiliparse.extract.html2text import extract_plain_text
 
 from dehusk.inference.encoding import encode
 from dehusk.inference.onnx import OnnxLabeler
@@ -24,6 +22,7 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.pages import ModelVersion, SegmentedPage
 from dehusk.training.alignment import content_blocks
 from dehusk.training.comments import listed_comments
+from dehusk.training.extractors import resiliparse_text, trafilatura_text
 from dehusk.training.labels import DROPPED, Labels
 from dehusk.training.pages import GoldPage, read_gold
 from dehusk.training.predictor import Answer, labeler_answer
@@ -103,13 +102,4 @@ def _aligned(words: Words, text: str) -> Bools:
     return content_blocks(words, score_words(text), _SHARE)
 
 
-def _trafilatura(html: str) -> str:
-    return trafilatura.extract(html, include_comments=False) or ""
-
-
-def _resiliparse(html: str) -> str:
-    text: str = extract_plain_text(html, main_content=True, comments=False)
-    return text
-
-
-_EXTRACTORS = (_trafilatura, _resiliparse)
+_EXTRACTORS = (partial(trafilatura_text, comments=False), partial(resiliparse_text, comments=False))

@@ -1,4 +1,4 @@
-"""Tests of modules that import the training framework, or extractors, are only collected where these are."""
+"""Tests of modules that import what not every environment has are only collected where it is."""
 
 from importlib.util import find_spec
 
@@ -36,10 +36,12 @@ _NEED_IT = [
     *(f"site_signal/test_{name}.py" for name in ("commands", "fitting")),
     *(f"word_vectors/test_{name}.py" for name in ("commands", "counting", "factorizing")),
 ]
-_NEED_EXTRACTORS = ["test_teachers.py"]
+_NEED_EXTRACTORS = ["test_extractors.py", "test_teachers.py", "comparison/test_extractors.py"]
+_NEED_DRAWING = ["comparison/test_picture.py"]
 collect_ignore = [
     *(_NEED_IT if find_spec("torch") is None else []),
     *(_NEED_EXTRACTORS if find_spec("trafilatura") is None else []),
+    *(_NEED_DRAWING if find_spec("matplotlib") is None else []),
 ]
 
 

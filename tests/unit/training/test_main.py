@@ -18,7 +18,8 @@ def test_without_the_training_framework_one_line_says_where_it_is(monkeypatch, t
 def test_without_the_extractors_one_line_says_where_they_are(monkeypatch, tmp_path):
     (tmp_path / "pages.jsonl.xz").touch()
     monkeypatch.setitem(sys.modules, "trafilatura", None)
-    monkeypatch.delitem(sys.modules, "dehusk.training.teachers", raising=False)
+    for module in ("extractors", "teachers"):
+        monkeypatch.delitem(sys.modules, f"dehusk.training.{module}", raising=False)
     monkeypatch.setattr(
         sys, "argv", ["training", "teach", "--teacher", "dehusk/7", str(tmp_path / "pages.jsonl.xz")]
     )
@@ -29,5 +30,5 @@ def test_without_the_extractors_one_line_says_where_they_are(monkeypatch, tmp_pa
 def test_the_help_lists_the_commands_in_the_order_of_use():
     shown = CliRunner().invoke(cli, ["--help"]).stdout.partition("Commands:")[2]
     names = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2] != " "]
-    by_use = "teach prepare train cross-validate evaluate export fine-tune try-fine-tuning signal vectors predict"
+    by_use = "teach prepare train cross-validate evaluate export fine-tune try-fine-tuning signal vectors predict compare"
     assert names == by_use.split()

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from dehusk.schemas.errors import PageError
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.training.comparison.judging import BlockCounts, judge
+from dehusk.training.comparison.labelers import Outcome
+from dehusk.training.comparison.pages import ComparedPage
+
+HTML = b"<nav>Home again</nav><p>The mill turns slowly.<p>It grinds by night."
+PAGE = ComparedPage("1", "a", "site", "article", HTML, text="The mill turns slowly. It grinds by night.")
+
+
+class Keeping:
+    """Keeps the blocks of a number."""
+
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
+        self.pages = 0
+
+    def extract(self, page):
+        self.pages += 1
+        texts = ["Home again", "The mill turns slowly.", "It grinds by night."]
+        content = np.isin(np.arange(3), self.numbers)
+        return Outcome("\n".join(texts[number] for number in self.numbers), content)
+
+    def units(self, _question, outcome):
+        return outcome.content
+
+
+class Failing:
+    def __init__(self, error):
+        self.error = error
+
+    def extract(self, _page):
+        raise self.error
+
+
+def test_texts_and_blocks_are_scored():
+    judged = judge(PAGE, {"some": Keeping(0, 1), "all": Keeping(0, 1, 2), "right": Keeping(1, 2)}, 1, 0)
+    some = judged.judgements["some"]
+    assert some.words == pytest.approx((2 * 4 / (6 + 8), 4 / 6, 4 / 8))
+    assert some.blocks == BlockCounts(
+        content_found=1, content_missed=1, boilerplate_found=0, boilerplate_missed=1
+    )
+    assert judged.judgements["right"].words.f1 == 1
+    assert judged.judgements["all"].words.f1 == judged.everything == pytest.approx(16 / 18)
+    assert judged.oracle == 1
+    assert (judged.site, judged.page_type, judged.collection) == ("site", "article", "a")
+
+
+def test_everybody_extracts_a_page_in_each_round_and_is_timed():
+    compared = {"one": Keeping(1), "other": Keeping(2)}
+    judged = judge(PAGE, compared, 3, 5)
+    assert [each.pages for each in compared.values()] == [3, 3]
+    assert all(each.milliseconds > 0 for each in judged.judgements.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PageError(BrokenReason.TOO_MANY_BLOCKS, "x"), "too-many-blocks: x"),
+        (ZeroDivisionError("of nothing"), "ZeroDivisionError: of nothing"),
+    ],
+)
+def test_who_fails_on_a_page_has_an_empty_text_there_and_no_content_and_says_why(error, said):
+    judged = judge(PAGE, {"failing": Failing(error), "right": Keeping(1, 2)}, 2, 0)
+    failing = judged.judgements["failing"]
+    assert (failing.words.f1, failing.problem) == (0, said)
+    assert failing.blocks == BlockCounts(0, 2, 1, 0)
+    assert judged.judgements["right"].problem == ""

@@ -1,0 +1,196 @@
+"""`python -m training compare`: from files and names to tables, charts and JSON."""
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, product, starmap
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.terminal import plain_console
+from dehusk.streams.counted import counted
+from dehusk.training.comparison.judging import JudgedPage
+from dehusk.training.comparison.labelers import EXTRACTORS, open_compared, resolved_names, trained_on
+from dehusk.training.comparison.pages import Sampling, Selection, collection_of, select_pages
+from dehusk.training.comparison.run import judge_pages
+from dehusk.training.comparison.summary import Collected, Row, Section, summaries
+from dehusk.training.comparison.tables import markdown, overview, show, tables
+from dehusk.training.comparison.text_chart import text_chart
+from dehusk.training.sources import Source, source_of
+
+_INTERRUPTED = 128 + signal.SIGINT
+Show = Callable[[Sequence[Collected], Sequence[JudgedPage]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is compared, and how."""
+
+    labelers: tuple[str, ...]
+    """All that are known where none is named."""
+    repository: Path
+    sampling: Sampling
+    labels: Path | None = None
+    against: str | None = None
+    rounds: int = 3
+    processes: int = 1
+    chart: Path | None = None
+
+
+def compare(files: Sequence[Path], comparison: Comparison, show_result: Show) -> None:
+    """Judge all labelers on pages of the files, and show what comes of it.
+
+    Raises:
+        ConfigurationError: a labeler is not known, or the files have no page with gold.
+        ModuleNotFoundError: an extractor, or what draws charts, is not installed.
+    """
+    names = resolved_names(comparison.labelers, comparison.repository)
+    against = _reference(comparison, names)
+    for name in names:
+        open_compared(name, comparison.repository)
+    draw = None if comparison.chart is None else _drawing()
+    with plain_console(stderr=True).status("reading"):
+        selection = select_pages(files, comparison.labels, comparison.sampling)
+    judged = _judged(selection, names, comparison)
+    collected = summaries(judged, _trained(files, names, comparison), against)
+    if draw is not None and comparison.chart is not None:
+        draw([each.whole for each in collected], EXTRACTORS, comparison.chart)
+    show_result(collected, judged)
+
+
+def _reference(comparison: Comparison, names: Sequence[str]) -> str | None:
+    if comparison.against is None:
+        return None
+    (against,) = resolved_names([comparison.against], comparison.repository)
+    if against not in names:
+        raise ConfigurationError(f"{against} is not among those that are compared; name it by --labeler, too")
+    return against
+
+
+def _drawing() -> Callable[[Sequence[Section], Sequence[str], Path], None]:
+    from dehusk.training.comparison.picture import draw  # noqa: PLC0415 -- only charts need matplotlib
+
+    return draw
+
+
+def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) -> list[JudgedPage]:
+    """All pages, judged; progress is shown on a terminal, and Ctrl-C says how far it came."""
+    judged: list[JudgedPage] = []
+    console = plain_console(stderr=True)
+    columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TextColumn("pages"))
+    try:
+        _say(f"{counted(len(selection), 'page')}, {counted(len(names), 'labeler')}")
+        if selection.without_gold:
+            _say(f"{counted(selection.without_gold, 'page')} without gold text or labels: left out")
+        with Progress(
+            *columns,
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        ) as progress:
+            task = progress.add_task("comparing", total=len(selection))
+            of_pages = judge_pages(
+                selection, names, comparison.repository, comparison.rounds, comparison.processes
+            )
+            for page in of_pages:
+                judged.append(page)
+                progress.advance(task)
+    except KeyboardInterrupt:
+        _say(f"interrupted; {len(judged):,} of {counted(len(selection), 'page')} were compared")
+        raise SystemExit(_INTERRUPTED) from None
+    return judged
+
+
+def _trained(files: Sequence[Path], names: Sequence[str], comparison: Comparison) -> dict[str, set[str]]:
+    """By collection, who was trained on a file of it, or its labels: of the same name, or the same bytes."""
+    known = {name: trained_on(name, comparison.repository) for name in names}
+    trained: dict[str, set[str]] = {}
+    for file in files:
+        of = [source_of(each) for each in (file, comparison.labels) if each is not None and each.is_file()]
+        met = trained.setdefault(collection_of(file), set())
+        met.update(name for name, sources in known.items() if any(starmap(_is_same, product(of, sources))))
+    return trained
+
+
+def _is_same(one: Source, other: Source) -> bool:
+    return one.name == other.name or one.digest == other.digest
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def show_tables(collected: Sequence[Collected], _judged: Sequence[JudgedPage]) -> None:
+    """Print the tables and a chart of each collection."""
+    console = plain_console()
+    for each in collected:
+        for table in tables(each):
+            show(table, console)
+        console.print(f"{text_chart(each.whole)}\n")
+    for table in overview(collected):
+        show(table, console)
+
+
+def show_markdown(collected: Sequence[Collected], _judged: Sequence[JudgedPage]) -> None:
+    """Print the tables as Markdown."""
+    every = [*chain.from_iterable(map(tables, collected)), *overview(collected)]
+    click.echo("\n".join(map(markdown, every)), nl=False)
+
+
+def show_json(collected: Sequence[Collected], judged: Sequence[JudgedPage]) -> None:
+    """Print everything, the scores of each page included, as one JSON object."""
+    fields = {
+        "collections": [
+            {
+                **_section(each.whole),
+                "types": [_section(of_type) for of_type in each.types],
+                "unscored": each.unscored,
+            }
+            for each in collected
+        ],
+        "pages": [_page(page) for page in judged],
+    }
+    click.echo(orjson.dumps(fields, option=orjson.OPT_INDENT_2))
+
+
+def _section(section: Section) -> dict[str, Any]:
+    fields = asdict(section)
+    return {**fields, "rows": [_row(row) for row in section.rows]}
+
+
+def _row(row: Row) -> dict[str, Any]:
+    fields = asdict(row)
+    for score in (row.content, row.boilerplate):
+        fields[score.name] = {
+            "blocks": score.blocks,
+            "precision": score.precision,
+            "recall": score.recall,
+            "f1": score.f1,
+        }
+    return fields
+
+
+def _page(page: JudgedPage) -> Mapping[str, Any]:
+    judgements = {
+        name: {
+            **each.words._asdict(),
+            "blocks": each.blocks._asdict(),
+            "milliseconds": each.milliseconds,
+            "problem": each.problem,
+        }
+        for name, each in page.judgements.items()
+    }
+    return {**asdict(page), "judgements": judgements}

@@ -1,0 +1,167 @@
+"""What can be compared: labelers without a model, the models of the repository, and other extractors."""
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dehusk.inference.choice import choose
+from dehusk.inference.cleaning import prepare
+from dehusk.inference.extraction import document_of
+from dehusk.inference.labeler import LocalLabeler
+from dehusk.inference.labelers import LOCAL_LABELERS, encodings_of, open_local_labeler
+from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.repository import CARD_FILE, find_model, models
+from dehusk.inference.signature import TOKENS
+from dehusk.schemas.documents import Comments
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Encoding, RawPage
+from dehusk.training.alignment import content_blocks
+from dehusk.training.comparison.questions import SHARE, Question
+from dehusk.training.predict import at_places, content_of_blocks
+from dehusk.training.score import score_words
+from dehusk.training.sources import Source, sources_in
+
+Bools = npt.NDArray[np.bool_]
+
+EXTRACTORS = ("trafilatura", "trafilatura-no-comments", "resiliparse", "resiliparse-no-comments")
+"""Extractors that know no blocks, as they are set up by default and without user comments."""
+
+
+class Outcome(NamedTuple):
+    """What becomes of a page."""
+
+    text: str
+    content: Bools | None
+    """Shape [blocks that dehusk makes]: which of them are content; None of who knows no blocks."""
+
+
+class Compared(Protocol):
+    """A labeler or an extractor."""
+
+    def extract(self, page: RawPage) -> Outcome:
+        """The way of a page from its HTML to its text, which is what is timed.
+
+        Raises:
+            PageError: the page cannot be cleaned.
+        """
+        ...
+
+    def units(self, question: Question, outcome: Outcome) -> Bools:
+        """Which units of a page are content, given what became of it.
+
+        Raises:
+            PageError: they cannot be labeled.
+        """
+        ...
+
+
+def known_names(repository: Path) -> list[str]:
+    """All that is compared by default: of each model the newest version that is served."""
+    return [*LOCAL_LABELERS, *(_versioned(repository, model) for model in models(repository)), *EXTRACTORS]
+
+
+def resolved_names(wanted: Sequence[str], repository: Path) -> list[str]:
+    """What is wanted, each once, models with their version; all that is known where nothing is.
+
+    Raises:
+        ConfigurationError: something is not known; the message says what is.
+    """
+    return list(dict.fromkeys(_resolved(name, repository) for name in wanted)) or known_names(repository)
+
+
+def _resolved(name: str, repository: Path) -> str:
+    if name in LOCAL_LABELERS or name in EXTRACTORS:
+        return name
+    model, _, version = name.partition("/")
+    if model not in models(repository):
+        known = ", ".join(known_names(repository))
+        raise ConfigurationError(f"there is no labeler {name!r}; known are {known}")
+    return _versioned(repository, model, version)
+
+
+def _versioned(repository: Path, model: str, version: str = "") -> str:
+    found, _ = find_model(repository, model, version)
+    return f"{found.name}/{found.version}"
+
+
+def trained_on(name: str, repository: Path) -> list[Source]:
+    """The data files that the card of a model names; none of what is no model, or has no card."""
+    card = repository.joinpath(*name.split("/"), CARD_FILE)
+    return sources_in(card.read_text(encoding="utf-8")) if "/" in name and card.is_file() else []
+
+
+def open_compared(name: str, repository: Path) -> Compared:
+    """What a resolved name stands for."""
+    if name in EXTRACTORS:
+        return _Extractor(_extractor(name))
+    if name in LOCAL_LABELERS:
+        return _Labeler(open_local_labeler(name), encodings_of(name), reads_elements=True)
+    model, _, version = name.partition("/")
+    labeler = OnnxLabeler(model, version, repository)
+    return _Labeler(labeler, frozenset(), reads_elements=labeler.signature is not TOKENS)
+
+
+class _Labeler:
+    """A labeler of blocks, on the way of a page through dehusk."""
+
+    def __init__(
+        self, labeler: LocalLabeler, encodings: Collection[Encoding], *, reads_elements: bool
+    ) -> None:
+        self._labeler = labeler
+        self._encodings = encodings
+        self._reads_elements = reads_elements
+
+    def extract(self, page: RawPage) -> Outcome:
+        prepared = prepare(page, encodings=self._encodings)
+        if isinstance(prepared, Broken):
+            raise PageError(prepared.reason, prepared.detail)
+        labels = self._labeler.label_here(prepared.encoded)
+        if isinstance(labels, Broken):
+            raise PageError(labels.reason, labels.detail)
+        choice = choose(prepared.encoded, labels)
+        document = document_of(
+            prepared,
+            labels,
+            choice,
+            None,
+            origin=None,
+            degraded=(),
+            with_blocks=False,
+            comments=Comments.SEPARATE,
+        )
+        return Outcome(document.text, choice.content)
+
+    def units(self, question: Question, outcome: Outcome) -> Bools:
+        if question.as_it_came is None or self._reads_elements:
+            content = np.zeros(0, np.bool_) if outcome.content is None else outcome.content
+            return at_places(question.places, content)
+        labels = self._labeler.label_here(question.as_it_came.encoded)
+        if isinstance(labels, Broken):
+            raise PageError(labels.reason, labels.detail)
+        return content_of_blocks(question.as_it_came, labels)
+
+
+class _Extractor:
+    """An extractor whose text says which units it keeps: those that are part of it (Web2Text, §4.1)."""
+
+    def __init__(self, text_of: Callable[[bytes], str]) -> None:
+        self._text_of = text_of
+
+    def extract(self, page: RawPage) -> Outcome:
+        return Outcome(self._text_of(page.html), None)
+
+    def units(self, question: Question, outcome: Outcome) -> Bools:
+        return content_blocks(question.units, score_words(outcome.text), SHARE)
+
+
+def _extractor(name: str) -> Callable[[bytes], str]:
+    from dehusk.training import extractors  # noqa: PLC0415 -- what trains has no such extractors
+
+    package, _, without = name.partition("-")
+    of = {"trafilatura": extractors.trafilatura_text, "resiliparse": extractors.resiliparse_text}
+    return partial(of[package], comments=not without)
