@@ -1,0 +1,68 @@
+"""Web2Text, trained, as what it answers to a page."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from dehusk.inference.batching import Window, windows
+from dehusk.inference.signature import BLOCK_FEATURES, DISTANCES, EDGE_FEATURES, WEB2TEXT
+from dehusk.inference.web2text.features import BLOCK_COLUMNS, EDGE_COLUMNS
+from dehusk.schemas.pages import EncodedPage
+from dehusk.training.web2text.config import NetworkConfig
+from dehusk.training.web2text.decoding import max_marginals
+from dehusk.training.web2text.network import Potentials
+from dehusk.training.web2text.standard import Standard, edge_rows
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Web2TextModel:
+    """Both networks, and how their inputs are standardised."""
+
+    unary: Potentials
+    pairwise: Potentials
+    of_blocks: Standard
+    of_edges: Standard
+    coupling: float
+
+    def __call__(self, page: EncodedPage) -> Floats:
+        """The probability of content of each block, shape [T]; the page is read in the windows of labelers."""
+        logits = [_logits(max_marginals(*potentials)) for potentials in self.potentials(page)]
+        return (1 / (1 + np.exp(-np.concatenate(logits)))).astype(np.float32)
+
+    def potentials(self, page: EncodedPage) -> Iterator[tuple[Doubles, Doubles]]:
+        """Of each window the logarithms of its unary and, as far as they count, its pairwise potentials."""
+        return (self._potentials(window) for window in windows(page, WEB2TEXT))
+
+    def _potentials(self, window: Window) -> tuple[Doubles, Doubles]:
+        distances = window.tensors[DISTANCES.name]
+        blocks, edges = (
+            window.tensors[tensor.name].reshape(len(distances), -1).astype(np.float32)
+            for tensor in (BLOCK_FEATURES, EDGE_FEATURES)
+        )
+        unary = _logarithms(self.unary, self.of_blocks(blocks))
+        of_edges = self.of_edges(edge_rows(distances, edges)[1:])
+        pairwise = _logarithms(self.pairwise, of_edges) if len(of_edges) else np.zeros((0, 4))
+        return unary, self.coupling * pairwise.reshape(-1, 2, 2)
+
+
+def _logarithms(network: Potentials, rows: Floats) -> Doubles:
+    network.eval()
+    with torch.inference_mode():
+        logits = network(torch.from_numpy(rows)[None])[0]
+        found: Doubles = torch.log_softmax(logits, 1).cpu().numpy().astype(np.float64)
+    return found
+
+
+def _logits(best: Doubles) -> Doubles:
+    return best[:, 1] - best[:, 0]
+
+
+def networks(config: NetworkConfig) -> tuple[Potentials, Potentials]:
+    """The unary and the pairwise network, untrained."""
+    return Potentials(len(BLOCK_COLUMNS), 2, config), Potentials(len(EDGE_COLUMNS), 4, config)
