@@ -9,8 +9,8 @@ from typing import Any, Literal
 from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import extract as extract_document
 from dehusk.inference.labeler import LocalLabeler
+from dehusk.inference.labelers import LOCAL_LABELERS, encodings_of, open_local_labeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY
-from dehusk.inference.rules import RulesLabeler
 from dehusk.schemas.documents import CleanedDocument, Comments
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
 from dehusk.schemas.metadata import MetadataLevel
@@ -34,7 +34,7 @@ class Extractor:
     The command `dehusk clean` cleans hostile pages in processes with limits.
 
     Args:
-        labeler: `onnx`, a model in this process, or `rules`, Boilerpipe's rules without a model.
+        labeler: `onnx`, a model in this process, or one without a model: `rules`, Boilerpipe's rules.
         model: the name of the model in the repository.
         model_version: its version; the newest by default.
         model_repository: the models, as `<model>/<version>/model.onnx`; by default those that dehusk ships.
@@ -57,7 +57,7 @@ class Extractor:
     def __init__(
         self,
         *,
-        labeler: Literal["onnx", "rules"] = "onnx",
+        labeler: str = "onnx",
         model: str = "dehusk",
         model_version: str = "",
         model_repository: Path | str = DEFAULT_REPOSITORY,
@@ -82,11 +82,12 @@ class Extractor:
         self._metadata = MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel)))
         self._with_blocks = with_blocks
         self._rendering = Rendering(with_markdown, with_html, links, images, tables)
+        self._encodings = encodings_of(labeler)
         self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks
         self._labeler = (
             _open_model(model, model_version, Path(model_repository))
-            if _one_of("labeler", labeler, ("onnx", "rules")) == "onnx"
-            else RulesLabeler()
+            if _one_of("labeler", labeler, ("onnx", *LOCAL_LABELERS)) == "onnx"
+            else open_local_labeler(labeler)
         )
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Extractor"], tuple[dict[str, Any]]]:
@@ -112,6 +113,7 @@ class Extractor:
             self._max_blocks,
             metadata=self._metadata,
             with_markup=self._rendering.needs_markup,
+            encodings=self._encodings,
         )
         if isinstance(prepared, Broken):
             raise ExtractionError(prepared.reason, prepared.detail)

@@ -24,6 +24,9 @@ FALLBACK = 6
 CUSTOM = 7
 """An element that HTML does not know: part of a line where it stands in one, else on lines of its own."""
 
+VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+"""Elements without an end tag; what follows them is not in them."""
+
 MAX_PATH = 64
 """Tags in a path; of a deeper element the innermost are named."""
 

@@ -1,5 +1,6 @@
 """Segmented pages as tensors: BoilerNet's (WWW 2020, section 3.1), and those that the default model reads."""
 
+from collections.abc import Collection
 from math import log1p
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from dehusk.inference.tokens import tag_id
 from dehusk.schemas.pages import (
     Declarations,
     EncodedPage,
+    Encoding,
     SegmentedPage,
     Structure,
     StructureTensors,
@@ -61,8 +63,11 @@ class _Blocks(NamedTuple):
     hidden: npt.NDArray[np.bool_]
 
 
-def encode(page: SegmentedPage) -> EncodedPage:
-    """The tensors of a page; of one without structure, those that texts and paths suffice for."""
+def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> EncodedPage:  # noqa: ARG001
+    """The tensors of a page; of one without structure, those that texts and paths suffice for.
+
+    The encodings that are asked for are made of `page.tree`.
+    """
     ids, block_lengths, words, counts = hash_blocks(page.paths, page.texts)
     density, linked_words = link_densities(page.texts, page.linked, counts)
     hidden = np.frombuffer(bytearray(page.hidden), np.bool_)

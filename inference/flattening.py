@@ -5,6 +5,7 @@ It cuts both down, as browsers do. Only pages that could nest or list too much a
 
 import re
 
+from dehusk.inference.elements import VOID
 from dehusk.inference.native.scanning import count_tags
 
 MAX_DEPTH = 512
@@ -33,7 +34,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-_VOID = frozenset(b"area base br col embed hr img input link meta param source track wbr".split())
+_VOID = frozenset(map(str.encode, VOID))
 _CLOSED_BY_NEXT = frozenset(
     b"p li dd dt option optgroup colgroup tbody thead tfoot tr td th caption head".split()
 )

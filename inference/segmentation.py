@@ -7,9 +7,11 @@ from typing import NamedTuple
 from dehusk.inference.flattening import flatten
 from dehusk.inference.language_codes import primary_language
 from dehusk.inference.metadata import read_metadata
+from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.scanning import count_tags
+from dehusk.inference.native.tree import columns_of
 from dehusk.inference.native.walk import Walk
 from dehusk.inference.parser import parse
 from dehusk.inference.rewriting import end_like_xml, uncover
@@ -19,6 +21,7 @@ from dehusk.schemas.markup import Markup
 from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Declarations, SegmentedPage, Structure
+from dehusk.schemas.tree import DocumentTree
 
 _TAGS_PER_BLOCK = 10
 """Tags that a page may have for each block that it may have: each costs the guard and the parser time."""
@@ -34,6 +37,8 @@ class _Reading(NamedTuple):
     """The primary language that it declares."""
     properties: Properties | None
     """What it says of itself, where that was asked for."""
+    tree: DocumentTree | None
+    """All of it, where that was asked for."""
 
 
 def segment(
@@ -43,10 +48,11 @@ def segment(
     url: str = "",
     metadata: MetadataLevel = MetadataLevel.NONE,
     with_markup: bool = False,
+    with_tree: bool = False,
 ) -> SegmentedPage:
     """The text blocks of a page, given in UTF-8, and its metadata, to whose addresses its own is the base.
 
-    They come with the markup that they stand in where it is wanted.
+    They come with the markup that they stand in, and with the whole document, where these are wanted.
 
     What `<noscript>` holds counts where it has over a hundred words and more than all that is shown: such a
     page is made for readers without scripts.
@@ -56,7 +62,9 @@ def segment(
     """
     tags = _count_tags(html, max_blocks)
     markup = end_like_xml(html)
-    read = partial(_read, max_blocks=max_blocks, metadata=metadata, with_markup=with_markup)
+    read = partial(
+        _read, max_blocks=max_blocks, metadata=metadata, with_markup=with_markup, with_tree=with_tree
+    )
     reading = read(markup, tags=tags if markup is html else None)
     walk = reading.walk
     uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
@@ -81,6 +89,7 @@ def segment(
         structure=_structure(walk, noscript_words),
         metadata=_metadata(reading, url),
         markup=None if walk.markup is None else Markup(**walk.markup),
+        tree=reading.tree,
     )
 
 
@@ -99,6 +108,7 @@ def _read(
     max_blocks: int,
     metadata: MetadataLevel,
     with_markup: bool,
+    with_tree: bool,
     tags: int | None = None,
     scripting: bool = True,
 ) -> _Reading:
@@ -108,14 +118,18 @@ def _read(
     address = root.mem_id if root is not None else 0
     try:
         recording = Recording() if with_markup else None
-        walk = Walk(document, address, max_blocks, fallback=not scripting, recording=recording)
+        texts = BlockTexts() if with_tree else None
+        walk = Walk(
+            document, address, max_blocks, fallback=not scripting, recording=recording, block_texts=texts
+        )
+        tree = None if texts is None else DocumentTree(**columns_of(document, address, texts))
     except MemoryError as error:
         raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML") from error
     properties = None
     if metadata is not MetadataLevel.NONE:
         properties = Properties(document, address, bylines=metadata is MetadataLevel.FULL)
     language = primary_language(root.attributes.get("lang")) if root is not None else None
-    return _Reading(walk, language, properties)
+    return _Reading(walk, language, properties, tree)
 
 
 def _metadata(reading: _Reading, url: str) -> Metadata | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dehusk.schemas.markup import Markup
     from dehusk.schemas.metadata import Metadata
+    from dehusk.schemas.tree import DocumentTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,8 @@ class SegmentedPage(PickledByFields):
     """What the page says of itself, where it was asked for."""
     markup: Markup | None = field(default=None, compare=False, repr=False)
     """What the page's Markdown and HTML are written from; None where neither is wanted."""
+    tree: DocumentTree | None = field(default=None, compare=False, repr=False)
+    """The whole document, where an `Encoding` is made of it; dropped when the page travels on."""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -230,6 +233,14 @@ class StructureTensors(PickledByFields):
     """Shape [T, len(BLOCK_FEATURES)]: see `dehusk.inference.features`."""
     page_features: npt.NDArray[np.uint8]
     """Shape [len(PAGE_FEATURES)]."""
+
+
+class Encoding(StrEnum):
+    """What an `EncodedPage` has only where a labeler reads it: it takes time."""
+
+    BOILERPIPE = "boilerpipe"
+    DECLUTTER = "declutter"
+    WEB2TEXT = "web2text"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,7 +354,7 @@ class Prediction(PickledByFields):
     """Shape [T]: the probability that each block is content, in [0, 1]."""
     model: ModelVersion
     labeler: str
-    """`triton`, `onnx` or `rules`."""
+    """`triton`, `onnx`, or the name of a labeler without a model, as `rules`."""
     comments: npt.NDArray[np.float32] | None = None
     """Shape [T]: the probability that each block is a user comment, and no content; None where the labeler
     does not say."""

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.head import Head
 from dehusk.inference.native.recording import Recording
 
@@ -27,4 +28,5 @@ class Walk:
         *,
         fallback: bool,
         recording: Recording | None = None,
+        block_texts: BlockTexts | None = None,
     ) -> None: ...

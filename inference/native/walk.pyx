@@ -5,6 +5,7 @@ from libc.stdint cimport uint16_t
 from libc.string cimport strlen
 
 from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
+from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, free
 from dehusk.inference.native.drawings cimport flags_around, holds_none, is_drawn
 from dehusk.inference.native.head cimport Head
@@ -38,7 +39,8 @@ cdef int FORMULA = elements.FORMULA, HOLDS_HTML = elements.HOLDS_HTML, TEMPLATE 
 cdef class Walk:
     """The blocks of an element, as columns, and what a page declares; `<noscript>` is walked or collected.
 
-    With a `Recording`, the markup that they stand in, as the fields of `Markup`, too.
+    With a `Recording`, the markup that they stand in, as the fields of `Markup`, too. `BlockTexts` take note of
+    the texts that are read.
     """
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
@@ -53,6 +55,7 @@ cdef class Walk:
     cdef Lists _lists
     cdef Tables _tables
     cdef Recording _recording
+    cdef BlockTexts _block_texts
     # the open block
     cdef Buffer _leaves  # their text, as it came
     cdef Buffer _signs  # that elements put before their texts, while no text was read in them
@@ -74,13 +77,14 @@ cdef class Walk:
         *,
         bint fallback,
         Recording recording = None,
+        BlockTexts block_texts = None,
     ):
         self._document, self._most_blocks = document, most_blocks
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
         self.noscripts, self.counts = [], [0] * len(TagCount)
         self._fallback, self.head = fallback, Head()
         self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
-        self._recording = recording
+        self._recording, self._block_texts = recording, block_texts
         if address:
             self._walk(<Node *> address)
         self.items = _two_columns(self._lists.of_items())
@@ -100,7 +104,7 @@ cdef class Walk:
         while True:
             if node.type == lexbor.TEXT:
                 if not is_drawn(node.parent):
-                    self._read(lexbor.text_of(node), row)
+                    self._read(lexbor.text_of(node), row, node)
             elif is_drawn(node):
                 if node.first_child != NULL and not holds_none(node):
                     node = node.first_child
@@ -175,7 +179,7 @@ cdef class Walk:
         if is_there:
             if self._recording is not None:
                 self._recording.begin(FORMULA_MARK, index, self._leaves.used, formula)
-            self._read(tex, index)
+            self._read(tex, index, NULL)
             self._leave(index)
             self._formula = formula.node.parent
         return is_there
@@ -266,8 +270,8 @@ cdef class Walk:
             append(&self._leaves, found.closing, strlen(found.closing))
         return 0
 
-    cdef int _read(self, String text, int row) except -1:
-        """Add a text to the open block, or open one with it."""
+    cdef int _read(self, String text, int row, Node *node) except -1:
+        """Add the text of a node, or of none, to the open block, or open one with it."""
         cdef size_t space = utf8.leading_space(text.data, text.length)
         cdef uint16_t flags = self._rows.at(row).flags
         cdef bint hidden = flags & HIDDEN != 0, in_code = flags & CODE != 0
@@ -290,6 +294,8 @@ cdef class Walk:
         self._edges, self._shift, self._in_code = 0, 0, in_code
         self._block = self._common
         self._leaf_count += 1
+        if self._block_texts is not None:
+            self._block_texts.add(node, len(self.texts))
         if self._signs.used:
             append(&self._leaves, self._signs.data, self._signs.used)
             self._signs.used = 0
@@ -344,6 +350,8 @@ cdef class Walk:
             self._lists.add_block(row.item)
             self._tables.add_block(row, len(text))
             self._passed = 0
+        elif self._block_texts is not None:
+            self._block_texts.drop(self._leaf_count)
         if self._recording is not None:
             self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0

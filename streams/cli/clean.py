@@ -40,7 +40,7 @@ from dehusk.streams.counted import counted
 from dehusk.streams.printable import printable
 from dehusk.streams.readers import STANDARD_INPUT
 from dehusk.streams.settings import IN_MEMORY, MIB, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
-from dehusk.streams.worker.settings import LabelerName, WorkerSettings, available_processors
+from dehusk.streams.worker.settings import WorkerSettings, available_processors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ Examples:
 def command(
     *,
     paths: tuple[Path, ...],
-    labeler: LabelerName | None,
+    labeler: str | None,
     triton: str | None,
     model_repository: Path | None,
     model: str,

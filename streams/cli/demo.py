@@ -7,18 +7,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
-from typing import get_args
 
 import click
 from rich.console import Console
 
+from dehusk.inference.labelers import LABELERS
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.demo.display import Display
 from dehusk.streams.demo.sites import NAMES, find_site
 from dehusk.streams.installation import how_to_install
 from dehusk.streams.local.folder import writing
 from dehusk.streams.local.stack import default_cache
-from dehusk.streams.worker.settings import LabelerName
 
 _COLUMNS = 160
 """Of an output that is no terminal: enough to read the page before and after side by side."""
@@ -39,7 +38,7 @@ _COLUMNS = 160
 )
 @click.option(
     "--labeler",
-    type=click.Choice(get_args(LabelerName)),
+    type=click.Choice(LABELERS),
     default="triton",
     show_default=True,
     help="What labels the blocks; `onnx` needs no Triton, `rules` no model.",
@@ -51,9 +50,7 @@ _COLUMNS = 160
     "removed if the demo is interrupted.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
-def command(
-    *, site_name: str, pages: int, labeler: LabelerName, directory: Path | None, as_json: bool
-) -> None:
+def command(*, site_name: str, pages: int, labeler: str, directory: Path | None, as_json: bool) -> None:
     """Crawl a real site into Kafka and clean it while it is crawled.
 
     Starts Kafka, Redis and Triton on this machine, serves a documentation site on the loopback interface,

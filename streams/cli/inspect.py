@@ -30,7 +30,7 @@ from dehusk.streams.cli.values import Address
 from dehusk.streams.printable import printable
 from dehusk.streams.readers import STANDARD_INPUT
 from dehusk.streams.settings import KafkaSettings, PageLimits, TritonSettings
-from dehusk.streams.worker.settings import LabelerName, WorkerSettings
+from dehusk.streams.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
     from dehusk.streams.inspection.inspection import Inspection
@@ -115,7 +115,7 @@ def command(
     kafka: KafkaSettings,
     source: str,
     source_settings: SourceSettings,
-    labeler: LabelerName | None,
+    labeler: str | None,
     triton: str | None,
     model_repository: Path,
     model: str,

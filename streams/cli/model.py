@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
+from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Scope
 from dehusk.streams.cli.asking import ask
@@ -33,7 +34,6 @@ from dehusk.streams.cli.rollout import COMMANDS
 from dehusk.streams.models.names import check_model, check_version, split_name
 from dehusk.streams.models.removal import Removal
 from dehusk.streams.settings import KafkaSettings, TritonSettings
-from dehusk.streams.worker.settings import LabelerName
 
 if TYPE_CHECKING:
     from dehusk.streams.models.candidate import Candidate
@@ -60,14 +60,14 @@ _model = click.option(
 
 def _checked_labeler(_context: click.Context, _option: click.Parameter, labeler: str) -> str:
     """The labeler, if it has versions."""
-    if labeler == "rules":
-        raise click.BadParameter("the rules have no versions; triton or onnx")
+    if labeler in LOCAL_LABELERS:
+        raise click.BadParameter(f"{labeler} has no versions; triton or onnx")
     return labeler
 
 
 _labeler = click.option(
     "--labeler",
-    type=click.Choice(get_args(LabelerName)),
+    type=click.Choice(LABELERS),
     default="triton",
     show_default=True,
     callback=_checked_labeler,

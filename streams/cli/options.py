@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import click
 from click.core import ParameterSource
 
+from dehusk.inference.labelers import LABELERS
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError
@@ -29,7 +30,6 @@ from dehusk.streams.settings import (
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
 from dehusk.streams.sources.registry import SOURCES, SourceSettings
 from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from dehusk.streams.worker.settings import LabelerName
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
@@ -473,7 +473,7 @@ def labeler_options(when: str = "") -> Option:
     """
     labeler = click.option(
         "--labeler",
-        type=click.Choice(get_args(LabelerName)),
+        type=click.Choice(LABELERS),
         help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the default), on a "
         "Triton server (the default with --triton), or Boilerpipe's rules without a model.",
     )
@@ -483,7 +483,7 @@ def labeler_options(when: str = "") -> Option:
     return lambda command: _with_options(command, (labeler, triton))
 
 
-def labeler_of(labeler: LabelerName | None, triton: str | None) -> LabelerName:
+def labeler_of(labeler: str | None, triton: str | None) -> str:
     """The labeler that `labeler_options` name.
 
     Raises:
@@ -494,7 +494,7 @@ def labeler_of(labeler: LabelerName | None, triton: str | None) -> LabelerName:
     return named
 
 
-def require_labeler_of_triton(labeler: LabelerName) -> None:
+def require_labeler_of_triton(labeler: str) -> None:
     """See whether a labeler asks the Triton server that the command line names.
 
     Raises:

@@ -3,10 +3,10 @@
 import asyncio
 import re
 from pathlib import Path
-from typing import get_args
 
 import click
 
+from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
@@ -48,7 +48,7 @@ from dehusk.streams.settings import (
 )
 from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.worker.logs import configure_logs
-from dehusk.streams.worker.settings import LabelerName, MonitoringSettings, WorkerSettings, default_processes
+from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
 _TRITON = TritonSettings()
@@ -122,7 +122,7 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
 @source_options
 @click.option(
     "--labeler",
-    type=click.Choice(get_args(LabelerName)),
+    type=click.Choice(LABELERS),
     default="triton",
     show_default=True,
     help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
@@ -261,7 +261,7 @@ def command(
     group: str,
     source: str,
     source_settings: SourceSettings,
-    labeler: LabelerName,
+    labeler: str,
     triton: str,
     model: str,
     model_version: str,
@@ -365,8 +365,10 @@ def _monitoring(
     return MonitoringSettings(host.strip("[]"), int(port), token, certificate, key, inspector)
 
 
-def _check_versions(control_topic: str | None, labeler: LabelerName, version: str) -> None:
+def _check_versions(control_topic: str | None, labeler: str, version: str) -> None:
     if control_topic and version:
         raise click.UsageError("--control-topic says which versions label: leave --model-version out")
-    if control_topic and labeler == "rules":
-        raise click.UsageError("--control-topic is for a model's versions, and --labeler rules has no model")
+    if control_topic and labeler in LOCAL_LABELERS:
+        raise click.UsageError(
+            f"--control-topic is for a model's versions, and --labeler {labeler} has no model"
+        )

@@ -24,7 +24,6 @@ from dehusk.streams.local.restarts import Restarts
 from dehusk.streams.local.stack import SERVICES, LocalStack
 from dehusk.streams.local.worker import Worker
 from dehusk.streams.settings import KafkaSettings, TopicSettings
-from dehusk.streams.worker.settings import LabelerName
 
 _TOPICS = TopicSettings()
 _PARTITIONS = 4
@@ -40,7 +39,7 @@ class DemoSettings:
     site: Site
     pages: int
     """How many pages are crawled at most."""
-    labeler: LabelerName
+    labeler: str
     directory: Path
     """Where the documents, dead letters, summary and logs are written; it exists."""
 

@@ -1,4 +1,4 @@
-"""The labelers that a page can be shown with: the one asked for, those of the model repository, the rules."""
+"""The labelers that a page can be shown with: the one asked for, the models of the repository, the others."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dehusk.inference.labeler import Labeler
+from dehusk.inference.labelers import LOCAL_LABELERS
 from dehusk.inference.repository import models, versions
-from dehusk.inference.rules import BOILERPIPE
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Prediction
 from dehusk.streams.worker.dependencies import open_labeler
 from dehusk.streams.worker.settings import WorkerSettings
-
-_RULES = f"{BOILERPIPE.name}/{BOILERPIPE.version} (rules)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class Choice:
 
 
 def choices(settings: WorkerSettings, repository: Path) -> list[Choice]:
-    """The labeler of the settings, then every version of every model, then the rules; none of them twice."""
+    """The labeler of the settings, then every version of every model, then those without; none twice."""
     found = [Choice(_name(settings, repository), settings)]
     for model in models(repository):
         for version in reversed(versions(repository, model)):
@@ -34,7 +32,7 @@ def choices(settings: WorkerSettings, repository: Path) -> list[Choice]:
             found.append(
                 Choice(f"{model}/{version} (onnx)", replace(settings, labeler="onnx", triton=triton))
             )
-    found.append(Choice(_RULES, replace(settings, labeler="rules")))
+    found += [Choice(name, replace(settings, labeler=name)) for name in LOCAL_LABELERS]
     named: dict[str, Choice] = {}
     for choice in found:
         named.setdefault(choice.name, choice)
@@ -42,8 +40,8 @@ def choices(settings: WorkerSettings, repository: Path) -> list[Choice]:
 
 
 def _name(settings: WorkerSettings, repository: Path) -> str:
-    if settings.labeler == "rules":
-        return _RULES
+    if settings.labeler in LOCAL_LABELERS:
+        return settings.labeler
     triton = settings.triton
     known = versions(repository, triton.model) if settings.labeler == "onnx" else []
     version = triton.version or (known[-1] if known else "")

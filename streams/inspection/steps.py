@@ -18,7 +18,7 @@ from dehusk.inference.reasons import Explanation, Reason, explain
 from dehusk.schemas.documents import CleanedDocument, Comments
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
-from dehusk.schemas.pages import Message, Prediction, RawPage
+from dehusk.schemas.pages import Encoding, Message, Prediction, RawPage
 from dehusk.schemas.rendering import Rendering
 from dehusk.streams.inspection.alignment import Piece, pieces
 from dehusk.streams.inspection.blocks import shown_blocks
@@ -139,7 +139,9 @@ def _guarded(make: Callable[[], str | Broken]) -> str | Broken:
 def _opened(page: Decoded, max_blocks: int) -> OpenedPage | Skipped | Broken | Tombstone:
     if not isinstance(page, RawPage):
         return page
-    outcome = prepare_decoded(page, max_blocks, metadata=MetadataLevel.NONE, with_markup=True)
+    outcome = prepare_decoded(
+        page, max_blocks, metadata=MetadataLevel.NONE, with_markup=True, encodings=tuple(Encoding)
+    )
     if not isinstance(outcome, PackedPage):
         return outcome
     prepared: PreparedPage = pickle.loads(outcome.packed)  # noqa: S301 this process packed it

@@ -8,7 +8,6 @@ from pathlib import Path
 from dehusk.streams.local.addresses import LOOPBACK, Addresses
 from dehusk.streams.local.monitoring import Monitoring
 from dehusk.streams.settings import TopicSettings
-from dehusk.streams.worker.settings import LabelerName
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +16,7 @@ class Worker:
 
     addresses: Addresses
     topics: TopicSettings
-    labeler: LabelerName
+    labeler: str
     port: int
     """Where its monitoring pages are."""
     with_blocks: bool = True

@@ -4,7 +4,7 @@ It runs in the processes of `dehusk.streams.preparation.pool`; of a page's HTML 
 """
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from dehusk.inference.cleaning import PreparedPage
@@ -13,7 +13,7 @@ from dehusk.inference.sites import NameSite, site_of
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from dehusk.schemas.pages import EncodedPage, Message, PageIdentity, RawPage
+from dehusk.schemas.pages import EncodedPage, Encoding, Message, PageIdentity, RawPage
 from dehusk.schemas.pickled import PickledByFields
 from dehusk.streams.preparation.process import NO_MEMORY
 from dehusk.streams.sources.source import Decoded, Source
@@ -58,13 +58,15 @@ def prepare(
     metadata: MetadataLevel = MetadataLevel.FAST,
     *,
     with_markup: bool = False,
+    encodings: Collection[Encoding] = (),
 ) -> Outcomes:
     """What each page of the message became; never empty, nothing raised."""
     pages = decode(source, message)
     if isinstance(pages, Postponed):
         return pages
     return tuple(
-        prepare_decoded(page, max_blocks, name_site, metadata, with_markup=with_markup) for page in pages
+        prepare_decoded(page, max_blocks, name_site, metadata, with_markup=with_markup, encodings=encodings)
+        for page in pages
     )
 
 
@@ -86,12 +88,15 @@ def prepare_decoded(
     metadata: MetadataLevel = MetadataLevel.FAST,
     *,
     with_markup: bool = False,
+    encodings: Collection[Encoding] = (),
 ) -> Outcome:
     """What one page became; nothing raised."""
     if not isinstance(page, RawPage):
         return page
     try:
-        prepared = prepare_page(page, max_blocks, name_site, metadata, with_markup=with_markup)
+        prepared = prepare_page(
+            page, max_blocks, name_site, metadata, with_markup=with_markup, encodings=encodings
+        )
         return prepared if isinstance(prepared, Broken) else pack(prepared)
     except Exception as error:  # noqa: BLE001 whatever a page does to a step, it ends this page alone
         return _broken(error, page.url)

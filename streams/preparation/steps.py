@@ -1,11 +1,11 @@
 """What the processes of `dehusk.streams.preparation.pool` do with a page, before its labels and after."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from dehusk.inference.language import load_model
 from dehusk.inference.sites import SiteKey, open_naming
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import Encoding, Message
 from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from dehusk.streams.preparation.preparation import Outcomes, prepare
 from dehusk.streams.sources.source import Source
@@ -19,8 +19,12 @@ def open_steps(
     max_blocks: int,
     writing: Writing,
     site_key: SiteKey = SiteKey.HOST,
+    encodings: Collection[Encoding] = (),
 ) -> Steps:
-    """The steps for messages of a source, which is opened now, and for the pages that came out of them."""
+    """The steps for messages of a source, which is opened now, and for the pages that came out of them.
+
+    `encodings` are those that the labeler reads beside what each page has.
+    """
     load_model()
     source, name_site = open_source(), open_naming(site_key)
     with_markup = writing.rendering.needs_markup
@@ -28,6 +32,14 @@ def open_steps(
     def take(task: Task) -> Outcomes | WrittenDocument | Broken:
         if isinstance(task, LabeledPage):
             return writing.extract(task)
-        return prepare(source, task, max_blocks, name_site, writing.metadata, with_markup=with_markup)
+        return prepare(
+            source,
+            task,
+            max_blocks,
+            name_site,
+            writing.metadata,
+            with_markup=with_markup,
+            encodings=encodings,
+        )
 
     return take

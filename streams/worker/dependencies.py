@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dehusk.inference.labeler import Labeler
+from dehusk.inference.labelers import open_local_labeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.rules import RulesLabeler
 from dehusk.streams.settings import WhenTritonIsUnavailable
@@ -68,7 +69,7 @@ def open_labeler(settings: WorkerSettings, repository: Path = DEFAULT_REPOSITORY
         from dehusk.inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
 
         return OnnxLabeler(triton.model, triton.version, repository)
-    return RulesLabeler()
+    return open_local_labeler(settings.labeler)
 
 
 def open_labeling(settings: WorkerSettings, labeler: WitnessedLabeler, dependency: Dependency) -> Labeling:

@@ -3,7 +3,6 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
@@ -20,9 +19,6 @@ from dehusk.streams.settings import (
     WhenTritonIsUnavailable,
 )
 from dehusk.streams.sources.registry import SourceSettings
-
-LabelerName = Literal["triton", "onnx", "rules"]
-
 
 _MOST_PROCESSES = 4
 """As many preparation processes as the worker's own process can keep busy."""
@@ -71,7 +67,8 @@ class WorkerSettings:
     revisit_after: int = 0
     """Pages of a site that are known when its first ones, as many, are cleaned again; 0 for never. Then
     `topics.revisits` is None."""
-    labeler: LabelerName = "triton"
+    labeler: str = "triton"
+    """One of `LABELERS`."""
     triton: TritonSettings = field(default_factory=TritonSettings)
     when_triton_is_unavailable: WhenTritonIsUnavailable = WhenTritonIsUnavailable.WAIT
     page: PageLimits = field(default_factory=PageLimits)

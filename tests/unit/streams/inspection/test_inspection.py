@@ -18,7 +18,7 @@ async def test_views_explain_every_block(inspecting) -> None:
     assert (page["title"], page["url"], page["labelers"][0]) == (
         "T",
         "https://example.org/a",
-        "boilerpipe/1 (rules)",
+        "rules",
     )
     assert len(texts) == len(view["kinds"]) == len(view["why"]) == len(view["content"])
     kept, copy, hidden = (

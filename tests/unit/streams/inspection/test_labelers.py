@@ -20,7 +20,7 @@ def names(settings: WorkerSettings, folder: Path) -> list[str]:
 
 def test_the_labeler_asked_for_comes_first_and_none_twice(tmp_path: Path) -> None:
     folder = repository(tmp_path, "dehusk/9", "dehusk/10", "other/2")
-    everything = ["dehusk/10 (onnx)", "dehusk/9 (onnx)", "other/2 (onnx)", "boilerpipe/1 (rules)"]
+    everything = ["dehusk/10 (onnx)", "dehusk/9 (onnx)", "other/2 (onnx)", "rules"]
     assert names(WorkerSettings(labeler="onnx"), folder) == everything
     assert names(WorkerSettings(labeler="rules"), folder) == [everything[-1], *everything[:-1]]
     pinned = WorkerSettings(labeler="onnx", triton=TritonSettings(model="dehusk", version="9"))
@@ -32,7 +32,7 @@ def test_a_server_is_one_more(tmp_path: Path) -> None:
     assert names(WorkerSettings(labeler="triton"), folder) == [
         "dehusk (triton)",
         "dehusk/9 (onnx)",
-        "boilerpipe/1 (rules)",
+        "rules",
     ]
 
 

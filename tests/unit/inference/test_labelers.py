@@ -1,0 +1,32 @@
+"""The labelers by name."""
+
+import pytest
+
+from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS, encodings_of, open_local_labeler
+from dehusk.schemas.pages import Prediction, RawPage
+
+PAGE = (
+    b"<nav><a href=/>Home</a></nav><article><p>"
+    + b"One word and another. " * 20
+    + b"</article><a href=/i>Imprint</a>"
+)
+
+
+@pytest.mark.parametrize("name", LOCAL_LABELERS)
+@pytest.mark.parametrize("html", [PAGE, b"", b"<p>x", b"<div>" * 3000 + b"x"])
+def test_answers_any_page_by_what_it_reads(name: str, html: bytes) -> None:
+    page = prepare(RawPage("https://a.test/", html), encodings=encodings_of(name))
+    assert isinstance(page, PreparedPage)
+    answer = open_local_labeler(name).label_here(page.encoded)
+    assert isinstance(answer, Prediction)
+    assert answer.labeler == name
+    assert answer.probabilities.shape == (len(page.segmented),)
+    assert ((answer.probabilities >= 0) & (answer.probabilities <= 1)).all()
+    if html is PAGE:
+        assert (answer.probabilities >= 0.5).tolist() == [False, True, False]
+
+
+def test_names_all_that_can_be_asked_for() -> None:
+    assert set(LABELERS) == {"triton", "onnx", *LOCAL_LABELERS}
+    assert not encodings_of("triton")
