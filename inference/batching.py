@@ -64,7 +64,11 @@ class Window:
 
 
 def windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
-    """The page's blocks, in order, in windows of at most WINDOW_BLOCKS blocks, as the signature has them."""
+    """The page's blocks, in order, in windows of at most WINDOW_BLOCKS blocks, as the signature has them.
+
+    Raises:
+        NotEncodedError: the page was prepared without what the signature reads.
+    """
     if signature is TOKENS:
         return _token_windows(page)
     return (_web2text_windows if signature is WEB2TEXT else _structure_windows)(page)
@@ -139,9 +143,9 @@ def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last:
 
 def _web2text_windows(page: EncodedPage) -> Iterator[Window]:
     """Windows whose first block has none before it."""
-    if page.web2text is None:
-        raise NotEncodedError(Encoding.WEB2TEXT)
     whole = page.web2text
+    if whole is None:
+        raise NotEncodedError(Encoding.WEB2TEXT)
     for first in range(0, len(page), WINDOW_BLOCKS):
         part = slice(first, first + WINDOW_BLOCKS)
         tensors: dict[str, npt.NDArray[Any]] = {

@@ -22,6 +22,7 @@ from dehusk.inference.native.repeats import find_repeats, redundant
 from dehusk.inference.native.scale import columns_of
 from dehusk.inference.native.texts import describe_texts, link_densities
 from dehusk.inference.tokens import tag_id
+from dehusk.inference.web2text.encoding import encode_web2text
 from dehusk.schemas.pages import (
     Declarations,
     EncodedPage,
@@ -30,6 +31,7 @@ from dehusk.schemas.pages import (
     Structure,
     StructureTensors,
     TagCount,
+    Web2TextTensors,
 )
 
 __all__ = ["MAX_BLOCK_TOKENS", "encode"]
@@ -63,7 +65,7 @@ class _Blocks(NamedTuple):
     hidden: npt.NDArray[np.bool_]
 
 
-def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> EncodedPage:  # noqa: ARG001
+def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> EncodedPage:
     """The tensors of a page; of one without structure, those that texts and paths suffice for.
 
     The encodings that are asked for are made of `page.tree`.
@@ -84,7 +86,13 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
         structure=tensors,
         structures=_structures(page),
         alike=None if tensors is None else tensors.alike,
+        web2text=_web2text(page, blocks) if Encoding.WEB2TEXT in encodings else None,
     )
+
+
+def _web2text(page: SegmentedPage, blocks: _Blocks) -> Web2TextTensors | None:
+    """What Web2Text reads; of a page without its document, None."""
+    return None if page.tree is None else encode_web2text(page, page.tree, blocks.words, blocks.counts)
 
 
 def _structures(page: SegmentedPage) -> npt.NDArray[np.uint64]:

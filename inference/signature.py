@@ -1,9 +1,9 @@
 """The tensors that block-labeling models read and give, declared once for workers, Triton and training.
 
 A model reads one of three encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` is the default model's,
-`WEB2TEXT` is Web2Text's. A worker makes the first two of every page, the third where a model reads it, and sends
-what the model declares, so that models of each kind take over while it runs. Some also tell user comments from
-the rest.
+`WEB2TEXT` is Web2Text's. A worker makes the first two of every page, the third where a model reads it, and
+sends what the model declares, so that models of each kind take over while it runs. Some also tell user
+comments from the rest.
 
 Pages travel ragged: what belongs to all blocks one after the other. Triton merges the pages of several
 requests and adds how much each of them brought (`batch_input` in `config.pbtxt`), so that the graph can tell
@@ -11,6 +11,8 @@ them apart.
 """
 
 from dataclasses import dataclass, replace
+
+from dehusk.schemas.pages import Encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Signature:
     per_block: Tensor
     """The tensor of `request` that has one element per block, as each tensor of the answer has."""
     answer: tuple[Tensor, ...] = (PROBABILITIES,)
+    encodings: frozenset[Encoding] = frozenset()
+    """What it reads of a page beside what each page has."""
 
     @property
     def declared(self) -> str:
@@ -130,6 +134,7 @@ WEB2TEXT = Signature(
     request=(DISTANCES, BLOCK_FEATURES, EDGE_FEATURES),
     counts=(Count(BLOCK_COUNTS, DISTANCES),),
     per_block=DISTANCES,
+    encodings=frozenset((Encoding.WEB2TEXT,)),
 )
 
 SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS, WEB2TEXT)

@@ -15,7 +15,7 @@ from dehusk.inference.labeler import Activity
 from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
 from dehusk.schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 
 Answer = TypeVar("Answer")
 Floats = npt.NDArray[np.float32]
@@ -46,6 +46,11 @@ class TritonLabeler:
         self._signature: Signature | None = None
         self._checked: set[str] = set()
         self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS)
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What the model reads of a page beside what each page has, as far as it has answered."""
+        return frozenset() if self._signature is None else self._signature.encodings
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; nothing is left in flight when one page's request fails."""

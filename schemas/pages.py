@@ -235,14 +235,6 @@ class StructureTensors(PickledByFields):
     """Shape [len(PAGE_FEATURES)]."""
 
 
-class Encoding(StrEnum):
-    """What an `EncodedPage` has only where a labeler reads it: it takes time."""
-
-    BOILERPIPE = "boilerpipe"
-    DECLUTTER = "declutter"
-    WEB2TEXT = "web2text"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Web2TextTensors(PickledByFields):
     """What Web2Text reads of a page of T blocks."""

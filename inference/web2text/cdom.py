@@ -1,7 +1,7 @@
 """The collapsed DOM of a page (§3.1): the tree of the elements around its blocks, single children merged.
 
-Its leaves are the blocks of the page. An element that holds one block alone is merged with it, elements that hold
-the same blocks are merged with each other, and elements within the line of a block are part of the block.
+Its leaves are the blocks of the page. An element that holds one block alone is merged with it, elements that
+hold the same blocks are merged with each other, and elements within the line of a block are part of it.
 """
 
 from dataclasses import dataclass
@@ -82,9 +82,7 @@ def subtree_ends(tree: DocumentTree) -> Integers:
     return np.searchsorted(tree.begins, tree.ends)
 
 
-def _places(
-    tree: DocumentTree, parents: Integers, after: Integers, blocks: int
-) -> tuple[Integers, Integers]:
+def _places(tree: DocumentTree, parents: Integers, after: Integers, blocks: int) -> tuple[Integers, Integers]:
     """The innermost element that holds each block as a whole, and where its first text begins."""
     read = np.flatnonzero(tree.blocks >= 0)
     starts = np.searchsorted(tree.blocks[read], np.arange(blocks))
@@ -96,7 +94,7 @@ def _places(
 
 
 def _numbered(parents: Integers, count: Integers) -> tuple[Integers, Integers]:
-    """The node of each element that holds so many leaves, `NONE` of none or one, and each node's outermost."""
+    """The node of each element that holds so many leaves, `NONE` of less than two; each node's outermost."""
     is_inner = count > 1
     is_outermost = is_inner & ((parents < 0) | (count[parents] != count))
     outer = np.where(is_inner & ~is_outermost, parents, np.arange(len(parents)))

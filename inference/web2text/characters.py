@@ -12,7 +12,9 @@ _KNOWN = 1 << 16
 """Code points from here on are of no kind: most are symbols."""
 PUNCTUATION = ".,?;:!" + "。、，．？；：！" + "،؛؟۔" + "।"
 """The six marks of the paper, and those of other scripts that stand for them."""
-SENTENCE_ENDS = ".?!" + "。．？！" + "؟۔" + "।"
+SENTENCE_ENDS = ".?!" + "؟۔" + "।"
+WIDE_SENTENCE_ENDS = "。．？！"
+"""No space follows them."""
 
 
 class Kind(IntFlag):
@@ -24,12 +26,14 @@ class Kind(IntFlag):
     DIGIT = 4
     PUNCTUATION = 8
     SENTENCE_END = 16
+    WIDE_SENTENCE_END = 32
 
 
 def kinds_of(text: str) -> Kinds:
     """The kinds of each character of a text, shape [characters]."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return _table()[np.minimum(codes, _KNOWN)]
+    kinds: Kinds = _table()[np.minimum(codes, _KNOWN)]
+    return kinds
 
 
 @cache
@@ -43,6 +47,7 @@ def _table() -> Kinds:
         (Kind.DIGIT, (each.isdecimal() for each in characters)),
         (Kind.PUNCTUATION, (each in PUNCTUATION for each in characters)),
         (Kind.SENTENCE_END, (each in SENTENCE_ENDS for each in characters)),
+        (Kind.WIDE_SENTENCE_END, (each in WIDE_SENTENCE_ENDS for each in characters)),
     ):
         _mark(table, kind, which)
     return table

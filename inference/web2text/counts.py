@@ -19,6 +19,7 @@ Bools = npt.NDArray[np.bool_]
 _EMAIL: Final = re.compile(r"\w@\w[\w-]*\.\w")
 _URL: Final = re.compile(r"\b(?:https?|ftp)://\w")
 _YEAR_DIGITS = 4
+_ENDS = Kind.SENTENCE_END | Kind.WIDE_SENTENCE_END
 
 
 class Count(IntEnum):
@@ -66,7 +67,7 @@ def count_texts(
     _find(joined, lengths, table)
     last = kinds[np.cumsum(lengths + 1) - 2]
     asks = np.fromiter((text[-1] in "?？؟" for text in texts), np.bool_, len(texts))
-    table[:, Count.SENTENCES] += (last & Kind.SENTENCE_END) == 0
+    table[:, Count.SENTENCES] += (last & _ENDS) == 0
     return table, (last & Kind.PUNCTUATION) > 0, asks
 
 
@@ -83,8 +84,10 @@ def _count_characters(kinds: Kinds, lengths: Integers, table: Integers) -> None:
     starts = np.cumsum(lengths + 1) - lengths - 1
     is_word = (kinds & Kind.WORD) > 0
     begins = is_word & ~np.concatenate([[False], is_word[:-1]])
-    is_end = (kinds & Kind.SENTENCE_END) > 0
-    ends_sentence = is_end & ~np.append((is_end | is_word)[1:], False)
+    is_end, is_wide = (kinds & _ENDS) > 0, (kinds & Kind.WIDE_SENTENCE_END) > 0
+    is_next = np.append(is_end[1:], False)
+    is_inside = np.append(is_word[1:], False) & ~is_wide
+    ends_sentence = is_end & ~(is_next | is_inside)
     for column, marks in (
         (Count.WORDS, begins),
         (Count.WORD_CHARACTERS, is_word),
@@ -104,7 +107,8 @@ def _years(kinds: Kinds, is_word: Bools, begins: Bools) -> Integers:
     after = np.flatnonzero(is_word & ~np.append(is_word[1:], False)) + 1
     digits = np.concatenate([[0], np.cumsum((kinds & Kind.DIGIT) > 0)])
     is_year = (after - first == _YEAR_DIGITS) & (digits[after] - digits[first] == _YEAR_DIGITS)
-    return first[is_year]
+    years: Integers = first[is_year]
+    return years
 
 
 def _find(joined: str, lengths: Integers, table: Integers) -> None:

@@ -87,7 +87,7 @@ def _of(rows: Floats, owners: Integers) -> Floats:
 
 
 def _repetition(page: _Page) -> Floats:
-    """The columns b1-b3: whether others have the same text, and how many the same path of tags and classes."""
+    """The columns b1-b3: whether others have its text, and how many its path of tags and classes."""
     copies = Counter(page.segmented.texts)
     others = np.array([copies[text] for text in page.segmented.texts]) - 1
     paths = _class_paths(page.tree, page.dom.innermost)

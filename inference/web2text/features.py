@@ -1,7 +1,7 @@
-"""The features of Web2Text: the 128 of each block (table 3 of the paper) and the 25 of each pair of blocks (§3.3).
+"""The features of Web2Text: 128 of each block (table 3 of the paper), 25 of each pair of blocks (§3.3).
 
-Columns are in the paper's order; `docs/models.md` says how its numbering is read. Values are raw: binary ones 0 or
-1, the others clipped where the paper clips them. The model standardises them.
+Columns are in the paper's order; `docs/models.md` says how its numbering is read. Values are raw: binary ones
+0 or 1, the others clipped where the paper clips them. The model standardises them.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Column(NamedTuple):
 NODE_TAGS = (
     "td div p tr table body ul span li blockquote b small a ol ul i form dl strong pre".split()  # noqa: SIM905 -- a table of names
 )
-"""Tags of which a block is told whether its parent node has them; the paper lists `ul` twice, and counts both."""
+"""Tags of which a block is told whether its parent node has them; the paper lists, and counts, `ul` twice."""
 LEAF_TAGS = (
     "a p td b li span i tr div strong em h3 h2 table h4 small sup h1 blockquote".split()  # noqa: SIM905 -- a table of names
 )
@@ -90,7 +90,7 @@ BLOCK_COLUMNS = (
 DISTANCES = 2, 3, 4
 """Hops from one block to the next that are told apart; more are one column."""
 ANCESTOR_COLUMNS = (Column("line_break", is_binary=True), *_of("ancestor", _NODE))
-"""The features of a pair of blocks but for their distance: the line break, and those of their common ancestor."""
+"""Those of a pair of blocks but for their distance: the line break, and what their common ancestor is."""
 EDGE_COLUMNS = (
     *(Column(f"distance_{hops}", is_binary=True) for hops in DISTANCES),
     Column("distance_more", is_binary=True),

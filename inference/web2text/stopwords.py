@@ -21,7 +21,8 @@ def read_stopwords() -> dict[str, tuple[str, ...]]:
 def are_stopwords(words: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
     """Whether each of some hashed words is a stopword of any language."""
     table = _hashes()
-    return table[np.minimum(np.searchsorted(table, words), len(table) - 1)] == words
+    found: npt.NDArray[np.bool_] = table[np.minimum(np.searchsorted(table, words), len(table) - 1)] == words
+    return found
 
 
 @cache

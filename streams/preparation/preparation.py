@@ -45,7 +45,9 @@ def pack(page: PreparedPage) -> PackedPage:
     encoded = page.encoded
     kept = replace(
         page,
-        encoded=replace(encoded, structure=None, ids=encoded.ids[:0], structures=encoded.structures[:0]),
+        encoded=replace(
+            encoded, structure=None, ids=encoded.ids[:0], structures=encoded.structures[:0], web2text=None
+        ),
     )
     return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
 

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 from dehusk.inference.batching import WINDOW_BLOCKS
 from dehusk.inference.encoding import encode
-from dehusk.inference.labeler import Labeler
+from dehusk.inference.labeler import Labeler, encodings_read
 from dehusk.inference.segmentation import segment
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
 _WITNESSES = 4
 """Pages kept of each size, all of which are asked for: where half of the requests fail, one of them does."""
@@ -19,7 +19,8 @@ _LARGEST = 1 << 16
 _Size = tuple[int, int]
 """The blocks of a page that are labeled at once, and the words in a block, each as a power of two."""
 
-PROBE = encode(segment(b"<p>a line of text</p>"))
+_ALL = tuple(Encoding)
+PROBE = encode(segment(b"<p>a line of text</p>", with_tree=True), _ALL)
 """The smallest page: what it gets says whether the labeler is there."""
 
 
@@ -31,6 +32,11 @@ class WitnessedLabeler:
         self._witnesses: dict[_Size, deque[EncodedPage]] = {}
         self._suspect = PROBE
         """The page of whose size others failed when they were last asked."""
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What the labeler's model reads of a page beside what each page has, as far as it is known."""
+        return encodings_read(self._labeler)
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """The labeler's answers."""
@@ -50,12 +56,20 @@ class WitnessedLabeler:
             ConfigurationError: it rejects them, or what the labeler raises.
         """
         suspect = self._suspect if page is None else page
-        witnesses = list(self._witnesses.get(_size(suspect), [])) or [_stand_in(_size(suspect))]
         self._suspect = suspect
-        for answer in await self._labeler.label([PROBE, *witnesses]):
+        for answer in await self._ask(_size(suspect)):
             if isinstance(answer, Broken):
                 raise ConfigurationError(f"the labeler rejects every page: {answer.detail}")
         self._suspect = PROBE
+
+    async def _ask(self, size: _Size) -> list[Prediction | Broken]:
+        """The answers to pages of a size; those that lack what the model reads by now are forgotten."""
+        witnesses = list(self._witnesses.get(size, []))
+        try:
+            return await self._labeler.label([PROBE, *(witnesses or [_stand_in(size)])])
+        except NotEncodedError:
+            self._witnesses.clear()
+            return await self._labeler.label([PROBE, _stand_in(size)])
 
     async def close(self) -> None:
         """Close the labeler."""
@@ -71,4 +85,4 @@ def _size(page: EncodedPage) -> _Size:
 def _stand_in(size: _Size) -> EncodedPage:
     """A page of that size, for the time when no page of the stream was labeled yet."""
     blocks, words = (1 << each >> 1 for each in size)
-    return encode(segment(b"<p>%s</p>" % (b"word " * words) * blocks))
+    return encode(segment(b"<p>%s</p>" % (b"word " * words) * blocks, with_tree=True), _ALL)

@@ -47,6 +47,11 @@ def score_blocks(pages: Iterable[LabeledPage], predict: Predict) -> BlockScores:
         raise ConfigurationError("no pages are held out to score; name a file of them: prepare --validation")
     truth = np.concatenate([np.array(page.content) for page in scored])
     found = np.concatenate([predict(encode(page.segmented)) >= CONTENT_PROBABILITY for page in scored])
+    return score_labels(truth, found)
+
+
+def score_labels(truth: Marks, found: Marks) -> BlockScores:
+    """The scores of labels, where 1 is content."""
     return _score("boilerplate (0)", ~truth, ~found), _score("content (1)", truth, found)
 
 

@@ -3,7 +3,7 @@
 import pickle
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dehusk.inference.encoding import encode
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, SegmentedPage, StructureTensors
+from dehusk.schemas.pages import EncodedPage, Encoding, SegmentedPage, StructureTensors
 from dehusk.training.alignment import content_blocks
 from dehusk.training.comments import listed_comments
 from dehusk.training.dehusk.config import DehuskConfig
@@ -123,9 +123,18 @@ def learned_from(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[Dehu
 
 
 def prepare_pages(
-    files: Sequence[Path], directory: Path, content_share: float, least_oracle: float, processes: int
+    files: Sequence[Path],
+    directory: Path,
+    content_share: float,
+    least_oracle: float,
+    processes: int,
+    *,
+    encodings: Collection[Encoding] = (),
 ) -> list[Broken]:
-    """Label, encode and write the pages of the files; those that cannot be segmented are returned."""
+    """Label, encode and write the pages of the files; those that cannot be segmented are returned.
+
+    With `encodings`, pages are encoded for another model, and none are altered or written in other scripts.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
     label = partial(
@@ -134,6 +143,7 @@ def prepare_pages(
         taught=read_labels(TAUGHT),
         content_share=content_share,
         least_oracle=least_oracle,
+        encodings=encodings,
     )
     with written_whole(directory / _PAGES) as target:
         for pages in each_labeled(files, label, processes, broken):
@@ -159,9 +169,11 @@ def _label(
     taught: Mapping[str, Labels],
     content_share: float,
     least_oracle: float,
+    *,
+    encodings: Collection[Encoding],
 ) -> list[DehuskPage]:
     """The page and what is made of it."""
-    segmented = segment(page.html.encode("utf-8", "replace"))
+    segmented = segment(page.html.encode("utf-8", "replace"), with_tree=bool(encodings))
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     gold = tuple(score_words(page.text or ""))
     labels = repaired.get(page.id) or (None if page.text is not None else taught.get(page.id, DROPPED))
@@ -184,14 +196,14 @@ def _label(
         gold=gold,
         has_gold=page.text is not None,
         repaired=page.id in repaired,
-        encoded=encode(segmented),
+        encoded=encode(segmented, encodings),
         content=content,
         comment=_comments(page, segmented, words, content_share) & ~content,
         uncertain=uncertain,
         reliable=reliable,
-        scripts=_in_scripts(page, len(words)) if _is_transliterated(page) else {},
+        scripts=_in_scripts(page, len(words)) if _is_transliterated(page) and not encodings else {},
     )
-    return [whole, *_altered(whole, page.html, segmented.texts)]
+    return [whole] if encodings else [whole, *_altered(whole, page.html, segmented.texts)]
 
 
 def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[DehuskPage]:

@@ -1,8 +1,8 @@
 """Web2Text as an ONNX graph that reads ragged pages of raw features, and decodes the labels of each jointly.
 
-Pages lie one after the other. Where a convolution would see a block of another page, it sees zeros, as beyond the
-end of a page alone. Decoding takes no step for each block: what a run of blocks makes likely is put together from
-two runs of half its length, so that eleven steps suffice for the longest window.
+Pages lie one after the other. Where a convolution would see a block of another page, it sees zeros, as beyond
+the end of a page alone. Decoding takes no step for each block: what a run of blocks makes likely is put
+together from two runs of half its length, so that eleven steps suffice for the longest window.
 """
 
 from dataclasses import dataclass
@@ -137,8 +137,8 @@ def _shifted(graph: Graph, rows: str, by: int, axis: int = 0) -> str:
 def _decoded(graph: Graph, places: _Places, unary: str, pairwise: str) -> str:
     """The logit of content of each block: how much likelier the best labeling is that has it as content.
 
-    A step from the block before, whose label is i, to a label j is entry 2i + j of a column of four; at the first
-    block of a page, i does not matter.
+    A step from the block before, whose label is i, to a label j is entry 2i + j of a column of four; at the
+    first block of a page, i does not matter.
     """
     none = graph.constant(0, np.float32)
     between = graph.add("Where", places.is_first, none, pairwise)

@@ -31,7 +31,7 @@ class Web2TextModel:
     coupling: float
 
     def __call__(self, page: EncodedPage) -> Floats:
-        """The probability of content of each block, shape [T]; the page is read in the windows of labelers."""
+        """The probability that each block is content, shape [T], window by window as labelers ask for it."""
         logits = [_logits(max_marginals(*potentials)) for potentials in self.potentials(page)]
         return (1 / (1 + np.exp(-np.concatenate(logits)))).astype(np.float32)
 
@@ -46,7 +46,7 @@ class Web2TextModel:
             for tensor in (BLOCK_FEATURES, EDGE_FEATURES)
         )
         unary = _logarithms(self.unary, self.of_blocks(blocks))
-        of_edges = self.of_edges(edge_rows(distances, edges)[1:])
+        of_edges = self.of_edges(edge_rows(distances, edges.astype(np.float16))[1:])
         pairwise = _logarithms(self.pairwise, of_edges) if len(of_edges) else np.zeros((0, 4))
         return unary, self.coupling * pairwise.reshape(-1, 2, 2)
 
@@ -63,6 +63,13 @@ def _logits(best: Doubles) -> Doubles:
     return best[:, 1] - best[:, 0]
 
 
-def networks(config: NetworkConfig) -> tuple[Potentials, Potentials]:
-    """The unary and the pairwise network, untrained."""
-    return Potentials(len(BLOCK_COLUMNS), 2, config), Potentials(len(EDGE_COLUMNS), 4, config)
+def unary_network(config: NetworkConfig, seed: int) -> Potentials:
+    """The network of the potentials of blocks, untrained, the same for the same seed."""
+    torch.manual_seed(seed)
+    return Potentials(len(BLOCK_COLUMNS), 2, config)
+
+
+def pairwise_network(config: NetworkConfig, seed: int) -> Potentials:
+    """The network of the potentials of pairs of blocks, untrained, the same for the same seed."""
+    torch.manual_seed(seed)
+    return Potentials(len(EDGE_COLUMNS), 4, config)

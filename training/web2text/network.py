@@ -1,4 +1,4 @@
-"""The convolutional networks of Web2Text (§3.4): potentials of blocks, or of pairs of blocks, of a sequence."""
+"""The convolutional networks of Web2Text (§3.4): potentials of the blocks of a page, or of pairs."""
 
 import torch
 from torch import Tensor, nn
@@ -9,8 +9,8 @@ from dehusk.training.web2text.config import NetworkConfig
 class Potentials(nn.Module):
     """Convolutions over a sequence, padded with zeros, with ReLU and dropout between them.
 
-    The paper counts the weights of its kernels: 17,960 over 128 features, and 12,870 over 25. Each filter has a
-    bias beside them.
+    The paper counts the weights of its kernels: 17,960 over 128 features, and 12,870 over 25. Each filter has
+    a bias beside them.
     """
 
     def __init__(self, inputs: int, outputs: int, config: NetworkConfig) -> None:
@@ -23,7 +23,7 @@ class Potentials(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, sequences: Tensor) -> Tensor:
-        """The logits of each place, shape [sequences, places, outputs]; of inputs [sequences, places, inputs]."""
+        """The logits of each place, shape [sequences, places, outputs], of as many inputs."""
         states = sequences.transpose(1, 2)
         for layer in self.layers[:-1]:
             states = self.dropout(torch.relu(layer(states)))

@@ -76,9 +76,7 @@ class Sequences:
         """How the rows are standardised."""
         return Standard.of(self.rows, self.columns)
 
-    def excerpts(
-        self, standard: Standard, count: int, length: int, random: np.random.Generator
-    ) -> Excerpts:
+    def excerpts(self, standard: Standard, count: int, length: int, random: np.random.Generator) -> Excerpts:
         """Excerpts of random sequences, at random places; a sequence that is too short is taken whole."""
         chosen = random.integers(len(self.lengths), size=count)
         lengths, starts = self.lengths[chosen], self.starts[chosen]
@@ -88,7 +86,8 @@ class Sequences:
         places = np.where(is_inside, places, first[:, None])
         rows = standard(self.rows[places].astype(np.float32)) * is_inside[..., None]
         weights = (is_inside & self.certain[places]).astype(np.float32)
-        return Excerpts(torch.from_numpy(rows), torch.from_numpy(self.labels[places]), torch.from_numpy(weights))
+        labels = torch.from_numpy(self.labels[places])
+        return Excerpts(torch.from_numpy(rows), labels, torch.from_numpy(weights))
 
 
 def tensors_of(page: DehuskPage) -> Web2TextTensors:

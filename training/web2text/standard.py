@@ -1,4 +1,4 @@
-"""Standardised features: those that are not binary with mean 0 and variance 1 over the pages trained on (§3.3)."""
+"""Standardised features: those that are not binary have mean 0 and variance 1 where they are learned from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

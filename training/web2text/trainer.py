@@ -12,12 +12,14 @@ from torch import Tensor, nn
 from dehusk.training.checkpoint import load_state, save_state
 from dehusk.training.directory import left_by
 from dehusk.training.learning import seeded
-from dehusk.training.web2text.config import Web2TextConfig
+from dehusk.training.web2text.config import NetworkConfig, Web2TextConfig
 from dehusk.training.web2text.network import Potentials
 from dehusk.training.web2text.sequences import Excerpts, Sequences
 from dehusk.training.web2text.standard import Standard
 
 Say = Callable[[str], None]
+Make = Callable[[NetworkConfig, int], Potentials]
+"""A network before its first iteration, from a seed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +68,7 @@ def new_run(network: Potentials, standard: Standard, config: Web2TextConfig, see
     return Run(config, seed, standard, network, torch.optim.Adam(groups, lr=settings.learning_rate))
 
 
-def load(file: Path, make: Callable[[], Potentials], config: Web2TextConfig) -> Run:
+def load(file: Path, make: Make, config: Web2TextConfig) -> Run:
     """The run of this configuration that a file holds.
 
     Raises:
@@ -74,7 +76,7 @@ def load(file: Path, make: Callable[[], Potentials], config: Web2TextConfig) -> 
     """
     state: dict[str, Any] = load_state(left_by("train", file), config)
     standard = Standard(state["mean"].numpy(), state["deviation"].numpy())
-    run = new_run(make(), standard, config, state["seed"])
+    run = new_run(make(config.network, state["seed"]), standard, config, state["seed"])
     run.network.load_state_dict(state["network"])
     run.optimizer.load_state_dict(state["optimizer"])
     for name in ("iterations", "error", "best_iterations", "best"):
@@ -82,8 +84,13 @@ def load(file: Path, make: Callable[[], Potentials], config: Web2TextConfig) -> 
     return run
 
 
-def train_network(run: Run, learned: Sequences, validated: Sequences, length: int, file: Path, say: Say) -> None:
-    """Go on to the last iteration; a checkpoint is left whenever the validation error was looked at."""
+def train_network(
+    run: Run, learned: Sequences, validated: Sequences, file: Path, say: Say, *, length: int
+) -> None:
+    """Go on to the last iteration, with excerpts of this length.
+
+    A checkpoint is left whenever the validation error was looked at.
+    """
     settings = run.config.trainer
     torch.set_num_threads(settings.threads)
     while run.iterations < settings.iterations:
