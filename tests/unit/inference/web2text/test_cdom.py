@@ -17,7 +17,8 @@ def tags_of(page, merged, number):
     return [page.tree.tags[element] for element in elements[owners == number]]
 
 
-LIST = "<html><body><main><div><p><b>One</b></p></div><ul><li><a>Two</a></li><li>Three</li></ul></main></body></html>"
+LIST = """<html><body><main><div><p><b>One</b></p></div>
+<ul><li><a>Two</a></li><li>Three</li></ul></main></body></html>"""
 
 
 def test_elements_that_hold_the_same_blocks_are_one_node():
