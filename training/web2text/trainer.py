@@ -33,7 +33,7 @@ class Run:
     optimizer: torch.optim.Optimizer
     iterations: int = 0
     error: float = float("inf")
-    """The lowest share of validation labels that were wrong."""
+    """The lowest share of a validation page's labels that were wrong."""
     best_iterations: int = 0
     best: dict[str, Tensor] | None = None
 
@@ -119,13 +119,15 @@ def _step(run: Run, batch: Excerpts) -> None:
 
 
 def validation_error(network: Potentials, standard: Standard, sequences: Sequences) -> float:
-    """The share of the labels of whole sequences that are wrong."""
+    """The share of a sequence's labels that are wrong, the mean over all, of whatever length."""
     network.eval()
-    wrong = 0
+    shares: list[float] = []
     ends = np.cumsum(sequences.lengths)
     with torch.inference_mode():
         for first, end in zip(sequences.starts, ends, strict=True):
             rows = standard(sequences.rows[first:end].astype(np.float32))
             found = network(torch.from_numpy(rows)[None])[0].argmax(1).numpy()
-            wrong += int(((found != sequences.labels[first:end]) & sequences.certain[first:end]).sum())
-    return wrong / max(int(sequences.certain.sum()), 1)
+            certain = sequences.certain[first:end]
+            wrong = (found != sequences.labels[first:end]) & certain
+            shares.append(wrong.sum() / max(certain.sum(), 1))
+    return float(np.mean(shares))
