@@ -40,6 +40,8 @@ class CollapsedDom:
     """Shape [M]: the leaf after its last."""
     outermost: Integers
     """Shape [M]: the outermost element of each node."""
+    ends: Integers
+    """Shape [M]: the element after the last within each node."""
     of_leaves: tuple[Integers, Integers]
     """Elements, and the leaf that each was merged with."""
     of_nodes: tuple[Integers, Integers]
@@ -54,7 +56,7 @@ class CollapsedDom:
 def collapse(tree: DocumentTree, blocks: int) -> CollapsedDom:
     """The collapsed DOM of a document that has so many blocks, one at least."""
     parents = tree.parents.astype(np.int64)
-    after = subtree_ends(tree)
+    after = np.searchsorted(tree.begins, tree.ends)
     innermost, begins = _places(tree, parents, after, blocks)
     in_order = np.sort(innermost)
     count = np.searchsorted(in_order, after) - np.searchsorted(in_order, np.arange(len(parents)))
@@ -72,14 +74,10 @@ def collapse(tree: DocumentTree, blocks: int) -> CollapsedDom:
         first=first[outermost],
         after=first[outermost] + count[outermost],
         outermost=outermost,
+        ends=after[outermost],
         of_leaves=(alone, first[alone]),
         of_nodes=(inner, number[inner]),
     )
-
-
-def subtree_ends(tree: DocumentTree) -> Integers:
-    """Shape [E]: the element after the last one within each."""
-    return np.searchsorted(tree.begins, tree.ends)
 
 
 def _places(tree: DocumentTree, parents: Integers, after: Integers, blocks: int) -> tuple[Integers, Integers]:

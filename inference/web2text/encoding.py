@@ -20,7 +20,7 @@ _LOG_WORDS = 3.5
 _PUNCTUATION = 10
 """The largest number of marks that is told."""
 _MANY = 10
-_LINE_BREAK = Boundary.LINE | Boundary.ROW | Boundary.PARAGRAPH
+_LINE_BREAK = int(Boundary.LINE | Boundary.ROW | Boundary.PARAGRAPH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,8 @@ class _Page:
     tree: DocumentTree
     dom: CollapsedDom
     texts: Texts
+    tags: Integers
+    """Shape [E]: the number of each element's tag."""
     nodes: Floats
     """Shape [M, 20]: b29-b48 of each node."""
 
@@ -46,7 +48,8 @@ def encode_web2text(
         return _tensors(np.zeros((0, len(BLOCK_COLUMNS))), np.zeros((0, len(ANCESTOR_COLUMNS))), [])
     dom = collapse(tree, len(segmented))
     texts = Texts(*count_texts(segmented.texts, segmented.linked, words, counts.astype(np.int64)))
-    page = _Page(segmented, tree, dom, texts, node_columns(tree, dom, texts))
+    tags = tag_numbers(tree)
+    page = _Page(segmented, tree, dom, texts, tags, node_columns(tree, dom, texts, tags))
     ancestors = common_ancestors(dom)
     return _tensors(_block_columns(page), _edge_columns(page, ancestors), _distances(dom, ancestors))
 
@@ -59,7 +62,7 @@ def _tensors(blocks: Floats, edges: Floats, distances: npt.ArrayLike) -> Web2Tex
 
 def _block_columns(page: _Page) -> Floats:
     """The columns b1-b128, shape [T, 128]."""
-    dom, numbers = page.dom, tag_numbers(page.tree)
+    dom = page.dom
     grandparents = dom.around[dom.parents]
     return np.column_stack(
         [
@@ -70,11 +73,11 @@ def _block_columns(page: _Page) -> Floats:
             _position(page),
             dom.parents != NONE,
             _of(page.nodes, dom.parents),
-            _of(node_tags(dom, numbers), dom.parents),
+            _of(node_tags(dom, page.tags), dom.parents),
             grandparents != NONE,
             _of(page.nodes, grandparents),
             _of(page.nodes, np.zeros_like(grandparents)),
-            leaf_tags(dom, numbers),
+            leaf_tags(dom, page.tags),
         ]
     )
 
@@ -147,6 +150,6 @@ def _distances(dom: CollapsedDom, ancestors: Integers) -> Integers:
 def _edge_columns(page: _Page, ancestors: Integers) -> Floats:
     """Whether a line breaks before each block, and the features of `ancestors`; zeros for the first block."""
     columns = np.zeros((len(ancestors), len(ANCESTOR_COLUMNS)))
-    columns[1:, 0] = [boundary & _LINE_BREAK > 0 for boundary in page.segmented.boundaries[1:]]
+    columns[1:, 0] = (np.array(page.segmented.boundaries[1:], np.int64) & _LINE_BREAK) > 0
     columns[1:, 1:] = page.nodes[ancestors[1:]]
     return columns

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.web2text.cdom import CollapsedDom, Integers, subtree_ends
+from dehusk.inference.web2text.cdom import CollapsedDom, Integers
 from dehusk.inference.web2text.columns import NODE_CHARACTERS, Texts, added_up, text_columns
 from dehusk.inference.web2text.counts import Count
 from dehusk.inference.web2text.features import LEAF_TAGS, NODE_TAGS
@@ -11,11 +11,12 @@ from dehusk.schemas.tree import DocumentTree
 
 Floats = npt.NDArray[np.float64]
 
-_TAGS = list(dict.fromkeys((*NODE_TAGS, *LEAF_TAGS)))
+_CONTROLS = ("input", "select", "textarea", "button")
+_TAGS = list(dict.fromkeys((*NODE_TAGS, *LEAF_TAGS, *_CONTROLS)))
 _NUMBERS = {tag: number for number, tag in enumerate(_TAGS)}
+_IS_FORM = np.array([tag in ("form", *_CONTROLS) for tag in (*_TAGS, "")])
 _OF_NODES = [_NUMBERS[tag] for tag in NODE_TAGS]
 _OF_LEAVES = [_NUMBERS[tag] for tag in LEAF_TAGS]
-_FORM = frozenset(("form", "input", "select", "textarea", "button"))
 
 
 def tag_numbers(tree: DocumentTree) -> Integers:
@@ -41,7 +42,7 @@ def _has_tags(merged: tuple[Integers, Integers], numbers: Integers, count: int) 
     return found
 
 
-def node_columns(tree: DocumentTree, dom: CollapsedDom, texts: Texts) -> Floats:
+def node_columns(tree: DocumentTree, dom: CollapsedDom, texts: Texts, numbers: Integers) -> Floats:
     """The columns b29-b48 of each node, shape [M, 20]."""
     of_node = added_up(texts, dom.first, dom.after)
     length = tree.ends[dom.outermost] - tree.begins[dom.outermost]
@@ -51,14 +52,13 @@ def node_columns(tree: DocumentTree, dom: CollapsedDom, texts: Texts) -> Floats:
             length / max(length[0], 1),
             of_node.counts[:, Count.LINKED] / characters,
             text_columns(of_node, NODE_CHARACTERS),
-            _has_form(tree, dom.outermost),
+            _has_form(dom, numbers),
         ]
     )
 
 
-def _has_form(tree: DocumentTree, elements: Integers) -> npt.NDArray[np.bool_]:
-    """Whether each of some elements is, or holds, a form or a control of one."""
-    is_form = np.fromiter((tag in _FORM for tag in tree.tags), np.bool_, len(tree.tags))
-    sums = np.concatenate([[0], np.cumsum(is_form)])
-    has_form: npt.NDArray[np.bool_] = sums[subtree_ends(tree)[elements]] > sums[elements]
+def _has_form(dom: CollapsedDom, numbers: Integers) -> npt.NDArray[np.bool_]:
+    """Whether each node is, or holds, a form or a control of one."""
+    sums = np.concatenate([[0], np.cumsum(_IS_FORM[numbers])])
+    has_form: npt.NDArray[np.bool_] = sums[dom.ends] > sums[dom.outermost]
     return has_form
