@@ -49,7 +49,7 @@ async def test_models_that_read_different_encodings_take_over_while_a_worker_run
     bench, site, triton
 ) -> None:
     records = site(120)
-    worker = bench.worker("--triton", triton.stack.addresses.triton_grpc)
+    worker = bench.worker("--labeler", "triton", "--triton", triton.stack.addresses.triton_grpc)
     await bench.until(worker.has_partitions)
     await bench.produce(records[:30])
     await bench.until_done()
