@@ -12,7 +12,7 @@ from dehusk.inference.onnx import run
 from dehusk.inference.segmentation import segment
 from dehusk.inference.signature import WEB2TEXT
 from dehusk.inference.web2text.features import BLOCK_COLUMNS, EDGE_COLUMNS
-from dehusk.schemas.pages import Web2TextTensors
+from dehusk.schemas.pages import Encoding, Web2TextTensors
 from dehusk.training.web2text.config import read_config
 from dehusk.training.web2text.decoding import viterbi
 from dehusk.training.web2text.export import build_web2text
@@ -101,3 +101,8 @@ def test_a_page_of_nonsense_leaves_its_batch_mates_alone(session, pages):
     assert np.isnan(with_it[1]).all()
     assert np.abs(with_it[0] - without[0]).max() < 1e-6
     assert np.abs(with_it[2] - without[1]).max() < 1e-6
+
+
+def test_a_page_without_blocks_has_no_answer(model):
+    nothing = encode(segment(b"", with_tree=True), (Encoding.WEB2TEXT,))
+    assert model(nothing).shape == (0,)
