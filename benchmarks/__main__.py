@@ -2,7 +2,6 @@
 
 import warnings
 from pathlib import Path
-from typing import get_args
 
 import click
 
@@ -19,7 +18,7 @@ from benchmarks import (
     stream,
 )
 from benchmarks.pages import Page, load_pages, stripped
-from dehusk.streams.worker.settings import LabelerName
+from dehusk.inference.labelers import LABELERS
 
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
 
@@ -52,7 +51,7 @@ class _Load(click.ParamType):
 @click.option(
     "--labeler",
     "labelers",
-    type=click.Choice(get_args(LabelerName)),
+    type=click.Choice(LABELERS),
     multiple=True,
     default=("rules", "onnx", "triton"),
     show_default=True,
@@ -92,7 +91,7 @@ def main(
     every: int,
     rounds: int,
     repeat: int,
-    labelers: tuple[LabelerName, ...],
+    labelers: tuple[str, ...],
     only: str | None,
     loads: tuple[sites.Load, ...],
     model: str,
@@ -123,7 +122,7 @@ def _measure_file(
     *,
     rounds: int,
     repeat: int,
-    labelers: tuple[LabelerName, ...],
+    labelers: tuple[str, ...],
     only: str | None,
     model: str,
 ) -> None:
@@ -144,7 +143,7 @@ def _measure_pages(
     *,
     rounds: int,
     repeat: int,
-    labelers: tuple[LabelerName, ...],
+    labelers: tuple[str, ...],
     model: str,
     only: str | None,
 ) -> None:
@@ -181,7 +180,7 @@ def _measure_markdown(pages: list[Page], model: str) -> None:
 
 
 def _measure_stream(
-    pages: list[Page], times: dict[str, float], labelers: tuple[LabelerName, ...], repeat: int
+    pages: list[Page], times: dict[str, float], labelers: tuple[str, ...], repeat: int
 ) -> None:
     peers = {name: times[step] for name, step in _PEERS.items()}
     click.echo(stream.report(stream.measure(pages, labelers, repeat), peers) + "\n")

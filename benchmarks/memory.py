@@ -32,7 +32,6 @@ from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.local.worker import Worker
 from dehusk.streams.producing import create_producer
 from dehusk.streams.settings import KafkaSettings, TopicSettings
-from dehusk.streams.worker.settings import LabelerName
 
 _PARTITIONS = 4
 _PROCESSES = 4
@@ -50,7 +49,7 @@ _ORDINARY, _HOSTILE = "https://ordinary.example/", "https://hostile.example/"
 class Watched:
     """What was seen of a worker."""
 
-    labeler: LabelerName
+    labeler: str
     peak: int = 0
     """The most bytes that its processes held at once."""
     own_peak: int = 0
@@ -71,14 +70,14 @@ class _Worker(Worker):
         return {"DEHUSK_WORKER_PROCESSES": str(_PROCESSES)}
 
 
-def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int) -> list[Watched]:
+def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[Watched]:
     """A worker with each labeler on the same pages, the hostile ones so many times over."""
     with temporary_folder() as folder, LocalStack(folder) as stack:
         return [asyncio.run(_measure(stack, pages, labeler, rounds, folder)) for labeler in labelers]
 
 
 async def _measure(
-    stack: LocalStack, pages: Sequence[Page], labeler: LabelerName, rounds: int, directory: Path
+    stack: LocalStack, pages: Sequence[Page], labeler: str, rounds: int, directory: Path
 ) -> Watched:
     name = f"bench-{uuid4().hex[:8]}"
     kafka = KafkaSettings(stack.addresses.kafka)

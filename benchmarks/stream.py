@@ -25,7 +25,6 @@ from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.local.worker import Worker
 from dehusk.streams.producing import create_producer
 from dehusk.streams.settings import KafkaSettings, TopicSettings
-from dehusk.streams.worker.settings import LabelerName
 
 _PARTITIONS = 4
 _ORDER = (True, False, False, True)
@@ -38,7 +37,7 @@ _STALL_SECONDS = 120.0
 class Emptied:
     """What emptying the backlog took, from the first finished page to the last."""
 
-    labeler: LabelerName
+    labeler: str
     with_sites: bool
     """Whether there was a Redis for the statistics of sites."""
     pages: int
@@ -95,7 +94,7 @@ class BenchedWorker(Worker):
         return True
 
 
-def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int) -> list[Emptied]:
+def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[Emptied]:
     """A worker with each labeler on the same pages, `rounds` times over under different URLs.
 
     Each works with and without the statistics of sites, in both orders.
@@ -116,7 +115,7 @@ def measure(pages: Sequence[Page], labelers: Sequence[LabelerName], rounds: int)
 def _measure(
     stack: LocalStack,
     pages: Sequence[Page],
-    labeler: LabelerName,
+    labeler: str,
     rounds: int,
     directory: Path,
     *,
@@ -150,9 +149,7 @@ async def fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page
         await producer.flush()
 
 
-def watch(
-    program: Worker, stack: LocalStack, labeler: LabelerName, expected: int, *, with_sites: bool
-) -> Emptied:
+def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, with_sites: bool) -> Emptied:
     """What the worker takes for the expected pages, once it is done with the first."""
     processes = processes_on(program.port)
     address = stack.addresses.triton_grpc

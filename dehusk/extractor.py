@@ -34,7 +34,8 @@ class Extractor:
     The command `dehusk clean` cleans hostile pages in processes with limits.
 
     Args:
-        labeler: `onnx`, a model in this process, or one without a model: `rules`, Boilerpipe's rules.
+        labeler: `onnx`, a model in this process, or one without a model: `rules`, `boilerpipe-words`,
+            `boilerpipe-density`, `declutter`, `grf`, `grf-words`.
         model: the name of the model in the repository.
         model_version: its version; the newest by default.
         model_repository: the models, as `<model>/<version>/model.onnx`; by default those that dehusk ships.

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.boilerpipe import boilerpipe_shares
+from dehusk.inference.declutter import declutter_shares
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.inference.native.contexts import BlockContexts
 from dehusk.inference.native.declared import describe_declared
@@ -33,6 +35,7 @@ from dehusk.schemas.pages import (
     TagCount,
     Web2TextTensors,
 )
+from dehusk.schemas.tree import DocumentTree
 
 __all__ = ["MAX_BLOCK_TOKENS", "encode"]
 
@@ -41,6 +44,7 @@ _LOWEST = np.array([feature.range[0] for feature in PAGE_FEATURES])
 _STEPS = 255 / np.array([feature.range[1] - feature.range[0] for feature in PAGE_FEATURES])
 _IN_CELL = [feature.name for feature in BLOCK_FEATURES].index("in_cell")
 _ARTICLE = tag_id("article")
+_SHARES = {Encoding.BOILERPIPE: boilerpipe_shares, Encoding.DECLUTTER: declutter_shares}
 
 Counts = npt.NDArray[np.uint32]
 
@@ -69,6 +73,9 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
     """The tensors of a page; of one without structure, those that texts and paths suffice for.
 
     The encodings that are asked for are made of `page.tree`.
+
+    Raises:
+        ValueError: the page came without it.
     """
     ids, block_lengths, words, counts = hash_blocks(page.paths, page.texts)
     density, linked_words = link_densities(page.texts, page.linked, counts)
@@ -87,12 +94,26 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
         structures=_structures(page),
         alike=None if tensors is None else tensors.alike,
         web2text=_web2text(page, blocks) if Encoding.WEB2TEXT in encodings else None,
+        **_of_document(page, encodings),
     )
 
 
-def _web2text(page: SegmentedPage, blocks: _Blocks) -> Web2TextTensors | None:
-    """What Web2Text reads; of a page without its document, None."""
-    return None if page.tree is None else encode_web2text(page, page.tree, blocks.words, blocks.counts)
+def _web2text(page: SegmentedPage, blocks: _Blocks) -> Web2TextTensors:
+    """What Web2Text reads."""
+    return encode_web2text(page, _document(page, Encoding.WEB2TEXT), blocks.words, blocks.counts)
+
+
+def _of_document(page: SegmentedPage, encodings: Collection[Encoding]) -> dict[str, npt.NDArray[np.float32]]:
+    """Those of the fields that are shares of the page's blocks, made of the whole document."""
+    wanted = [encoding for encoding in encodings if encoding in _SHARES]
+    return {name: _SHARES[name](_document(page, name), len(page)) for name in wanted}
+
+
+def _document(page: SegmentedPage, encoding: Encoding) -> DocumentTree:
+    """The document that an encoding is made of."""
+    if page.tree is None:
+        raise ValueError(f"{encoding} is made of the whole document, which this page came without")
+    return page.tree
 
 
 def _structures(page: SegmentedPage) -> npt.NDArray[np.uint64]:

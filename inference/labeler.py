@@ -9,7 +9,7 @@ from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
 
 class Labeler(Protocol):
-    """Labels the blocks of pages; there is one on Triton, one on ONNX Runtime and one of rules."""
+    """Labels the blocks of pages: by a model on Triton or on ONNX Runtime, or without one."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; a page without blocks gets empty labels.

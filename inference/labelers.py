@@ -18,7 +18,17 @@ class LocalLabelerKind:
     """What it reads of a page beside what each page has."""
 
 
-LOCAL_LABELERS = {"rules": LocalLabelerKind("dehusk.inference.rules:RulesLabeler")}
+_BOILERPIPE, _DECLUTTER = frozenset({Encoding.BOILERPIPE}), frozenset({Encoding.DECLUTTER})
+_SHARES = "dehusk.inference.share_labelers"
+
+LOCAL_LABELERS = {
+    "rules": LocalLabelerKind("dehusk.inference.rules:RulesLabeler"),
+    "boilerpipe-words": LocalLabelerKind(f"{_SHARES}:BoilerpipeWords", _BOILERPIPE),
+    "boilerpipe-density": LocalLabelerKind(f"{_SHARES}:BoilerpipeDensity", _BOILERPIPE),
+    "declutter": LocalLabelerKind(f"{_SHARES}:Declutter", _DECLUTTER),
+    "grf": LocalLabelerKind("dehusk.inference.grf.labeler:by_features"),
+    "grf-words": LocalLabelerKind("dehusk.inference.grf.labeler:by_words"),
+}
 
 LABELERS = ("triton", "onnx", *LOCAL_LABELERS)
 """All that can be asked for."""

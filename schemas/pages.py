@@ -282,6 +282,11 @@ class EncodedPage:
     """Shape [T]: `StructureTensors.alike`, which is needed when the other tensors were dropped."""
     web2text: Web2TextTensors | None = field(default=None, kw_only=True)
     """What Web2Text reads; None where it was not asked for."""
+    boilerpipe: npt.NDArray[np.float32] | None = field(default=None, kw_only=True)
+    """Shape [2, T], `Encoding.BOILERPIPE`: the share of each block in what is content by the tree of the
+    number of words, and by that of text density."""
+    declutter: npt.NDArray[np.float32] | None = field(default=None, kw_only=True)
+    """Shape [T], `Encoding.DECLUTTER`: the share of each block that decluttering leaves."""
 
     def __len__(self) -> int:
         return len(self.block_lengths)

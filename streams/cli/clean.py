@@ -61,7 +61,7 @@ Examples:
 @labeler_options()
 @click.option(
     "--model-repository",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="The models that run in this process, as DIR/NAME/NUMBER/model.onnx; by default those that come "
     "with dehusk.",
@@ -165,6 +165,7 @@ def command(
         site_key=SiteKey(site_key),
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
+        model_repository=model_repository or DEFAULT_REPOSITORY,
         page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
         processes=processes,
         with_blocks=not no_blocks,
@@ -175,7 +176,7 @@ def command(
         format=document_format,
         rendering=rendering,
     )
-    open_one = partial(open_labeler, settings, model_repository or DEFAULT_REPOSITORY)
+    open_one = partial(open_labeler, settings)
     with abandoned_on_errors():
         run = OfflineRun(
             paths, settings, open_one, site_statistics, two_pass=two_pass, base_url=base_url or ""

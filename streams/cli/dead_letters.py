@@ -23,7 +23,7 @@ from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
 if TYPE_CHECKING:
     from dehusk.streams.replaying import FoundLetter, Wanted
 
-_COLUMNS = ("failed at", "reason", "URL", "detail", "source")
+_COLUMNS = ("failed at (UTC)", "reason", "URL", "detail", "source")
 _OWN_REASON = re.compile(r"[a-z-]+")
 """What dehusk's reasons look like; other programs give the class of an exception, with dots or capitals."""
 

@@ -41,7 +41,7 @@ _COLUMNS = 160
     type=click.Choice(LABELERS),
     default="triton",
     show_default=True,
-    help="What labels the blocks; `onnx` needs no Triton, `rules` no model.",
+    help="What labels the blocks; `onnx` needs no Triton, and all but these two no model.",
 )
 @click.option(
     "--directory",

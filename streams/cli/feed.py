@@ -25,6 +25,7 @@ from dehusk.streams.cli.options import (
 from dehusk.streams.cli.progress import Advance, page_progress
 from dehusk.streams.cli.standard_input import abandoned_on_errors
 from dehusk.streams.cli.terminal import plain_console
+from dehusk.streams.cli.values import NumberRange
 from dehusk.streams.counted import counted
 from dehusk.streams.input_position import InputPosition
 from dehusk.streams.printable import printable
@@ -65,7 +66,7 @@ Examples:
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(min=0, min_open=True),
+    type=NumberRange(min=0, min_open=True),
     metavar="PAGES",
     help="At most so many pages a second.",
 )

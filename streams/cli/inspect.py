@@ -48,7 +48,6 @@ class _Wanted:
     topic: str | None
     url: str | None
     """Which page of a file."""
-    repository: Path
     listen: str
     opens: bool
     output: Path | None
@@ -80,7 +79,7 @@ Examples:
 @labeler_options(when=" at first")
 @click.option(
     "--model-repository",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     default=DEFAULT_REPOSITORY,
     help="The models to choose from; those that come with dehusk by default.",
@@ -147,12 +146,13 @@ def command(
         source_settings=source_settings,
         labeler=labeler,
         triton=TritonSettings(triton or TritonSettings().address, model, model_version),
+        model_repository=model_repository,
         page=PageLimits(source_settings.max_bytes, page_seconds, max_page_blocks),
         drop_hidden=hidden_text == "drop",
         comments=Comments(comments),
     )
     with suppress(KeyboardInterrupt) if output is None else nullcontext():
-        asyncio.run(_inspect(_Wanted(page, topic, url, model_repository, listen, opens, output), settings))
+        asyncio.run(_inspect(_Wanted(page, topic, url, listen, opens, output), settings))
 
 
 def _require_fitting(topic: str | None, url: str | None, *, opens: bool, output: Path | None) -> None:
@@ -175,10 +175,10 @@ async def _inspect(wanted: _Wanted, settings: WorkerSettings) -> None:
     from dehusk.streams.inspection.inspection import inspect, open_inspector_pool
     from dehusk.streams.inspection.labelers import choices
 
-    offered = choices(settings, wanted.repository)
+    offered = choices(settings)
     async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
         page = await _page(wanted, settings, pool)
-        async with inspect(page, pool, offered, wanted.repository) as inspection:
+        async with inspect(page, pool, offered) as inspection:
             if wanted.output is None:
                 await _serve(inspection, wanted)
             else:

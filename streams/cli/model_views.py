@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,18 +24,37 @@ if TYPE_CHECKING:
     from dehusk.streams.models.server import Statistics
     from dehusk.streams.models.verification import Latency
     from dehusk.streams.rollout.moving import Situation
+    from dehusk.streams.rollout.usage import Role
 
-_COLUMNS = ("version", "answers", "on Triton", "on disk", "signature", "SHA-256", "why")
+_COLUMNS = ("version", "default", "on Triton", "on disk", "signature", "SHA-256", "why")
+_ROLES = "in roll-outs"
+Roles = Mapping[tuple[str, str], Sequence["Role"]]
+"""What each version is in roll-outs, by model and version."""
 _HASH_SHOWN = 12
 _STATES = {"": "no", "UNAVAILABLE": "failed"}
 
 
-def print_versions(found: Sequence[KnownVersion], missing: Sequence[str], *, as_json: bool) -> None:
-    """All versions, a line each."""
+def print_versions(
+    found: Sequence[KnownVersion],
+    missing: Sequence[str],
+    roles: Roles | None,
+    *,
+    is_triton_known: bool,
+    as_json: bool,
+) -> None:
+    """All versions, a line each; `roles` is None where no control topic was read."""
+    named = roles or {}
     if as_json:
-        _print_object({"versions": [asdict(each) for each in found], "missing": missing})
-    else:
-        print_table(plain_console(), _COLUMNS, [_row(each) for each in found])
+        versions = [_with_roles(asdict(each), named.get((each.model, each.version))) for each in found]
+        _print_object({"versions": versions, "missing": missing})
+        return
+    rows = [_row(each, is_triton_known=is_triton_known) for each in found]
+    columns: tuple[str, ...] = _COLUMNS
+    if roles is not None:
+        columns = (*_COLUMNS, _ROLES)
+        said = [", ".join(map(str, named.get((each.model, each.version), ()))) for each in found]
+        rows = [(*row, printable(each)) for row, each in zip(rows, said, strict=True)]
+    print_table(plain_console(), columns, rows)
 
 
 def print_shown(
@@ -44,6 +63,7 @@ def print_shown(
     version: Path,
     seen: Situation | None,
     *,
+    is_triton_known: bool,
     as_json: bool,
 ) -> None:
     """All that is known of one version; `version` is its directory, if it is on disk."""
@@ -62,7 +82,7 @@ def print_shown(
             more |= {"rollout": {"state": seen.state, **seen_object(seen)}}
         _print_object({**asdict(known), **more})
         return
-    print_table(plain_console(), _COLUMNS, [_row(known)])
+    print_table(plain_console(), _COLUMNS, [_row(known, is_triton_known=is_triton_known)])
     for does, declared in tensors.items():
         echo(f"\n{does}: {', '.join(f'{each.name} {each.data_type}' for each in declared)}")
     if known.stored:
@@ -89,7 +109,7 @@ def print_report(report: Report, *, as_json: bool) -> None:
     )
     echo(f"latency of a page: {_latency(report.latency)}")
     if report.latency_beside:
-        echo(f"  of {report.beside}, which answers now: {_latency(report.latency_beside)}")
+        echo(f"  of {report.beside}, the default version: {_latency(report.latency_beside)}")
     echo(f"verified ({report.labeler})")
 
 
@@ -142,12 +162,17 @@ def _golden_pages(version: Path) -> list[str]:
         return ["unreadable"]
 
 
-def _row(known: KnownVersion) -> tuple[str, ...]:
+def _with_roles(known: dict[str, Any], roles: Sequence[Role] | None) -> dict[str, Any]:
+    return {**known, "roles": [asdict(each) for each in roles or ()]}
+
+
+def _row(known: KnownVersion, *, is_triton_known: bool) -> tuple[str, ...]:
     stored = known.stored
+    on_triton = "no" if known.was_unloaded else _STATES.get(known.state, known.state.lower())
     return (
         printable(f"{known.model}/{known.version}"),
-        "yes" if known.answers else "",
-        "no" if known.was_unloaded else _STATES.get(known.state, known.state.lower()),
+        "yes" if known.is_default else "",
+        on_triton if is_triton_known else "unknown",
         decimal(stored.bytes) if stored else "no",
         printable(stored.signature) if stored else "",
         stored.sha256[:_HASH_SHOWN] if stored else "",

@@ -14,7 +14,7 @@ from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.rendering import Rendering
-from dehusk.streams.cli.values import Address, Brokers, Url
+from dehusk.streams.cli.values import Address, Brokers, NumberRange, Url
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.settings import (
     MIB,
@@ -141,7 +141,7 @@ def seconds_option(name: str, *, least: float, default: float, help: str) -> Opt
     """How long something may take."""
     return click.option(
         name,
-        type=click.FloatRange(min=least),
+        type=NumberRange(min=least),
         default=default,
         show_default=True,
         help=help,
@@ -475,7 +475,7 @@ def labeler_options(when: str = "") -> Option:
         "--labeler",
         type=click.Choice(LABELERS),
         help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the default), on a "
-        "Triton server (the default with --triton), or Boilerpipe's rules without a model.",
+        "Triton server (the default with --triton), or one without a model, as Boilerpipe's rules.",
     )
     triton = click.option(
         "--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server."

@@ -6,186 +6,32 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import wraps
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
+from dehusk.inference.repository import CONFIG_FILE
+from dehusk.schemas.rollout import Limits, Part, Rollout
 from dehusk.streams.cli.asking import ask
-from dehusk.streams.cli.model_options import (
-    control_topic_option,
-    group_option,
-    json_option,
-    repository_option,
-    triton_option,
+from dehusk.streams.cli.rollout_options import (
+    Place,
+    Where,
+    limit_option,
+    moving_options,
+    of_rollout,
+    of_version,
+    share_option,
 )
-from dehusk.streams.cli.options import kafka_options, seconds_option
 from dehusk.streams.cli.rollout_views import print_moved, print_status, say_move
-from dehusk.streams.models.names import check_model, split_name
 from dehusk.streams.rollout.steps import promoted, rolled_back, with_canary, with_shadow
-from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings
 
 if TYPE_CHECKING:
     from dehusk.streams.rollout.moving import Situation
 
-Command = Callable[..., None]
 Step = Callable[["Situation", str], Rollout]
 """The state that a command makes of a situation, and who makes it."""
-_LIMITS = {each.name.replace("_", "-"): each.name for each in fields(Limits)}
-
-
-def _model_name(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
-    """The name of a model."""
-    try:
-        return check_model(name)
-    except ConfigurationError as error:
-        raise click.BadParameter(f"{error}; the model alone, such as dehusk") from error
-
-
-def _version_name(_context: click.Context, _parameter: click.Parameter, name: str) -> tuple[str, str]:
-    """A model and one of its versions."""
-    try:
-        model, version = split_name(name)
-    except ConfigurationError as error:
-        raise click.BadParameter(str(error)) from error
-    if not version:
-        raise click.BadParameter(f"name the version, such as {name}/8")
-    return model, version
-
-
-_MODEL = click.argument("model", metavar="MODEL", callback=_model_name)
-_VERSION = click.argument("name", metavar="MODEL/VERSION", callback=_version_name)
-_WHERE = (
-    kafka_options,
-    control_topic_option(CONTROL_TOPIC),
-    group_option,
-    json_option,
-)
-_PLACE = (
-    triton_option,
-    click.option(
-        "--without-triton",
-        is_flag=True,
-        help="Ask no Triton: the workers of the group run the model themselves (--labeler onnx).",
-    ),
-    repository_option,
-)
-_MOVING = (
-    click.option("--yes", is_flag=True, help="Do not ask before."),
-    click.option("--wait", is_flag=True, help="Wait until all workers follow, and say how long that took."),
-    seconds_option(
-        "--wait-seconds", least=1.0, default=60.0, help="How long workers may take to follow a state."
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Which roll-out a command is about, and how it goes about it."""
-
-    kafka: KafkaSettings
-    topic: str
-    scope: Scope
-    as_json: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the versions are served that a change names."""
-
-    triton: str
-    repository: Path
-
-
-def _limits(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
-    """The limits that are named, by their fields."""
-    found: dict[str, Any] = {}
-    for each in given:
-        name, _, value = each.partition("=")
-        if name not in _LIMITS:
-            raise click.BadParameter(f"{name!r} is none of: {', '.join(_LIMITS)}")
-        kind = type(getattr(Limits(), _LIMITS[name]))
-        try:
-            found[_LIMITS[name]] = kind(value)
-        except ValueError as error:
-            raise click.BadParameter(f"{value!r} is no number for {name}") from error
-        if found[_LIMITS[name]] < 0:
-            raise click.BadParameter(f"{name} is not below 0")
-    return found
-
-
-def _where(command: Command) -> Command:
-    """MODEL and the options that say which roll-out is meant, which reach the command as `where`."""
-
-    @wraps(command)
-    def with_where(
-        *, kafka: KafkaSettings, control_topic: str, model: str, group: str, as_json: bool, **others: object
-    ) -> None:
-        command(where=Where(kafka, control_topic, Scope(model, group), as_json), **others)
-
-    return _with(with_where, (_MODEL, *_WHERE))
-
-
-def _of_version(command: Command) -> Command:
-    """MODEL/VERSION and the options of a move, which reach the command as `where`, `version` and `place`."""
-
-    @wraps(command)
-    def with_version(
-        *,
-        kafka: KafkaSettings,
-        control_topic: str,
-        name: tuple[str, str],
-        group: str,
-        as_json: bool,
-        triton: str,
-        without_triton: bool,
-        repository: Path,
-        **others: object,
-    ) -> None:
-        model, version = name
-        where = Where(kafka, control_topic, Scope(model, group), as_json)
-        place = None if without_triton else Place(triton, repository)
-        command(where=where, version=version, place=place, **others)
-
-    return _with(with_version, (_VERSION, *_WHERE, *_PLACE))
-
-
-def _moving(command: Command) -> Command:
-    """The options of a change."""
-    return _with(command, _MOVING)
-
-
-def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _limit_option(command: Command) -> Command:
-    option = click.option(
-        "--limit",
-        "limits",
-        metavar="NAME=VALUE",
-        multiple=True,
-        callback=_limits,
-        help="Beyond which workers go back by themselves, e.g. --limit most-errors=0.05; others stay as they "
-        f"are. Names: {', '.join(_LIMITS)}.",
-    )
-    return option(command)
-
-
-def _share_option(what: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--share",
-        type=click.FloatRange(min=0, min_open=True, max=1),
-        required=True,
-        help=f"Of the {what}, e.g. 0.05.",
-    )
 
 
 @click.command(
@@ -197,10 +43,10 @@ Examples:
   dehusk model canary dehusk/8 --share 0.25       grows; earlier sites stay
   dehusk model canary dehusk/8 --share 0.05 --limit most-errors=0.1""",
 )
-@_of_version
-@_share_option("sites")
-@_limit_option
-@_moving
+@of_version
+@share_option("sites")
+@limit_option
+@moving_options
 def canary_command(
     *,
     where: Where,
@@ -216,7 +62,7 @@ def canary_command(
 
     A site is never split, and which sites they are is decided by their names, so a larger share keeps those
     of a smaller one. What the version does not label, the serving one does. Both are first served by Triton,
-    from --repository if that holds them.
+    from --model-repository if that holds them.
     """
 
     def step(situation: Situation, by: str) -> Rollout:
@@ -234,10 +80,10 @@ Examples:
   dehusk model shadow dehusk/8 --share 0.1
   dehusk model show dehusk/8 --control-topic dehusk-control""",
 )
-@_of_version
-@_share_option("micro-batches")
-@_limit_option
-@_moving
+@of_version
+@share_option("micro-batches")
+@limit_option
+@moving_options
 def shadow_command(
     *,
     where: Where,
@@ -252,7 +98,8 @@ def shadow_command(
     """Have a version label a share of the micro-batches beside the version that labels them.
 
     Nothing of it is published, and no page waits for it. `dehusk model show MODEL/VERSION --control-topic
-    NAME` shows what it would change. Both are first served by Triton, from --repository if that holds them.
+    NAME` shows what it would change. Both are first served by Triton, from --model-repository if that holds
+    them.
     """
 
     def step(situation: Situation, by: str) -> Rollout:
@@ -268,12 +115,12 @@ def shadow_command(
     epilog="""\b
 Examples:
   dehusk model promote dehusk/8 --wait
-  dehusk model promote dehusk/8 --repository /srv/models --triton triton:8001
+  dehusk model promote dehusk/8 --model-repository /srv/models --triton triton:8001
   dehusk model promote dehusk/8 --without-triton  for workers with --labeler onnx""",
 )
-@_of_version
-@_limit_option
-@_moving
+@of_version
+@limit_option
+@moving_options
 def promote_command(
     *,
     where: Where,
@@ -288,7 +135,7 @@ def promote_command(
 
     The version that served before is remembered. For ten minutes it labels what the new one does not, and
     workers go back to it by themselves if the new one exceeds a limit. Both are first served by Triton, from
-    --repository if that holds them.
+    --model-repository if that holds them.
     """
 
     def step(situation: Situation, by: str) -> Rollout:
@@ -306,9 +153,9 @@ Examples:
   dehusk model rollback dehusk --yes --wait
   dehusk model rollback dehusk --reason 'forums lose their posts'""",
 )
-@_where
+@of_rollout
 @click.option("--reason", default="rolled back", help="Why, for those who ask later.")
-@_moving
+@moving_options
 def rollback_command(*, where: Where, reason: str, yes: bool, wait: bool, wait_seconds: float) -> None:
     """Go back to the version of MODEL that served before.
 
@@ -330,7 +177,7 @@ Examples:
   dehusk model status dehusk
   dehusk model status dehusk --json | jq .state.serving""",
 )
-@_where
+@of_rollout
 def status_command(*, where: Where) -> None:
     """Show which versions of MODEL label, who does with what, and what workers have seen of them.
 
@@ -359,6 +206,8 @@ async def _move(
     situation = await look(where.kafka, where.topic, where.scope)
     state = step(situation, by)
     say_move(situation, state)
+    if place is not None:
+        await _say_served(place, where.scope.model, state)
     ask("Change that?", "nothing was changed", yes=yes)
     begun = time.perf_counter()
     if place is not None:
@@ -369,6 +218,20 @@ async def _move(
     if wait and situation.workers:
         workers = await wait_for_workers(where.kafka, where.topic, where.scope, state, seconds)
     print_moved(situation, state, workers, time.perf_counter() - begun, as_json=where.as_json)
+
+
+async def _say_served(place: Place, model: str, state: Rollout) -> None:
+    """Say what Triton is to serve for a state, beside what it does; raises what `to_serve` does."""
+    from dehusk.streams.models.provision import to_serve
+    from dehusk.streams.models.server import ModelServer
+
+    async with ModelServer(place.triton) as server:
+        wanted = await to_serve(server, place.repository, model, state)
+    if wanted:
+        config = place.repository / model / CONFIG_FILE
+        click.echo(
+            f"  Triton at {place.triton} loads versions {', '.join(wanted)}, named in {config}", err=True
+        )
 
 
 async def _serve(

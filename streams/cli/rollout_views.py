@@ -72,6 +72,8 @@ def print_status(situation: Situation, *, as_json: bool) -> None:
     _print_state(situation)
     for each in situation.workers:
         echo(_worker(each))
+    if not situation.workers:
+        echo("no worker of the group reports")
     _print_figures(_added(situation.workers))
     comparison = total(each.comparison for each in situation.workers)
     if comparison is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dehusk.streams.sites.catalogue import Summary
     from dehusk.streams.sites.stored import State, StoredSample, StoredSite
 
-_COLUMNS = ("site", "pages", "texts", "structures", "bytes", "last counted")
+_COLUMNS = ("site", "pages", "texts", "structures", "bytes", "last counted (UTC)")
 _SAMPLE_COLUMNS = ("pages", "dropped", "saved", "text")
 _DAY_SECONDS = 24 * 60 * 60
 

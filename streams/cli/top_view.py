@@ -210,4 +210,4 @@ def _megabytes(count: int | None) -> str:
 
 
 def _clock(seconds: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(seconds))
+    return time.strftime("%H:%M:%S UTC", time.gmtime(seconds))

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.repository import DEFAULT_REPOSITORY, models
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka import Topic, create_topics, ensure_topics
 from dehusk.streams.local.addresses import Addresses
 from dehusk.streams.local.folder import temporary_folder
@@ -46,7 +48,7 @@ _PARTITIONS = 8
 @click.option("--nodes", type=click.Choice([1, 3]), default=1, show_default=True, help="Kafka servers.")
 @click.option(
     "--model-repository",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     default=DEFAULT_REPOSITORY,
     help="The models that Triton serves; those that come with dehusk by default.",
@@ -72,6 +74,8 @@ def command(
     """
     console = Console(stderr=as_json, highlight=False)
     services = tuple(service for service in SERVICES if not (without_triton and service == "triton"))
+    if not without_triton and not models(model_repository):
+        raise ConfigurationError(f"{model_repository} holds no model")
     folder = nullcontext(keep) if keep else temporary_folder()
     with folder as directory, ExitStack() as running:
         with _progress(console) as report:
@@ -87,7 +91,7 @@ def command(
             running.enter_context(stack)
             asyncio.run(_create_topics(KafkaSettings(stack.addresses.kafka), nodes))
         with suppress(KeyboardInterrupt):
-            _show(stack, console, as_json=as_json)
+            _show(stack, console, model_repository, as_json=as_json)
             _watch(stack, console)
         console.print("Stopping …")
 
@@ -115,7 +119,7 @@ async def _create_topics(kafka: KafkaSettings, nodes: int) -> None:
     await ensure_topics(kafka, topics)
 
 
-def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
+def _show(stack: LocalStack, console: Console, repository: Path, *, as_json: bool) -> None:
     addresses = stack.addresses
     for name, port in stack.taken_ports.items():
         console.print(f"{name} listens on another port than before: another program has taken {port}")
@@ -130,25 +134,28 @@ def _show(stack: LocalStack, console: Console, *, as_json: bool) -> None:
         table.add_row("", stack.triton_metrics)
     table.add_row("Data and logs", addresses.directory)
     console.print(table)
-    for purpose, line in command_lines(addresses).items():
+    for purpose, line in command_lines(addresses, repository).items():
         console.print(f"\n{purpose}:\n  {line}", soft_wrap=True)
     console.print("\nCtrl-C stops the stack.")
 
 
-def command_lines(addresses: Addresses) -> dict[str, str]:
+def command_lines(addresses: Addresses, repository: Path = DEFAULT_REPOSITORY) -> dict[str, str]:
     """What to do with the stack, and the commands that do it."""
     brokers = f"--brokers {addresses.kafka}"
     labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
     redis = f"--redis {addresses.redis}"
-    topics = (
-        f"--audit-topic {AUDIT_TOPIC} --monitoring-topic {MONITORING_TOPIC} --control-topic {CONTROL_TOPIC}"
-    )
+    served = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--without-triton"
+    if repository != DEFAULT_REPOSITORY:
+        served = f"{served} --model-repository {quote(str(repository))}"
+    control = f"--control-topic {CONTROL_TOPIC}"
+    topics = f"--audit-topic {AUDIT_TOPIC} --monitoring-topic {MONITORING_TOPIC} {control}"
     return {
         "A worker for this stack": f"{program()} worker {brokers} {redis} {labeler} {topics}",
         "Pages for it, of HTML, JSON lines or WARC": f"{program()} feed {brokers} PATH",
         "Its documents, as they come": f"{program()} read {brokers} --follow",
         "Its workers, in a terminal": f"{program()} top {brokers}",
         "What became of a page": f"{program()} why {brokers} --audit-topic {AUDIT_TOPIC} URL",
+        "The versions of its models": f"{program()} model list {brokers} {control} {served}",
     }
 
 

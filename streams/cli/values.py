@@ -2,6 +2,7 @@
 
 import os
 import re
+from math import isfinite
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,6 +37,17 @@ class Brokers(click.ParamType):
             if not _BROKER.fullmatch(broker.strip()):
                 self.fail(f"{broker!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
         return value
+
+
+class NumberRange(click.FloatRange):
+    """A number within bounds, which NaN is not, though nothing is greater or less than it."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
 
 
 class OptionalFile(click.Path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS
+from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
@@ -33,6 +34,7 @@ from dehusk.streams.cli.options import (
     site_key_option,
     source_options,
     topic_option,
+    was_typed,
 )
 from dehusk.streams.cli.values import Address, OptionalFile, Url
 from dehusk.streams.formats import FORMATS
@@ -126,7 +128,15 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     default="triton",
     show_default=True,
     help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
-    "process, or Boilerpipe's rules without a model.",
+    "process, or one without a model, as Boilerpipe's rules.",
+)
+@click.option(
+    "--model-repository",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    default=DEFAULT_REPOSITORY,
+    show_default="those that come with dehusk",
+    help="The models of --labeler onnx, as DIR/NAME/NUMBER/model.onnx.",
 )
 @click.option(
     "--triton",
@@ -262,6 +272,7 @@ def command(
     source: str,
     source_settings: SourceSettings,
     labeler: str,
+    model_repository: Path,
     triton: str,
     model: str,
     model_version: str,
@@ -307,6 +318,8 @@ def command(
     configure_logs(log_level, as_json=log_json)
     require_warc_directory(source, source_settings)
     require_labeler_of_triton(labeler)
+    if labeler != "onnx" and was_typed("model_repository"):
+        raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
     _check_versions(control_topic, labeler, model_version)
     settings = WorkerSettings(
         kafka=kafka,
@@ -330,6 +343,7 @@ def command(
         revisit_after=revisit_after,
         labeler=labeler,
         triton=TritonSettings(triton, model, model_version, triton_seconds),
+        model_repository=model_repository,
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
         page=PageLimits(source_settings.max_bytes, page_seconds, max_page_blocks),
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Self, cast
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.pages import Message
 from dehusk.streams.inspection.inspection import Inspection, begin, open_inspector_pool
@@ -29,8 +28,8 @@ class Desk:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        self._offered: Sequence[Choice] = choices(settings, DEFAULT_REPOSITORY)
-        self._labelers = Labelers(self._offered, DEFAULT_REPOSITORY)
+        self._offered: Sequence[Choice] = choices(settings)
+        self._labelers = Labelers(self._offered)
         self._inspections: dict[str, Inspection] = {}
         self._resources = AsyncExitStack()
         self._lookup: Lookup | None = None

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from dehusk.schemas.errors import DehuskError, ExtractionError
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
@@ -36,7 +35,7 @@ async def open_inspector_pool(
 
 @asynccontextmanager
 async def inspect(
-    page: Decoded, pool: PreparationPool, offered: Sequence[Choice], repository: Path
+    page: Decoded, pool: PreparationPool, offered: Sequence[Choice]
 ) -> AsyncIterator[Inspection]:
     """An inspection of a page, labeled by the first of the labelers.
 
@@ -45,7 +44,7 @@ async def inspect(
         UnavailableError: the labeler does not answer.
         ConfigurationError: the model is not there, or its tensors are not the ones encoded.
     """
-    labelers = Labelers(offered, repository)
+    labelers = Labelers(offered)
     try:
         yield await begin(page, pool, offered, labelers)
     finally:

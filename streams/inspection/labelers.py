@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from dehusk.inference.labeler import Labeler
 from dehusk.inference.labelers import LOCAL_LABELERS
@@ -23,9 +22,10 @@ class Choice:
     settings: WorkerSettings
 
 
-def choices(settings: WorkerSettings, repository: Path) -> list[Choice]:
+def choices(settings: WorkerSettings) -> list[Choice]:
     """The labeler of the settings, then every version of every model, then those without; none twice."""
-    found = [Choice(_name(settings, repository), settings)]
+    repository = settings.model_repository
+    found = [Choice(_name(settings), settings)]
     for model in models(repository):
         for version in reversed(versions(repository, model)):
             triton = replace(settings.triton, model=model, version=version)
@@ -39,11 +39,11 @@ def choices(settings: WorkerSettings, repository: Path) -> list[Choice]:
     return list(named.values())
 
 
-def _name(settings: WorkerSettings, repository: Path) -> str:
+def _name(settings: WorkerSettings) -> str:
     if settings.labeler in LOCAL_LABELERS:
         return settings.labeler
     triton = settings.triton
-    known = versions(repository, triton.model) if settings.labeler == "onnx" else []
+    known = versions(settings.model_repository, triton.model) if settings.labeler == "onnx" else []
     version = triton.version or (known[-1] if known else "")
     return f"{triton.model}{version and '/'}{version} ({settings.labeler})"
 
@@ -54,16 +54,15 @@ class Labelers:
     Raises what `open_labeler` and `Labeler.label` raise.
     """
 
-    def __init__(self, offered: Sequence[Choice], repository: Path) -> None:
+    def __init__(self, offered: Sequence[Choice]) -> None:
         self._offered = offered
-        self._repository = repository
         self._open: dict[int, Labeler] = {}
 
     async def label(self, number: int, page: EncodedPage) -> Prediction | Broken:
         """What the labeler of this number says of a page."""
         if number not in self._open:
             settings = self._offered[number].settings
-            self._open[number] = await asyncio.to_thread(open_labeler, settings, self._repository)
+            self._open[number] = await asyncio.to_thread(open_labeler, settings)
         (answer,) = await self._open[number].label([page])
         return answer
 

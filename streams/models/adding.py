@@ -4,21 +4,23 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
-from dehusk.inference.repository import CONFIG_FILE, served
+from dehusk.inference.repository import CONFIG_FILE, served, versions
 from dehusk.inference.signature import Signature
 from dehusk.inference.version_policy import names_versions, with_versions
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.models.candidate import Candidate
 from dehusk.streams.models.configuration import check_config, read_config
 from dehusk.streams.models.faults import Fault, FaultError
 from dehusk.streams.models.files import MOST_BYTES, MOST_TEXT_BYTES, read_plain
 from dehusk.streams.models.onnx_header import read_header, signature_in
+from dehusk.streams.models.server import ModelServer, RefusedError
 from dehusk.streams.models.shelf import (
+    check_new,
     copy_version,
-    exists,
     publish_model,
     publish_version,
     staging,
+    take_away,
     write_config,
 )
 
@@ -52,9 +54,25 @@ async def add_version(
     return directory / version
 
 
+async def load_added(server: ModelServer, added: Path) -> None:
+    """Have Triton load the model of a version that was added.
+
+    Raises:
+        FaultError: Triton cannot load it. It is taken away again: Triton would not start with it.
+        UnavailableError: Triton does not answer; the version stays.
+    """
+    try:
+        await server.load(added.parent.name)
+    except RefusedError as error:
+        is_new = versions(added.parent.parent, added.parent.name) == [added.name]
+        take_away(added.parent if is_new else added)
+        raise FaultError(Fault.NOT_LOADED, f"{error}; it is taken away again") from error
+    except UnavailableError as error:
+        raise UnavailableError(f"{added} is added, and not loaded: {error}") from error
+
+
 def _is_new_model(directory: Path, version: str) -> bool:
-    if (directory / version).exists():
-        raise exists(directory / version)
+    check_new(directory / version)
     if not directory.parent.is_dir():
         raise ConfigurationError(f"there is no model repository {directory.parent}")
     if (directory / CONFIG_FILE).exists():

@@ -60,6 +60,8 @@ def examine(candidate: Candidate) -> Examined:
         FaultError: the files are not those of a version that workers speak.
     """
     content = read_plain(candidate.model, MOST_BYTES)
+    if candidate.card:
+        open_plain(candidate.card, MOST_TEXT_BYTES).close()
     header = read_header(content)
     signature = signature_in(header)
     return Examined(content, header, signature, _golden(candidate.golden, signature))

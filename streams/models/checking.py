@@ -1,4 +1,4 @@
-"""All checks of a version, on Triton or in process, with its speed beside that of the one that answers."""
+"""All checks of a version, on Triton or in process, with its speed beside that of the default version."""
 
 import asyncio
 import hashlib
@@ -15,6 +15,7 @@ from dehusk.streams.models.candidate import Candidate, Examined, examine
 from dehusk.streams.models.configuration import check_config, config_of, read_config
 from dehusk.streams.models.faults import FaultError
 from dehusk.streams.models.files import MOST_TEXT_BYTES, read_plain
+from dehusk.streams.models.limits import MOST_LATENCY
 from dehusk.streams.models.onnx_header import signature_in
 from dehusk.streams.models.overview import header_of
 from dehusk.streams.models.runners import Runner, TritonRunner, in_process, on_triton
@@ -23,6 +24,7 @@ from dehusk.streams.models.verification import (
     Agreement,
     Latency,
     check_answers,
+    check_latency,
     golden_windows,
     time_answers,
 )
@@ -39,14 +41,16 @@ class Report:
     agreement: Agreement
     latency: Latency
     beside: str
-    """The version that answers now, e.g. `dehusk/7`; empty where there is none that can be timed."""
+    """The default version, e.g. `dehusk/7`; empty where there is none that can be timed."""
     latency_beside: Latency | None
 
 
 _Timed = tuple[str, Runner, Sequence[Window]]
 
 
-async def check_on_triton(candidate: Candidate, server: ModelServer, model: str) -> Report:
+async def check_on_triton(
+    candidate: Candidate, server: ModelServer, model: str, *, most_latency: float = MOST_LATENCY
+) -> Report:
     """Check a version on Triton, where it is loaded under a name of its own; beside what `model` serves.
 
     Raises:
@@ -56,10 +60,12 @@ async def check_on_triton(candidate: Candidate, server: ModelServer, model: str)
     examined = await asyncio.to_thread(examine, candidate)
     config = await asyncio.to_thread(_config, candidate, examined)
     async with on_triton(server, examined.signature, examined.content, config) as runner:
-        return await _check("triton", examined, runner, await _served(server, model, examined))
+        return await _check("triton", examined, runner, await _served(server, model, examined), most_latency)
 
 
-async def check_in_process(candidate: Candidate, repository: Path, model: str, *, seconds: float) -> Report:
+async def check_in_process(
+    candidate: Candidate, repository: Path, model: str, *, seconds: float, most_latency: float = MOST_LATENCY
+) -> Report:
     """Check a version on ONNX Runtime, in a process of its own; beside the one that workers take.
 
     Raises:
@@ -70,14 +76,18 @@ async def check_in_process(candidate: Candidate, repository: Path, model: str, *
     async with AsyncExitStack() as stack:
         runner = await stack.enter_async_context(in_process(candidate.model, examined.signature, seconds))
         beside = await _in_service(stack, repository, model, examined, seconds)
-        return await _check("onnx", examined, runner, beside)
+        return await _check("onnx", examined, runner, beside, most_latency)
 
 
-async def _check(labeler: str, examined: Examined, runner: Runner, beside: _Timed | None) -> Report:
+async def _check(
+    labeler: str, examined: Examined, runner: Runner, beside: _Timed | None, most_latency: float
+) -> Report:
     agreement = await check_answers(runner, examined.golden, examined.signature)
     cut = golden_windows(examined.golden, examined.signature)
     others = [beside[1:]] if beside else []
     latency, *latency_beside = await time_answers([(runner, cut), *others])
+    for usual in latency_beside:
+        check_latency(latency, usual, most_latency)
     return Report(
         labeler,
         examined.signature.declared,

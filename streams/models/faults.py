@@ -25,6 +25,7 @@ class Fault(StrEnum):
     NOT_PROBABILITIES = "not-probabilities"
     OTHER_ANSWERS = "other-answers"
     DEPENDS_ON_BATCH = "depends-on-batch"
+    TOO_SLOW = "too-slow"
 
 
 class FaultError(ConfigurationError):

@@ -36,10 +36,11 @@ class KnownVersion:
     version: str
     stored: StoredVersion | None
     state: str
-    """READY, LOADING, UNLOADING or UNAVAILABLE on Triton; empty where it does not know it."""
+    """READY, LOADING, UNLOADING or UNAVAILABLE on Triton; empty where that does not know it."""
     reason: str
-    answers: bool
-    """Whether Triton gives it to requests that name no version; without a Triton, whether workers take it."""
+    is_default: bool
+    """Whether those get it who name no version: the newest that Triton serves or, where none was asked, that
+    the policy of its model serves. It may be another one than a roll-out has serve."""
 
     @property
     def was_unloaded(self) -> bool:
@@ -92,22 +93,20 @@ def side_by_side(
     """All versions by model and number; `index` is None where no Triton was asked."""
     on_disk = {(each.model, each.version): each for each in stored}
     on_triton = {(each.model, each.version): each for each in index or () if each.version}
-    answering = _answering(stored, index)
+    defaults = _defaults(stored, index)
     return [
         KnownVersion(
             *key,
             on_disk.get(key),
             on_triton[key].state if key in on_triton else "",
             on_triton[key].reason if key in on_triton else "",
-            key in answering,
+            key in defaults,
         )
         for key in sorted({*on_disk, *on_triton}, key=lambda key: (key[0], int(key[1])))
     ]
 
 
-def _answering(
-    stored: Sequence[StoredVersion], index: Sequence[ServedVersion] | None
-) -> set[tuple[str, str]]:
+def _defaults(stored: Sequence[StoredVersion], index: Sequence[ServedVersion] | None) -> set[tuple[str, str]]:
     """The newest served version of each model."""
     if index is None:
         newest = {each.model: each.version for each in stored if each.is_served}

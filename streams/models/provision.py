@@ -45,5 +45,5 @@ def _told(server: ModelServer, repository: Path, model: str, missing: list[str],
     return (
         f"Triton at {server.address} serves version {', '.join(ready) or 'none'} of model {model!r}, and not "
         f"{', '.join(missing)}, and {repository} does not hold all of them: put it there with `dehusk model "
-        "add`, or name the repository that this Triton serves with --repository"
+        "add`, or name the repository that this Triton serves with --model-repository"
     )

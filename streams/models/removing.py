@@ -1,4 +1,4 @@
-"""Removing a version: never one that answers, and never the only one."""
+"""Removing a version: never the default one, and never the only one."""
 
 from dehusk.inference.repository import CONFIG_FILE, served, versions
 from dehusk.inference.version_policy import names_versions, with_versions
@@ -6,15 +6,15 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.removal import Removal
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import serve
-from dehusk.streams.models.shelf import withdrawn, write_config
+from dehusk.streams.models.shelf import note_removed, withdrawn, write_config
 
 
 async def check_removable(removal: Removal, server: ModelServer | None) -> None:
     """See whether a version may be removed.
 
     Raises:
-        ConfigurationError: it is the only one, or not there; or it answers, or is named by the policy of its
-            model, and no roll-out names others.
+        ConfigurationError: it is the only one, or not there; or it is the default one, or named by the
+            policy of its model, and no roll-out names others.
     """
     known = versions(removal.repository, removal.model)
     if removal.version not in known:
@@ -32,11 +32,11 @@ async def _check_not_served(removal: Removal, server: ModelServer | None) -> Non
     by_policy = served(removal.repository, removal.model)
     config = removal.directory.parent / CONFIG_FILE
     if by_policy[-1:] == [removal.version]:
-        raise ConfigurationError(f"{removal} is the version that answers by the version_policy in {config}")
+        raise ConfigurationError(f"{removal} is the default version by the version_policy in {config}")
     if removal.version in by_policy and names_versions(config.read_text(encoding="utf-8")):
         raise ConfigurationError(f"the version_policy in {config} names {removal}: serve others first")
     if server and (await server.ready(removal.model))[-1:] == [removal.version]:
-        raise ConfigurationError(f"{removal} is the version that answers on Triton at {server.address}")
+        raise ConfigurationError(f"{removal} is the default version of Triton at {server.address}")
 
 
 async def remove_version(removal: Removal, server: ModelServer | None) -> None:
@@ -54,6 +54,7 @@ async def remove_version(removal: Removal, server: ModelServer | None) -> None:
     with withdrawn(removal.directory):
         if server and removal.version in await server.ready(removal.model):
             await server.load(removal.model)
+        note_removed(removal.directory)
 
 
 async def _serve_others(removal: Removal, server: ModelServer | None) -> None:

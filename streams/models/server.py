@@ -156,7 +156,7 @@ class ModelServer:
         )
 
     async def infer(self, model: str, signature: Signature, window: Window) -> WindowAnswer:
-        """The answer to one window by the version that answers now.
+        """The answer to one window by the version that those get who name none.
 
         Raises:
             RefusedError: the model failed for it.

@@ -11,12 +11,15 @@ from pathlib import Path
 from dehusk.inference.golden import GOLDEN_FILE
 from dehusk.inference.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE, versions
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import is_version
 from dehusk.streams.models.candidate import Candidate
 from dehusk.streams.models.files import MOST_BYTES, MOST_TEXT_BYTES, open_plain
 
 _STAGING = ".staging-"
 """What names begin with that Triton and `inference/repository.py` take for no model and no version."""
 _LOCK = "lock"
+_REMOVED = ".removed-versions"
+"""The numbers of the versions of a model that were removed, a line each."""
 _CHUNK = 1 << 20
 
 
@@ -44,8 +47,24 @@ def sweep(folder: Path) -> None:
 
 
 def next_version(repository: Path, model: str) -> str:
-    """The number after the newest version; 1 for a new model."""
-    return str(int(([*versions(repository, model)] or ["0"])[-1]) + 1)
+    """The number after the newest version that is or was there; 1 for a new model."""
+    numbers = {*versions(repository, model), *removed_versions(repository / model)}
+    return str(max(map(int, numbers), default=0) + 1)
+
+
+def removed_versions(directory: Path) -> set[str]:
+    """The versions of a model that were removed: documents name them, so they are not given again."""
+    file = directory / _REMOVED
+    found = file.read_text(encoding="utf-8", errors="replace").split() if file.exists() else []
+    return {each for each in found if is_version(each)}
+
+
+def note_removed(version: Path) -> None:
+    """Keep in mind that a version was there."""
+    with _writing(version.parent), (version.parent / _REMOVED).open("a", encoding="ascii") as file:
+        file.write(f"{version.name}\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def copy_version(candidate: Candidate, version: Path) -> Candidate:
@@ -72,7 +91,7 @@ def publish_version(staged: Path, version: Path) -> None:
         ConfigurationError: the version is there already.
     """
     with _writing(version):
-        _check_new(version)
+        check_new(version)
         try:
             staged.rename(version)
         except OSError as error:
@@ -91,9 +110,19 @@ def publish_model(staged: Path, directory: Path) -> None:
     publish_version(staged, directory)
 
 
-def _check_new(version: Path) -> None:
+def check_new(version: Path) -> None:
+    """See whether a version may get its number.
+
+    Raises:
+        ConfigurationError: it is there, or another one was.
+    """
     if version.exists():
         raise exists(version)
+    if version.name in removed_versions(version.parent):
+        raise ConfigurationError(
+            f"{version} was removed, and documents may name it: its number is not given again; name another "
+            "as --version"
+        )
 
 
 def exists(version: Path) -> ConfigurationError:
@@ -114,6 +143,12 @@ def withdrawn(version: Path) -> Iterator[None]:
             aside.rename(version)
             _sync(version.parent)
             raise
+
+
+def take_away(directory: Path) -> None:
+    """Remove a version, or a model, at once."""
+    with withdrawn(directory):
+        pass
 
 
 def write_config(directory: Path, text: str) -> None:

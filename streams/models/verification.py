@@ -96,6 +96,20 @@ async def time_answers(
     ]
 
 
+def check_latency(found: Latency, usual: Latency, most: float) -> None:
+    """See whether a version is at most so many times as slow as another one.
+
+    Raises:
+        FaultError: it is slower.
+    """
+    if found.p50 > most * usual.p50:
+        raise FaultError(
+            Fault.TOO_SLOW,
+            f"a page takes {found.p50:.1f} ms in the middle, more than {most:g} times the {usual.p50:.1f} ms "
+            "of the default version",
+        )
+
+
 def _check_probabilities(page: str, answer: WindowAnswer, blocks: int) -> None:
     for values in answer:
         if len(values) != blocks:

@@ -46,7 +46,13 @@ def pack(page: PreparedPage) -> PackedPage:
     kept = replace(
         page,
         encoded=replace(
-            encoded, structure=None, ids=encoded.ids[:0], structures=encoded.structures[:0], web2text=None
+            encoded,
+            structure=None,
+            ids=encoded.ids[:0],
+            structures=encoded.structures[:0],
+            boilerpipe=None,
+            declutter=None,
+            web2text=None,
         ),
     )
     return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))

@@ -1,11 +1,46 @@
 """Who uses which version of a model, by what the control topic says."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Scope
+from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.rollout.control import Control
 from dehusk.streams.rollout.moving import live_reports
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a version is in the roll-out of a group."""
+
+    group: str
+    role: Literal["serving", "canary", "shadow", "previous"]
+    share: float | None = None
+    """Of a canary and a shadow."""
+
+    def __str__(self) -> str:
+        share = "" if self.share is None else f" {self.share:.3g}"
+        return f"{self.role}{share} in {self.group}"
+
+
+def roles(control: Control) -> dict[tuple[str, str], list[Role]]:
+    """What the states of all groups name each version for, by model and version."""
+    found: dict[tuple[str, str], list[Role]] = {}
+    for scope, state in sorted(control.states.items(), key=lambda each: each[0].group):
+        for version, role in _named(scope.group, state):
+            found.setdefault((scope.model, version), []).append(role)
+    return found
+
+
+def _named(group: str, state: Rollout) -> Iterator[tuple[str, Role]]:
+    yield state.serving, Role(group, "serving")
+    if state.canary:
+        yield state.canary.version, Role(group, "canary", state.canary.share)
+    if state.shadow:
+        yield state.shadow.version, Role(group, "shadow", state.shadow.share)
+    if state.previous:
+        yield state.previous, Role(group, "previous")
 
 
 def unpinned(control: Control, model: str) -> list[Scope]:

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from dehusk.inference.labeler import Labeler
 from dehusk.inference.labelers import open_local_labeler
-from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.rules import RulesLabeler
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.worker.availability import Dependency
@@ -54,8 +52,8 @@ def name_dependencies(settings: WorkerSettings) -> Dependencies:
     )
 
 
-def open_labeler(settings: WorkerSettings, repository: Path = DEFAULT_REPOSITORY) -> Labeler:
-    """The labeler that the settings name; one that runs its model here finds it in the repository.
+def open_labeler(settings: WorkerSettings) -> Labeler:
+    """The labeler that the settings name.
 
     Raises:
         ConfigurationError: the model repository holds no such model.
@@ -68,7 +66,7 @@ def open_labeler(settings: WorkerSettings, repository: Path = DEFAULT_REPOSITORY
     if settings.labeler == "onnx":
         from dehusk.inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
 
-        return OnnxLabeler(triton.model, triton.version, repository)
+        return OnnxLabeler(triton.model, triton.version, settings.model_repository)
     return open_local_labeler(settings.labeler)
 
 

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
@@ -70,6 +71,8 @@ class WorkerSettings:
     labeler: str = "triton"
     """One of `LABELERS`."""
     triton: TritonSettings = field(default_factory=TritonSettings)
+    model_repository: Path = DEFAULT_REPOSITORY
+    """Where the labeler `onnx` finds its model."""
     when_triton_is_unavailable: WhenTritonIsUnavailable = WhenTritonIsUnavailable.WAIT
     page: PageLimits = field(default_factory=PageLimits)
     flow: FlowLimits = field(default_factory=FlowLimits)

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.inspection.inspection import inspect, open_inspector_pool
 from dehusk.streams.inspection.labelers import choices
@@ -21,11 +20,11 @@ async def inspecting(html: bytes, *, unchanged: bool = False) -> AsyncIterator[s
         html: the page.
         unchanged: whether it is shown as it is, and not made harmless.
     """
-    offered = choices(WorkerSettings(labeler="rules"), DEFAULT_REPOSITORY)
+    offered = choices(WorkerSettings(labeler="rules"))
     page = RawPage("https://example.org/a", html)
     async with (
         open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
-        inspect(page, pool, offered, DEFAULT_REPOSITORY) as inspection,
+        inspect(page, pool, offered) as inspection,
     ):
         if unchanged:
             inspection._original = html.decode()

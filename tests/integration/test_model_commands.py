@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from dehusk.inference.repository import versions
+from dehusk.inference.version_policy import with_versions
 from dehusk.streams.local.stack import LocalStack
 from tests.unit.streams.models import graphs
 
@@ -46,7 +47,7 @@ def call(triton: LocalStack, *words: object, status: int = 0) -> dict[str, Any]:
 
 def states(triton: LocalStack, *, status: int = 0) -> dict[str, tuple[str, bool]]:
     found = call(triton, "list", status=status)["versions"]
-    return {each["version"]: (each["state"], each["answers"]) for each in found}
+    return {each["version"]: (each["state"], each["is_default"]) for each in found}
 
 
 def test_a_version_is_added_listed_shown_and_removed(
@@ -72,7 +73,7 @@ def test_a_version_is_added_listed_shown_and_removed(
     assert of_served["version"] == "1"
     assert of_served["statistics"]["requests"] > 0
     refused = call(triton, "remove", "model/1", "--yes", status=1)["told"]
-    assert "is the version that answers" in refused
+    assert "is the default version" in refused
     assert "nothing is deleted" in call(triton, "remove", "model/2", status=1)["told"]
     assert call(triton, "remove", "model/2", "--yes") == {"removed": "model/2"}
     assert versions(repository, "model") == ["1"]
@@ -100,8 +101,22 @@ def test_a_version_that_triton_cannot_load_is_listed_with_its_reason(
     with pytest.raises(HTTPError, match="400"):
         urlopen(Request(load, method="POST"))
     found = {each["version"]: each for each in call(triton, "list", status=3)["versions"]}
-    assert (found["7"]["state"], found["1"]["answers"]) == ("UNAVAILABLE", True)
+    assert (found["7"]["state"], found["1"]["is_default"]) == ("UNAVAILABLE", True)
     assert "Nonsense" in found["7"]["reason"]
+
+
+def test_a_version_that_triton_cannot_load_is_taken_away_again(
+    triton: LocalStack, repository: Path, tmp_path: Path
+) -> None:
+    nonsense = graphs.model([graphs.node("Nonsense", ["zeros"], "prob")], [])
+    place = graphs.write_version(tmp_path / "new", nonsense)
+    before, config = versions(repository, "model"), repository / "model" / "config.pbtxt"
+    config.write_text(with_versions(config.read_text(), ["1", "17"]))
+    words = ("add", place, "--model", "model", "--version", "17", "--no-verify", "--load", "--yes")
+    found = call(triton, *words, status=3)
+    assert (found["fault"], "taken away again" in found["message"]) == ("not-loaded", True)
+    assert versions(repository, "model") == before
+    assert call(triton, "list", status=3)["versions"][0]["state"] == "READY"
 
 
 def test_what_is_missing_is_said(triton: LocalStack, repository: Path, tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ async def test_a_version_beside_the_one_that_answers_is_removed_from_triton(
         config.write_text(config.read_text().replace("specific { versions: [ 1, 2 ] }", "all { }"))
         await server.load("model")
         assert await server.ready("model") == ["1", "2", "3"]
-        with pytest.raises(ConfigurationError, match="is the version that answers"):
+        with pytest.raises(ConfigurationError, match="is the default version"):
             await remove_version(Removal(repository, "model", "3"), server)
         await remove_version(Removal(repository, "model", "1"), server)
         assert await server.ready("model") == ["2", "3"]

@@ -33,7 +33,9 @@ class Web2TextModel:
     def __call__(self, page: EncodedPage) -> Floats:
         """The probability that each block is content, shape [T], window by window as labelers ask for it."""
         logits = [_logits(max_marginals(*potentials)) for potentials in self.potentials(page)]
-        return (1 / (1 + np.exp(-np.concatenate([np.empty(0), *logits])))).astype(np.float32)
+        whole: Doubles = np.concatenate([np.empty(0), *logits])
+        probabilities: Floats = (1 / (1 + np.exp(-whole))).astype(np.float32)
+        return probabilities
 
     def potentials(self, page: EncodedPage) -> Iterator[tuple[Doubles, Doubles]]:
         """Of each window the logarithms of its unary and, as far as they count, its pairwise potentials."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dehusk
+from dehusk.inference.labelers import LOCAL_LABELERS
 
 PROSE = "<p>A paragraph of prose, which is the whole of its page, and long enough to be one.</p>" * 3
 PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.html"))
@@ -153,5 +154,11 @@ def test_processes_share_the_work_and_errors_come_back(extractor: dehusk.Extract
     assert (failed.reason, str(failed)) == ("not-html", "not-html: a PDF")
 
 
-def test_rules_need_no_model() -> None:
-    assert dehusk.Extractor(labeler="rules").extract(PROSE).labeler == "rules"
+@pytest.mark.parametrize("labeler", LOCAL_LABELERS)
+def test_some_labelers_need_no_model(labeler: str) -> None:
+    extractor = dehusk.Extractor(labeler=labeler, model_repository="/none", with_html=True)
+    document = extractor.extract(f"<nav><a href=/>Home</a></nav><article>{PROSE * 9}{PROSE * 9}</article>")
+    assert document.labeler == labeler
+    assert "Home" not in document.text
+    assert document.text
+    assert document.html

@@ -9,7 +9,9 @@ from dehusk.schemas.pages import Prediction, RawPage
 PAGE = (
     b"<nav><a href=/>Home</a></nav><article><p>"
     + b"One word and another. " * 20
-    + b"</article><a href=/i>Imprint</a>"
+    + b"<p>"
+    + b"A paragraph with other words. " * 20
+    + b"</article><div><a href=/i>Imprint</a></div>"
 )
 
 
@@ -24,7 +26,7 @@ def test_answers_any_page_by_what_it_reads(name: str, html: bytes) -> None:
     assert answer.probabilities.shape == (len(page.segmented),)
     assert ((answer.probabilities >= 0) & (answer.probabilities <= 1)).all()
     if html is PAGE:
-        assert (answer.probabilities >= 0.5).tolist() == [False, True, False]
+        assert (answer.probabilities >= 0.5).tolist() == [False, True, True, False]
 
 
 def test_names_all_that_can_be_asked_for() -> None:

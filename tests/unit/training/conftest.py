@@ -23,6 +23,7 @@ _NEED_IT = [
     ),
     *(f"site_signal/test_{name}.py" for name in ("commands", "fitting")),
     *(f"web2text/test_{name}.py" for name in ("commands", "export", "network", "sequences")),
+    *(f"word_vectors/test_{name}.py" for name in ("commands", "counting", "factorizing")),
 ]
 _NEED_EXTRACTORS = ["test_teachers.py"]
 collect_ignore = [

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from dehusk.inference.labelers import LABELERS
 from dehusk.inference.repository import DEFAULT_REPOSITORY
 from tests.unit.docker.helm.chart import (
     CHART,
@@ -95,6 +96,12 @@ def test_misspelt_and_missing_values_are_refused(values: Values, named: str) -> 
     refused = template(values)
     assert refused.returncode != 0
     assert named in refused.stderr
+
+
+def test_every_labeler_may_be_chosen() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    worker = schema["properties"]["worker"]["properties"]
+    assert worker["labeler"]["enum"] == list(LABELERS)
 
 
 def test_the_schema_describes_every_value() -> None:

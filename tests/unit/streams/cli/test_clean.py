@@ -52,6 +52,28 @@ def test_a_page_in_a_file_is_a_line_and_nothing_is_said(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout.count("\n"), ended.stderr) == (0, 1, "")
 
 
+@pytest.mark.parametrize("labeler", ["boilerpipe-words", "boilerpipe-density", "declutter"])
+def test_labelers_of_the_document_label_files(tmp_path: Path, labeler: str) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(f"<div><a href=/>Home</a></div>{PAGE * 9}{PAGE * 9}<div><a href=/>Imprint</a></div>")
+    ended = clean(page, "--labeler", labeler)
+    (line,) = map(json.loads, ended.stdout.splitlines())
+    assert line["model"] == {"name": labeler, "version": "1"}
+    assert line["text"].startswith("A paragraph")
+    assert "Imprint" not in line["text"]
+
+
+def test_decluttered_pages_are_written_as_flat_html(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        f"<title>T</title><div id=a><center onclick=x>{PAGE}</center></div><div><a href=/>Home</a></div>"
+    )
+    ended = clean(page, "--labeler", "declutter", "--format", "html")
+    assert ended.stderr == ""
+    assert f"{PAGE}</p>" in ended.stdout
+    assert not {word for word in ("Home", "onclick", "center", "div") if word in ended.stdout}
+
+
 @pytest.mark.parametrize(("hidden_text", "is_there"), [("model", True), ("drop", False)])
 def test_hidden_text_is_left_to_the_labeler_or_dropped(
     tmp_path: Path, hidden_text: str, *, is_there: bool

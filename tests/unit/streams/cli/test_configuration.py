@@ -7,6 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from dehusk.inference.labelers import LABELERS
 from dehusk.streams.cli import cli
 from dehusk.streams.cli.configuration import Configuration
 
@@ -107,7 +108,10 @@ def test_an_option_wins_over_variables_and_these_over_the_file(file: Path) -> No
         ("[worker]\nfield = 'url=a'", "worker.field must be a list of strings"),
         ("brokers = ['k']", "brokers must be a string"),
         ("processes = 0", "processes: 0 is not in the range x>=1."),
-        ("[worker]\nlabeler = 'onx'", "worker.labeler: 'onx' is not one of 'triton', 'onnx', 'rules'."),
+        (
+            "[worker]\nlabeler = 'onx'",
+            f"worker.labeler: 'onx' is not one of {', '.join(map(repr, LABELERS))}.",
+        ),
         ("brokers =", "it is no TOML: Invalid value (at end of document)"),
     ],
 )

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from dehusk.inference.labelers import LOCAL_LABELERS
+
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "inspect"]
 PAGE = "<title>T</title><p>A paragraph of prose, which is the whole of its page.<p hidden>And hidden prose."
 
@@ -34,7 +36,9 @@ def test_a_page_is_written_with_what_every_labeler_says(tmp_path: Path, way: str
     ended = run(*words, "--labeler", "rules", "--hidden-text", "drop", "--output", output, stdin=stdin)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
     shown, views = data(output, "page-data"), data(output, "view-data")
-    assert [view["labeler"] for view in views] == ["rules", *["onnx"] * (len(views) - 1)]
+    others = [name for name in LOCAL_LABELERS if name != "rules"]
+    models = ["onnx"] * (len(views) - len(LOCAL_LABELERS))
+    assert [view["labeler"] for view in views] == ["rules", *models, *others]
     assert len(shown["labelers"]) == len(views) > 1
     assert [block["text"] for block in shown["blocks"]][-1] == "And hidden prose."
 

@@ -9,8 +9,12 @@ from click.testing import CliRunner, Result
 
 from dehusk.inference.repository import versions
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from dehusk.schemas.rollout import Limits, Part, Scope
 from dehusk.streams.cli import cli
 from dehusk.streams.models.names import split_name
+from dehusk.streams.rollout import moving
+from dehusk.streams.rollout.control import Control
+from dehusk.streams.rollout.steps import first, promoted, with_canary
 from tests.unit.streams.models import graphs
 
 
@@ -41,7 +45,7 @@ def listed(repository: Path) -> dict[str, Any]:
 
 def test_versions_are_listed_with_what_they_are(repository: Path) -> None:
     found = listed(repository)
-    assert {version: each["answers"] for version, each in found.items()} == {"1": False, "9": True}
+    assert {version: each["is_default"] for version, each in found.items()} == {"1": False, "9": True}
     assert found["9"]["stored"]["signature"] == "tokens 2 crc32"
     assert found["9"]["stored"]["bytes"] == len(graphs.always(0.5))
     assert len(found["9"]["stored"]["sha256"]) == 64
@@ -53,6 +57,39 @@ def test_a_version_that_cannot_be_read_is_listed_with_its_reason(repository: Pat
     assert ended.exit_code == 3
     assert "not-onnx" in ended.stdout
     assert "model/9" in ended.stdout
+
+
+def test_where_triton_is_away_what_it_serves_is_unknown(repository: Path) -> None:
+    ended = call("list", "--triton", "127.0.0.1:1", "--model-repository", repository)
+    assert [line.split("\t")[:3] for line in ended.stdout.splitlines()[1:]] == [
+        ["model/1", "", "unknown"],
+        ["model/9", "yes", "unknown"],
+    ]
+
+
+def test_the_list_shows_what_roll_outs_name(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    control, state = Control(), first("1", "me", Limits())
+    control.states[Scope("model", "news")] = with_canary(state, Part("9", 0.05), "me", Limits())
+    control.states[Scope("model", "b")] = promoted(state, "9", "me", Limits())
+
+    async def read(_kafka: object, topic: str) -> Control:
+        assert topic == "control"
+        return control
+
+    monkeypatch.setattr(moving, "read_existing", read)
+    words = ("list", "--without-triton", "--repository", repository, "--control-topic", "control")
+    assert [line.split("\t")[-1] for line in call(*words).stdout.splitlines()] == [
+        "in roll-outs",
+        "previous in b, serving in news",
+        "serving in b, canary 0.05 in news",
+    ]
+    found = orjson.loads(call(*words, "--json").stdout)["versions"]
+    assert found[1]["roles"][1] == {"group": "news", "role": "canary", "share": 0.05}
+
+
+def test_a_model_that_is_not_there_is_named(repository: Path) -> None:
+    error = refused("show", "other", "--without-triton", "--repository", repository)
+    assert str(error) == "there is no model 'other'"
 
 
 def test_a_version_is_shown(repository: Path) -> None:
@@ -67,7 +104,7 @@ def test_a_version_is_shown(repository: Path) -> None:
 def test_a_version_is_verified_in_process(repository: Path) -> None:
     ended = call("verify", "model/1", "--labeler", "onnx", "--repository", repository, "--model", "model")
     assert ended.exit_code == 0, ended.output
-    assert "of model/9, which answers now" in ended.stdout
+    assert "of model/9, the default version" in ended.stdout
     assert ended.stdout.endswith("verified (onnx)\n")
 
 
@@ -76,6 +113,52 @@ def test_a_version_that_is_not_to_be_served_ends_with_a_status_of_its_own(tmp_pa
     ended = call("verify", place, "--labeler", "onnx", "--json")
     assert ended.exit_code == 3
     assert orjson.loads(ended.stdout)["fault"] == "not-probabilities"
+
+
+def test_a_version_that_is_too_slow_is_not_to_be_served(repository: Path, tmp_path: Path) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    words = ("verify", place, "--labeler", "onnx", "--repository", repository, "--model", "model", "--json")
+    ended = call(*words, "--most-latency", "0.0001")
+    assert ended.exit_code == 3
+    assert orjson.loads(ended.stdout)["fault"] == "too-slow"
+    assert call(*words, "--most-latency", "10000").exit_code == 0
+
+
+def test_a_card_that_is_a_link_is_not_verified(tmp_path: Path) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    (place / "card.md").symlink_to("/etc/hostname")
+    ended = call("verify", place, "--labeler", "onnx", "--json")
+    assert orjson.loads(ended.stdout)["fault"] == "symbolic-link"
+
+
+def test_what_is_left_out_is_named_without_what_moves_a_terminal(repository: Path, tmp_path: Path) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    (place / "a\x1b[31m").touch()
+    words = ("add", place, "--repository", repository, "--model", "model", "--labeler", "onnx")
+    ended = CliRunner().invoke(cli, ["model", *map(str, words)], color=True)
+    assert "no part of a version" in ended.stderr
+    assert "\x1b" not in ended.stderr
+
+
+def test_what_triton_was_not_asked_to_load_stays_and_is_named(repository: Path, tmp_path: Path) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    words = ("add", place, "--repository", repository, "--model", "model", "--labeler", "onnx", "--load")
+    error = refused(*words, "--triton", "127.0.0.1:1")
+    assert str(error).startswith(f"{repository / 'model' / '10'} is added, and not loaded: Triton at")
+    assert versions(repository, "model") == ["1", "9", "10"]
+
+
+def test_the_number_of_a_version_that_was_removed_is_not_given_again(
+    repository: Path, tmp_path: Path
+) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    words = ("add", place, "--repository", repository, "--model", "model", "--labeler", "onnx", "--hold")
+    removal = ("remove", "model/10", "--repository", repository, "--without-triton")
+    assert call(*words).exit_code == 0
+    assert "whether or not a roll-out needs it" in call(*removal, answer="y\n").stderr
+    assert "documents may name it" in str(refused(*words, "--version", "10"))
+    assert call(*words).exit_code == 0
+    assert versions(repository, "model") == ["1", "9", "11"]
 
 
 def test_without_a_triton_the_way_without_is_named(tmp_path: Path) -> None:
@@ -102,7 +185,7 @@ def test_a_version_is_added_under_its_number_and_waits(repository: Path, tmp_pat
     ended = call(*words, "--version", "12")
     assert ended.exit_code == 0, ended.output
     assert "not served before version_policy" in ended.stdout
-    assert {version: each["answers"] for version, each in listed(repository).items()} == {
+    assert {version: each["is_default"] for version, each in listed(repository).items()} == {
         "1": False,
         "9": True,
         "12": False,

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from dehusk.schemas.comparison import Comparison, Example, Figures, WorkerReport
 from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
 from dehusk.streams.cli import model
+from dehusk.streams.models import provision
 from dehusk.streams.rollout import moving, waiting, writing
 from dehusk.streams.rollout.moving import Situation
 from dehusk.streams.rollout.steps import first, promoted, with_canary
@@ -65,6 +66,36 @@ def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
     assert "@" in cluster.written[0].change.by
 
 
+def test_a_command_says_what_triton_is_to_load_before_it_asks(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def to_serve(server, _repository, model, state) -> list[str]:
+        assert (server.address, model, state.versions) == ("triton:8001", "dehusk", ("7", "8"))
+        return ["7", "8"]
+
+    monkeypatch.setattr(provision, "to_serve", to_serve)
+    words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--triton", "triton:8001"]
+    words += ["--model-repository", "/srv/models"]
+    ended = CliRunner().invoke(model.command, words, input="n\n")
+    assert ended.stderr.splitlines()[3:] == [
+        "  Triton at triton:8001 loads versions 7, 8, named in /srv/models/dehusk/config.pbtxt",
+        "Change that? [y/N] ",
+    ]
+
+
+def test_a_version_that_cannot_be_served_is_told_before_it_is_asked_for(cluster: Cluster) -> None:
+    words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--triton", "127.0.0.1:1"]
+    ended = CliRunner().invoke(model.command, words, input="y\n")
+    assert "Triton at 127.0.0.1:1" in str(ended.exception)
+    assert "Change that?" not in ended.stderr
+    assert cluster.written == []
+
+
+def test_a_status_says_that_no_worker_reports(cluster: Cluster) -> None:
+    cluster.situation = Situation(SCOPE, START, [])
+    assert "no worker of the group reports" in cluster.run("status", "dehusk").stdout
+
+
 @pytest.mark.parametrize("answer", ["", "n\n"])
 def test_without_a_yes_nothing_is_changed(cluster: Cluster, answer: str) -> None:
     ended = cluster.run("promote", "dehusk/8", answer=answer)
@@ -110,7 +141,12 @@ def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
         (("rollback", "dehusk/8"), "the model alone, such as dehusk"),
         (("promote", "dehusk/8", "--limit", "patience=1"), "'patience' is none of: least-pages"),
         (("promote", "dehusk/8", "--limit", "least-pages=1.5"), "'1.5' is no number for least-pages"),
-        (("promote", "dehusk/8", "--limit", "most-errors=-1"), "most-errors is not below 0"),
+        (("promote", "dehusk/8", "--limit", "most-errors=-1"), "no finite number from 0 on, as most-errors"),
+        (("promote", "dehusk/8", "--limit", "most-errors=nan"), "no finite number from 0 on, as most-errors"),
+        (("promote", "dehusk/8", "--limit", "most-latency=inf"), "no finite number from 0 on"),
+        (("promote", "dehusk/8", "--limit", "least-pages=0"), "no finite number from 1 on, as least-pages"),
+        (("canary", "dehusk/8", "--share", "nan"), "nan is no finite number"),
+        (("promote", "dehusk/8", "--wait-seconds", "inf"), "inf is no finite number"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_a_usage_error(cluster: Cluster, words, said: str) -> None:
@@ -188,4 +224,7 @@ def test_the_status_as_json_has_the_same(cluster: Cluster) -> None:
 def test_without_a_state_the_status_says_so(cluster: Cluster) -> None:
     cluster.situation = Situation(SCOPE, None, [])
     shown = cluster.run("status", "dehusk").stdout
-    assert shown == "model dehusk in group news: no state: the version that each labeler chooses\n"
+    assert shown.splitlines() == [
+        "model dehusk in group news: no state: the version that each labeler chooses",
+        "no worker of the group reports",
+    ]

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -15,11 +17,12 @@ def test_the_commands_can_be_typed_as_this_program_was_started(monkeypatch: pyte
         ".venv/bin/dehusk read",
         ".venv/bin/dehusk top",
         ".venv/bin/dehusk why",
+        ".venv/bin/dehusk model list",
     }
 
 
 def test_the_commands_hold_the_addresses() -> None:
-    worker, feed, read, top, why = command_lines(
+    worker, feed, read, top, why, versions = command_lines(
         Addresses("h:1,h:2", "redis://h:3/0", "h:4", "h:5", "/d")
     ).values()
     assert (
@@ -31,6 +34,20 @@ def test_the_commands_hold_the_addresses() -> None:
     assert read == "dehusk read --brokers h:1,h:2 --follow"
     assert top == "dehusk top --brokers h:1,h:2"
     assert why == "dehusk why --brokers h:1,h:2 --audit-topic dehusk-audit URL"
+    assert versions == "dehusk model list --brokers h:1,h:2 --control-topic dehusk-control --triton h:4"
+
+
+def test_the_commands_hold_the_repository_that_was_named() -> None:
+    *_, versions = command_lines(Addresses("h:1", "redis://h:3/0", "", "", "/d"), Path("/my models")).values()
+    assert versions.endswith(
+        "--control-topic dehusk-control --without-triton --model-repository '/my models'"
+    )
+
+
+def test_a_repository_without_a_model_is_named(tmp_path: Path) -> None:
+    ended = CliRunner().invoke(command, ["--model-repository", str(tmp_path)])
+    assert isinstance(ended.exception, ConfigurationError)
+    assert str(ended.exception) == f"{tmp_path} holds no model"
 
 
 def test_without_triton_the_worker_runs_the_model_itself() -> None:

@@ -138,6 +138,20 @@ def test_a_control_topic_says_which_versions_label(started: list[WorkerSettings]
     assert "control" in started[0].topics.written
 
 
+def test_a_repository_is_for_a_model_in_process(started: list[WorkerSettings], tmp_path: Path) -> None:
+    worker("--labeler", "onnx", "--model-repository", str(tmp_path))
+    assert started[0].model_repository == tmp_path
+    with pytest.raises(click.UsageError, match="--model-repository is for --labeler onnx, not triton"):
+        worker("--model-repository", str(tmp_path))
+
+
+def test_a_repository_of_all_commands_does_not_disturb_a_worker_on_triton(
+    started: list[WorkerSettings], tmp_path: Path
+) -> None:
+    worker(env={"DEHUSK_MODEL_REPOSITORY": str(tmp_path)})
+    assert started[0].labeler == "triton"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.inspection.inspection import Inspection, inspect, open_inspector_pool
 from dehusk.streams.inspection.labelers import choices
@@ -37,11 +36,11 @@ def inspecting() -> Inspect:
 
     @asynccontextmanager
     async def opened(html: bytes) -> AsyncIterator[Inspection]:
-        offered = choices(WorkerSettings(labeler="rules"), DEFAULT_REPOSITORY)
+        offered = choices(WorkerSettings(labeler="rules"))
         page = RawPage("https://example.org/a", html)
         async with (
             open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
-            inspect(page, pool, offered, DEFAULT_REPOSITORY) as inspection,
+            inspect(page, pool, offered) as inspection,
         ):
             yield inspection
 

@@ -25,7 +25,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 async def test_the_newest_version_goes_where_roll_outs_name_another(repository: Path) -> None:
-    with pytest.raises(ConfigurationError, match="is the version that answers"):
+    with pytest.raises(ConfigurationError, match="is the default version"):
         await remove_version(Removal(repository, "model", "8"), None)
     await remove_version(Removal(repository, "model", "8", frozenset({"7"})), None)
     assert (versions(repository, "model"), served(repository, "model")) == (["6", "7"], ["7"])

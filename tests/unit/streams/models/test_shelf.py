@@ -157,14 +157,18 @@ def test_what_a_killed_process_staged_is_removed_and_what_a_running_one_staged_i
 
 async def test_a_version_is_removed(repository: Path) -> None:
     await remove_version(Removal(repository, "model", "1"), None)
-    assert sorted(each.name for each in (repository / "model").iterdir()) == ["9", "config.pbtxt"]
+    assert sorted(each.name for each in (repository / "model").iterdir()) == [
+        ".removed-versions",
+        "9",
+        "config.pbtxt",
+    ]
 
 
 @pytest.mark.parametrize(
     ("policy", "version", "says"),
     [
-        ("latest { num_versions: 1 }", "9", "is the version that answers"),
-        ("specific { versions: [ 1 ] }", "1", "is the version that answers"),
+        ("latest { num_versions: 1 }", "9", "is the default version"),
+        ("specific { versions: [ 1 ] }", "1", "is the default version"),
         ("specific { versions: [ 1, 9 ] }", "1", "names model/1: serve others first"),
         ("all { }", "10", "versions there: 1, 9"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from dehusk.schemas.pages import Message, RawPage
+from dehusk.schemas.pages import Encoding, Message, RawPage
 from dehusk.streams.preparation.extraction import Writing
 from dehusk.streams.preparation.preparation import PackedPage, Postponed, prepare
 from dehusk.streams.preparation.steps import open_steps
@@ -39,6 +39,24 @@ def test_a_page_is_segmented_and_encoded(message: Message) -> None:
     unpacked = pickle.loads(packed.packed)
     assert len(packed.encoded) == len(unpacked.segmented) > 1
     assert unpacked.encoded.words.tolist() == packed.encoded.words.tolist()
+
+
+def test_what_a_labeler_alone_reads_is_made_for_it_and_travels_no_further(message: Message) -> None:
+    packed = []
+    for encodings in ((), (Encoding.BOILERPIPE, Encoding.DECLUTTER)):
+        steps = open_steps(lambda: Html(1 << 20), BLOCKS, Writing(), encodings=encodings)
+        outcomes = steps(message)
+        assert isinstance(outcomes, tuple)
+        assert isinstance(outcomes[0], PackedPage)
+        packed.append(outcomes[0])
+    without, having = packed
+    assert without.encoded.boilerpipe is without.encoded.declutter is None
+    assert having.encoded.boilerpipe is not None
+    assert having.encoded.declutter is not None
+    assert having.encoded.declutter.shape == (len(having.encoded),)
+    assert pickle.loads(having.packed).encoded.boilerpipe is None
+    assert pickle.loads(having.packed).encoded.declutter is None
+    assert len(having.packed) == len(without.packed)
 
 
 @pytest.mark.parametrize(("key", "site"), [(SiteKey.HOST, "example.org"), (SiteKey.PATH, "example.org/")])

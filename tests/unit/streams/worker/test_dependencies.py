@@ -1,9 +1,12 @@
 """The dependencies of a worker, and which of them its pages wait for."""
 
+from pathlib import Path
+
 import pytest
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.sources.registry import SourceSettings
-from dehusk.streams.worker.dependencies import name_dependencies
+from dehusk.streams.worker.dependencies import name_dependencies, open_labeler
 from dehusk.streams.worker.settings import WorkerSettings
 
 
@@ -21,3 +24,8 @@ def test_pages_wait_for_every_dependency_but_redis(name: str, *, waited_for: boo
 
 def test_a_worker_without_a_schema_registry_shows_none() -> None:
     assert [each.name for each in name_dependencies(WorkerSettings())] == ["kafka", "redis", "triton"]
+
+
+def test_a_model_in_process_is_of_the_repository_that_the_settings_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"{tmp_path} holds no model 'dehusk'"):
+        open_labeler(WorkerSettings(labeler="onnx", model_repository=tmp_path))

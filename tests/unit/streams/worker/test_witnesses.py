@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from dehusk.inference.batching import WINDOW_BLOCKS
 from dehusk.inference.encoding import encode
+from dehusk.inference.labelers import LOCAL_LABELERS, open_local_labeler
 from dehusk.inference.rules import RulesLabeler
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.errors import NotEncodedError
@@ -62,6 +65,13 @@ async def test_pages_that_lack_what_the_model_reads_by_now_are_not_asked_for() -
     labeler.reads = True
     await witnessed.check(page(5))
     assert [each.web2text is None for each in labeler.asked] == [False, False]
+
+
+@pytest.mark.parametrize("name", LOCAL_LABELERS)
+async def test_every_labeler_answers_the_probe_and_the_stand_ins(name: str) -> None:
+    witnessed = WitnessedLabeler(open_local_labeler(name))
+    await witnessed.check()
+    await witnessed.check(page(5))
 
 
 async def test_huge_pages_are_not_kept() -> None:

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from dehusk.inference.encoding import encode
+from dehusk.inference.segmentation import segment
+from dehusk.inference.share_labelers import BoilerpipeDensity, BoilerpipeWords, Declutter
+from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
+
+PAGE = segment(b"<p>" + b"word " * 20 + b"<div><a href=/>link</a></div>", with_tree=True)
+
+
+@pytest.mark.parametrize(
+    ("labeler", "encoding", "expected"),
+    [
+        (BoilerpipeWords(), Encoding.BOILERPIPE, [1, 0]),
+        (BoilerpipeDensity(), Encoding.BOILERPIPE, [1, 0]),
+        (Declutter(), Encoding.DECLUTTER, [1, 0]),
+    ],
+)
+async def test_every_page_is_answered_by_its_shares(
+    labeler: BoilerpipeWords | BoilerpipeDensity | Declutter, encoding: Encoding, expected: list[float]
+) -> None:
+    empty = segment(b"", with_tree=True)
+    answers = await labeler.label([encode(PAGE, [encoding]), encode(empty, [encoding])])
+    await labeler.close()
+    assert all(isinstance(answer, Prediction) for answer in answers)
+    predictions = [answer for answer in answers if isinstance(answer, Prediction)]
+    assert [each.probabilities.tolist() for each in predictions] == [expected, []]
+    assert {each.probabilities.dtype for each in predictions} == {np.dtype(np.float32)}
+    assert {(each.labeler, each.model) for each in predictions} == {
+        (labeler.NAME, ModelVersion(labeler.NAME, "1"))
+    }
+
+
+@pytest.mark.parametrize("labeler", [BoilerpipeWords(), Declutter()])
+def test_a_page_without_the_encoding_is_an_error(labeler: BoilerpipeWords | Declutter) -> None:
+    with pytest.raises(ValueError, match=f"without what the labeler {labeler.NAME} reads"):
+        labeler.label_here(encode(PAGE))
+
+
+def test_the_shares_are_made_only_where_they_are_asked_for() -> None:
+    page = encode(PAGE)
+    assert page.boilerpipe is None
+    assert page.declutter is None
+    with pytest.raises(ValueError, match="declutter is made of the whole document"):
+        encode(segment(b"<p>x"), [Encoding.DECLUTTER])

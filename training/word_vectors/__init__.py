@@ -1,0 +1,1 @@
+"""Word vectors of the pages: positive pointwise mutual information of neighbours, in a few dimensions."""
