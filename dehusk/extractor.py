@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import extract as extract_document
-from dehusk.inference.labeler import LocalLabeler
+from dehusk.inference.labeler import LocalLabeler, encodings_read
 from dehusk.inference.labelers import LOCAL_LABELERS, encodings_of, open_local_labeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.documents import CleanedDocument, Comments
@@ -83,13 +83,13 @@ class Extractor:
         self._metadata = MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel)))
         self._with_blocks = with_blocks
         self._rendering = Rendering(with_markdown, with_html, links, images, tables)
-        self._encodings = encodings_of(labeler)
         self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks
         self._labeler = (
             _open_model(model, model_version, Path(model_repository))
             if _one_of("labeler", labeler, ("onnx", *LOCAL_LABELERS)) == "onnx"
             else open_local_labeler(labeler)
         )
+        self._encodings = encodings_of(labeler) | encodings_read(self._labeler)
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Extractor"], tuple[dict[str, Any]]]:
         return _opened, (self._options,)

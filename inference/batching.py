@@ -10,7 +10,10 @@ import numpy.typing as npt
 from dehusk.inference.native.choosing import are_probabilities
 from dehusk.inference.signature import (
     ALIKE,
+    BLOCK_FEATURES,
     BLOCK_LENGTHS,
+    DISTANCES,
+    EDGE_FEATURES,
     ELEMENT,
     ELEMENT_TOKEN_LENGTHS,
     ELEMENT_TOKENS,
@@ -20,13 +23,14 @@ from dehusk.inference.signature import (
     PAGE_FEATURES,
     PARENT,
     TOKENS,
+    WEB2TEXT,
     WORD_LENGTHS,
     WORDS,
     Signature,
 )
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, NotEncodedError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction, StructureTensors
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction, StructureTensors
 
 WINDOW_BLOCKS = 2048
 """Most blocks a model sees at once: a page of more is labeled in consecutive windows.
@@ -60,8 +64,14 @@ class Window:
 
 
 def windows(page: EncodedPage, signature: Signature) -> Iterator[Window]:
-    """The page's blocks, in order, in windows of at most WINDOW_BLOCKS blocks, as the signature has them."""
-    return (_token_windows if signature is TOKENS else _structure_windows)(page)
+    """The page's blocks, in order, in windows of at most WINDOW_BLOCKS blocks, as the signature has them.
+
+    Raises:
+        NotEncodedError: the page was prepared without what the signature reads.
+    """
+    if signature is TOKENS:
+        return _token_windows(page)
+    return (_web2text_windows if signature is WEB2TEXT else _structure_windows)(page)
 
 
 def _token_windows(page: EncodedPage) -> Iterator[Window]:
@@ -129,6 +139,21 @@ def _part(page: StructureTensors, ends: npt.NDArray[np.int64], first: int, last:
         page_features=page.page_features,
     )
     return _whole(part)
+
+
+def _web2text_windows(page: EncodedPage) -> Iterator[Window]:
+    """Windows whose first block has none before it."""
+    whole = page.web2text
+    if whole is None:
+        raise NotEncodedError(Encoding.WEB2TEXT)
+    for first in range(0, len(page), WINDOW_BLOCKS):
+        part = slice(first, first + WINDOW_BLOCKS)
+        tensors: dict[str, npt.NDArray[Any]] = {
+            DISTANCES.name: whole.distances[part],
+            BLOCK_FEATURES.name: whole.block_features[part].ravel(),
+            EDGE_FEATURES.name: whole.edge_features[part].ravel(),
+        }
+        yield Window(tensors, len(whole.distances[part]))
 
 
 def _first_alike(alike: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -24,6 +24,7 @@ from dehusk.inference.native.repeats import find_repeats, redundant
 from dehusk.inference.native.scale import columns_of
 from dehusk.inference.native.texts import describe_texts, link_densities
 from dehusk.inference.tokens import tag_id
+from dehusk.inference.web2text.encoding import encode_web2text
 from dehusk.schemas.pages import (
     Declarations,
     EncodedPage,
@@ -32,7 +33,9 @@ from dehusk.schemas.pages import (
     Structure,
     StructureTensors,
     TagCount,
+    Web2TextTensors,
 )
+from dehusk.schemas.tree import DocumentTree
 
 __all__ = ["MAX_BLOCK_TOKENS", "encode"]
 
@@ -90,16 +93,27 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
         structure=tensors,
         structures=_structures(page),
         alike=None if tensors is None else tensors.alike,
+        web2text=_web2text(page, blocks) if Encoding.WEB2TEXT in encodings else None,
         **_of_document(page, encodings),
     )
+
+
+def _web2text(page: SegmentedPage, blocks: _Blocks) -> Web2TextTensors:
+    """What Web2Text reads."""
+    return encode_web2text(page, _document(page, Encoding.WEB2TEXT), blocks.words, blocks.counts)
 
 
 def _of_document(page: SegmentedPage, encodings: Collection[Encoding]) -> dict[str, npt.NDArray[np.float32]]:
     """Those of the fields that are shares of the page's blocks, made of the whole document."""
     wanted = [encoding for encoding in encodings if encoding in _SHARES]
-    if wanted and page.tree is None:
-        raise ValueError(f"{wanted[0]} is made of the whole document, which this page came without")
-    return {} if page.tree is None else {name: _SHARES[name](page.tree, len(page)) for name in wanted}
+    return {name: _SHARES[name](_document(page, name), len(page)) for name in wanted}
+
+
+def _document(page: SegmentedPage, encoding: Encoding) -> DocumentTree:
+    """The document that an encoding is made of."""
+    if page.tree is None:
+        raise ValueError(f"{encoding} is made of the whole document, which this page came without")
+    return page.tree
 
 
 def _structures(page: SegmentedPage) -> npt.NDArray[np.uint64]:

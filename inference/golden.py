@@ -12,7 +12,7 @@ import orjson
 
 from dehusk.inference.encoding import encode
 from dehusk.inference.segmentation import segment
-from dehusk.schemas.pages import EncodedPage
+from dehusk.schemas.pages import EncodedPage, Encoding
 
 Floats = npt.NDArray[np.float32]
 
@@ -42,7 +42,7 @@ class GoldenAnswer:
 
 def golden_page(file: Path) -> EncodedPage:
     """A page as labelers take it."""
-    return encode(segment(file.read_bytes()))
+    return encode(segment(file.read_bytes(), with_tree=True), tuple(Encoding))
 
 
 def read_golden(file: Path) -> list[GoldenAnswer]:

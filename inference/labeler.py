@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
 
 class Labeler(Protocol):
@@ -16,6 +16,7 @@ class Labeler(Protocol):
 
         Raises:
             UnavailableError: the labeler did not answer; the same call may succeed later.
+            NotEncodedError: its model reads an encoding that a page lacks, and `encodings` has from now on.
             ConfigurationError: the model is not there, or its tensors are not the ones encoded.
         """
         ...
@@ -49,6 +50,21 @@ class ServedLabeler(Labeler, Protocol):
             ConfigurationError: it has no such model.
         """
         ...
+
+
+@runtime_checkable
+class ModelLabeler(Labeler, Protocol):
+    """A labeler whose model says what it reads, which may change while it labels."""
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What the model reads of a page beside what each page has, as far as it is known."""
+        ...
+
+
+def encodings_read(labeler: Labeler) -> frozenset[Encoding]:
+    """What the model of a labeler reads now beside what each page has; of one without a model, nothing."""
+    return labeler.encodings if isinstance(labeler, ModelLabeler) else frozenset()
 
 
 class LocalLabeler(Labeler, Protocol):

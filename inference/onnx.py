@@ -13,7 +13,7 @@ from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
 _TURN_BLOCKS = 16_384
 """Blocks after which other calls get their turn: more than those of a batch of ordinary pages, as a rule."""
@@ -40,6 +40,11 @@ class OnnxLabeler:
     def signature(self) -> Signature:
         """What the model reads."""
         return self._signature
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What the model reads of a page beside what each page has."""
+        return self._signature.encodings
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; the event loop stays free, and other calls get their turns."""

@@ -1,8 +1,9 @@
 """The tensors that block-labeling models read and give, declared once for workers, Triton and training.
 
-A model reads one of two encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` is the default model's. A
-worker makes both and sends what the model declares, so that models of either kind take over while it runs.
-Some also tell user comments from the rest.
+A model reads one of three encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` is the default model's,
+`WEB2TEXT` is Web2Text's. A worker makes the first two of every page, the third where a model reads it, and
+sends what the model declares, so that models of each kind take over while it runs. Some also tell user
+comments from the rest.
 
 Pages travel ragged: what belongs to all blocks one after the other. Triton merges the pages of several
 requests and adds how much each of them brought (`batch_input` in `config.pbtxt`), so that the graph can tell
@@ -10,6 +11,8 @@ them apart.
 """
 
 from dataclasses import dataclass, replace
+
+from dehusk.schemas.pages import Encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Signature:
     per_block: Tensor
     """The tensor of `request` that has one element per block, as each tensor of the answer has."""
     answer: tuple[Tensor, ...] = (PROBABILITIES,)
+    encodings: frozenset[Encoding] = frozenset()
+    """What it reads of a page beside what each page has."""
 
     @property
     def declared(self) -> str:
@@ -117,7 +122,22 @@ STRUCTURE = Signature(
 
 STRUCTURE_WITH_COMMENTS = replace(STRUCTURE, answer=(PROBABILITIES, COMMENTS))
 
-SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS)
+DISTANCES = Tensor("distance", "UINT8")
+"""The hops from each block to the one before it in the collapsed DOM, 5 for more than 4; 0 for the first."""
+BLOCK_FEATURES = Tensor("block_features", "FP16")
+"""The raw features of each block, one block after the other."""
+EDGE_FEATURES = Tensor("edge_features", "FP16")
+"""The raw features of each block with the one before it, zeros for the first, one block after the other."""
+
+WEB2TEXT = Signature(
+    encoding="web2text 1",
+    request=(DISTANCES, BLOCK_FEATURES, EDGE_FEATURES),
+    counts=(Count(BLOCK_COUNTS, DISTANCES),),
+    per_block=DISTANCES,
+    encodings=frozenset((Encoding.WEB2TEXT,)),
+)
+
+SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS, WEB2TEXT)
 
 SIGNATURE_KEY = "signature"
 """Where a model says which signature it has: a parameter in `config.pbtxt`, a property in `model.onnx`."""

@@ -13,9 +13,15 @@ from tritonclient.utils import InferenceServerException
 from dehusk.inference.batching import Window, WindowAnswer, join, windows
 from dehusk.inference.labeler import Activity
 from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
-from dehusk.schemas.errors import ConfigurationError, DehuskError, PageError, UnavailableError
+from dehusk.schemas.errors import (
+    ConfigurationError,
+    DehuskError,
+    NotEncodedError,
+    PageError,
+    UnavailableError,
+)
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 
 Answer = TypeVar("Answer")
 Floats = npt.NDArray[np.float32]
@@ -46,6 +52,11 @@ class TritonLabeler:
         self._signature: Signature | None = None
         self._checked: set[str] = set()
         self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS)
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What the model reads of a page beside what each page has, as far as it has answered."""
+        return frozenset() if self._signature is None else self._signature.encodings
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order; nothing is left in flight when one page's request fails."""
@@ -86,9 +97,11 @@ class TritonLabeler:
         signature = self._signature or await self._check()
         try:
             answers = [await self._infer(window, signature) for window in windows(page, signature)]
-        except PageError as error:
+        except (PageError, NotEncodedError) as error:
             if await self._check() is not signature:  # a version that reads another encoding took over
                 return await self._label(page)
+            if isinstance(error, NotEncodedError):
+                raise
             return Broken(error.reason, str(error))
         versions = {version for _, version in answers} or {self._served}
         if len(versions) > 1:  # the model was swapped between two windows of the page

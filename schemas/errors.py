@@ -4,13 +4,21 @@
     ├── ConfigurationError        a setting, option or model does not fit; nothing was started
     ├── UnavailableError          a dependency (Kafka, Redis, Triton) did not answer; trying again may help
     ├── ConflictError             somebody else has changed what was to be changed; nothing was written
+    ├── NotEncodedError           a page lacks what its labeler reads; it is to be prepared again
     └── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
 
 Third-party exceptions are translated into these at the one module that imports the third party.
 Expected outcomes of a page are not exceptions but values: see `dehusk.schemas.outcomes`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from dehusk.schemas.outcomes import BrokenReason, SkipReason
+
+if TYPE_CHECKING:
+    from dehusk.schemas.pages import Encoding
 
 
 class DehuskError(Exception):
@@ -27,6 +35,14 @@ class UnavailableError(DehuskError):
 
 class ConflictError(DehuskError):
     """Somebody else has changed meanwhile what was to be changed; the message says who and what."""
+
+
+class NotEncodedError(DehuskError):
+    """A page that was prepared without an encoding that its labeler reads; it is to be prepared again."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        super().__init__(f"the model reads the encoding {encoding!r}, which the page was prepared without")
+        self.encoding = encoding
 
 
 class PageError(DehuskError):

@@ -235,6 +235,18 @@ class StructureTensors(PickledByFields):
     """Shape [len(PAGE_FEATURES)]."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Web2TextTensors(PickledByFields):
+    """What Web2Text reads of a page of T blocks."""
+
+    block_features: npt.NDArray[np.float16]
+    """Shape [T, 128]: see `dehusk.inference.web2text.features`."""
+    edge_features: npt.NDArray[np.float16]
+    """Shape [T, 21]: of each block with the one before it, without their distance; zeros for the first."""
+    distances: npt.NDArray[np.uint8]
+    """Shape [T]: the hops from each block to the one before it, 2 to 4, or 5 for more; 0 for the first."""
+
+
 class Encoding(StrEnum):
     """What an `EncodedPage` has only where a labeler reads it: it takes time."""
 
@@ -268,6 +280,8 @@ class EncodedPage:
     """Shape [T]: the 64-bit hash of the tags and classes around each block, equal where these repeat."""
     alike: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
     """Shape [T]: `StructureTensors.alike`, which is needed when the other tensors were dropped."""
+    web2text: Web2TextTensors | None = field(default=None, kw_only=True)
+    """What Web2Text reads; None where it was not asked for."""
     boilerpipe: npt.NDArray[np.float32] | None = field(default=None, kw_only=True)
     """Shape [2, T], `Encoding.BOILERPIPE`: the share of each block in what is content by the tree of the
     number of words, and by that of text density."""

@@ -20,6 +20,7 @@ _TYPES = {
     "UINT16": TensorProto.UINT16,
     "UINT8": TensorProto.UINT8,
     "INT32": TensorProto.INT32,
+    "FP16": TensorProto.FLOAT16,
     "FP32": TensorProto.FLOAT,
 }
 """Triton's names of element types."""
@@ -62,10 +63,10 @@ class Graph:
         """The elements of a vector at these indices, several times as fast as rows are gathered."""
         return self.add("GatherElements", vector, indices)
 
-    def split(self, matrix: str, *widths: int) -> list[str]:
-        """The columns of a matrix in parts of these widths."""
+    def split(self, matrix: str, *widths: int, axis: int = 1) -> list[str]:
+        """The columns of a matrix, or its rows, in parts of these widths."""
         parts = [f"{matrix}_{len(self._nodes)}_{number}" for number in range(len(widths))]
-        self._nodes.append(helper.make_node("Split", [matrix, self.constant(widths)], parts, axis=1))
+        self._nodes.append(helper.make_node("Split", [matrix, self.constant(widths)], parts, axis=axis))
         return parts
 
     def numbers(self, total: str) -> str:

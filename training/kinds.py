@@ -70,4 +70,8 @@ def kind_of(config: Path) -> Kind:
         from dehusk.training.boilernet import commands as boilernet
 
         return boilernet
+    if kind == "web2text":
+        from dehusk.training.web2text import commands as web2text
+
+        return web2text
     raise ConfigurationError(f"{config} is no training configuration: there is no kind {kind!r} of model")

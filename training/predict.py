@@ -3,7 +3,7 @@
 Pages of HTML go the way of `dehusk clean`. Memory holds a few pages at a time.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +17,12 @@ import numpy.typing as npt
 import orjson
 
 from dehusk.inference.encoding import encode
-from dehusk.inference.labeler import Labeler
+from dehusk.inference.labeler import Labeler, encodings_read
 from dehusk.inference.segmentation import segment
 from dehusk.inference.selection import select
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 from dehusk.streams.offline.decoded import DecodedPages, Input
 from dehusk.streams.offline.lines import failing, writing
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
@@ -66,7 +66,8 @@ async def write_predictions(file: Path, labeler: Labeler, output: BinaryIO, *, r
     With `rebuild`, pages cut into blocks are made HTML again, for a model that reads elements.
     """
     limits = PageLimits()
-    pages = read_lines(file, partial(_read_line, rebuild=rebuild), limits.max_bytes)
+    read_line = partial(_read_line, rebuild=rebuild, encodings=encodings_read(labeler))
+    pages = read_lines(file, read_line, limits.max_bytes)
     async with (
         open_pool(DecodedPages, 1, limits, writing(limits.max_bytes, with_blocks=False)) as pool,
         aclosing(_predictions(pages, pool, labeler)) as predictions,
@@ -139,16 +140,18 @@ def _line(fields: dict[str, Any], problem: str) -> PredictedLine:
     return PredictedLine(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE), named)
 
 
-def _read_line(line: bytes, max_bytes: int, *, rebuild: bool) -> BlockPage | Input:
+def _read_line(
+    line: bytes, max_bytes: int, *, rebuild: bool, encodings: Collection[Encoding]
+) -> BlockPage | Input:
     if not has_keys(line, "blocks"):
         return read_page_line(line, max_bytes)
     try:
-        return block_page(parse_object(line), rebuild=rebuild)
+        return block_page(parse_object(line), rebuild=rebuild, encodings=encodings)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
-def block_page(fields: Fields, *, rebuild: bool) -> BlockPage:
+def block_page(fields: Fields, *, rebuild: bool, encodings: Collection[Encoding] = ()) -> BlockPage:
     """A page that came cut into blocks, encoded as it came or rebuilt as HTML.
 
     Its `problem` says where that cannot be done; then no block is held.
@@ -160,10 +163,13 @@ def block_page(fields: Fields, *, rebuild: bool) -> BlockPage:
     if not isinstance(blocks, list) or len(readable) < len(listed):
         problem = "its blocks are no list, or some of them lack a text or a path"
     try:
-        encoded, held = _rebuilt(readable) if rebuild else _as_it_came(readable)
+        encoded, held = _rebuilt(readable, encodings) if rebuild else _as_it_came(readable)
     except PageError as error:
         problem = f"{error.reason}: {error}"
-        encoded, held = encode(segmented([])), np.full(len(readable), -1, np.int64)
+        encoded, held = (
+            encode(segment(b"", with_tree=bool(encodings)), encodings),
+            np.full(len(readable), -1, np.int64),
+        )
     places = np.full(len(listed), -1, np.int64)
     places[[_is_block(block) for block in listed]] = held
     named = None if name is None else encode_text(str(name)).decode()
@@ -177,19 +183,21 @@ def _as_it_came(blocks: Sequence[Block]) -> tuple[EncodedPage, npt.NDArray[np.in
     return encoded, np.where(with_text, np.cumsum(with_text) - 1, -1)
 
 
-def _rebuilt(blocks: Sequence[Block]) -> tuple[EncodedPage, npt.NDArray[np.int64]]:
+def _rebuilt(
+    blocks: Sequence[Block], encodings: Collection[Encoding]
+) -> tuple[EncodedPage, npt.NDArray[np.int64]]:
     """The page that was rebuilt from the blocks, encoded, and the place of each block on it.
 
     Raises:
         PageError: the rebuilt page cannot be segmented, or does not show the blocks one by one.
     """
     page = rebuilt(blocks)
-    whole = segment(encode_text(page.html))
+    whole = segment(encode_text(page.html), with_tree=bool(encodings))
     leaves = np.zeros(0, np.uint16) if whole.structure is None else whole.structure.leaves
     of_texts = np.repeat(np.arange(len(whole)), leaves)
     if len(of_texts) != page.texts.max(initial=-1) + 1:
         raise PageError(BrokenReason.MALFORMED_MESSAGE, "no page can be made of the paths of its blocks")
-    return encode(whole), np.append(of_texts, -1)[page.texts]
+    return encode(whole, encodings), np.append(of_texts, -1)[page.texts]
 
 
 def _is_block(value: object) -> TypeGuard[Block]:

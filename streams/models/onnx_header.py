@@ -11,7 +11,17 @@ from dehusk.streams.models.faults import Fault, FaultError
 
 _GRAPH, _PROPERTIES = 7, 14
 _INPUT, _OUTPUT = 11, 12
-_TYPES = {1: "FP32", 2: "UINT8", 3: "INT8", 4: "UINT16", 5: "INT16", 6: "INT32", 7: "INT64", 12: "UINT32"}
+_TYPES = {
+    1: "FP32",
+    2: "UINT8",
+    3: "INT8",
+    4: "UINT16",
+    5: "INT16",
+    6: "INT32",
+    7: "INT64",
+    10: "FP16",
+    12: "UINT32",
+}
 """`TensorProto.DataType` as Triton calls them; there are more, which no model of dehusk has."""
 
 

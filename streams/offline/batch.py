@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
-from dehusk.inference.labeler import Labeler
+from dehusk.inference.labeler import Labeler, encodings_read
 from dehusk.inference.site_signal import corrected
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Prediction, RawPage, SiteStatistics
 from dehusk.schemas.samples import TextSample
@@ -72,18 +73,32 @@ class BatchCleaner:
         """The pages with their labels, corrected by what is known of their sites, in portions."""
         done = 0
         while remaining := pages[done:]:
-            outcomes = await self._pool.prepare([message_of(page) for page in remaining])
-            together = bool(outcomes)
-            if not together:
-                await self._turn.begins.wait()
-                outcomes = [await self._pool.prepare_alone(message_of(remaining[0]))]
-            done += len(outcomes)
-            answered = await self._label([_only(each) for each in outcomes])
+            answered, together = await self._answered(remaining)
+            done += len(answered)
             known = iter(await self._known([each for each in answered if not isinstance(each, Broken)]))
             if together and done == len(pages) and self._store is not None:
                 await self._turn.end()
             yield [each if isinstance(each, Broken) else _corrected(*each, next(known)) for each in answered]
         await self._turn.end()
+
+    async def _answered(self, pages: Sequence[RawPage]) -> tuple[list[Answered | Broken], bool]:
+        """What the labeler says of the first pages, of one at least, and whether they were prepared together.
+
+        They are prepared again where its model reads more of a page than was known.
+        """
+        encodings = encodings_read(self._labeler)
+        while True:
+            outcomes = await self._pool.prepare([message_of(page) for page in pages], encodings=encodings)
+            together = bool(outcomes)
+            if not together:
+                await self._turn.begins.wait()
+                outcomes = [await self._pool.prepare_alone(message_of(pages[0]), encodings)]
+            try:
+                return await self._label([_only(each) for each in outcomes]), together
+            except NotEncodedError as error:
+                if error.encoding in encodings:
+                    raise
+                encodings |= {error.encoding}
 
     async def _label(self, prepared: Sequence[PackedPage | Broken]) -> list[Answered | Broken]:
         encoded = [page.encoded for page in prepared if isinstance(page, PackedPage)]

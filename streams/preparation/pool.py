@@ -10,11 +10,11 @@ from threading import Lock
 from typing import TypeVar, cast
 
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import Encoding, Message
 from dehusk.streams.preparation.extraction import LabeledPage, WrittenDocument
 from dehusk.streams.preparation.preparation import Outcomes
 from dehusk.streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
-from dehusk.streams.preparation.steps import Task
+from dehusk.streams.preparation.steps import Task, ToEncode
 from dehusk.streams.settings import MIB, PageLimits
 
 Answer = TypeVar("Answer")
@@ -53,14 +53,23 @@ class PreparationPool:
         starts = (loop.run_in_executor(self._threads, process.start) for process in self._processes)
         await asyncio.gather(*starts)
 
-    async def prepare(self, messages: Sequence[Message], room: float = math.inf) -> list[Outcomes]:
-        """What became of the first messages, in order, until they fill `room` bytes."""
-        answers = await self._in_process(lambda process: self._answers(process, messages, room))
+    async def prepare(
+        self,
+        messages: Sequence[Message],
+        room: float = math.inf,
+        encodings: frozenset[Encoding] = frozenset(),
+    ) -> list[Outcomes]:
+        """What became of the first messages, in order, until they fill `room` bytes.
+
+        Their pages have those encodings beside the ones that the pool always makes.
+        """
+        tasks = [_to_prepare(message, encodings) for message in messages]
+        answers = await self._in_process(lambda process: self._answers(process, tasks, room))
         return [_outcomes(answer) for answer in answers]
 
-    async def prepare_alone(self, message: Message) -> Outcomes:
+    async def prepare_alone(self, message: Message, encodings: frozenset[Encoding] = frozenset()) -> Outcomes:
         """What became of a message that may take the large share of memory."""
-        return _outcomes(await self.answer_alone(message))
+        return _outcomes(await self.answer_alone(_to_prepare(message, encodings)))
 
     async def extract(
         self, pages: Sequence[LabeledPage], room: float = math.inf
@@ -139,6 +148,10 @@ class PreparationPool:
                     return answer
 
 
+def _to_prepare(message: Message, encodings: frozenset[Encoding]) -> Task:
+    return ToEncode(message, encodings) if encodings else message
+
+
 def _outcomes(answer: object) -> Outcomes:
     """What became of a message, also where its process died of it."""
     return (answer,) if isinstance(answer, Broken) else cast("Outcomes", answer)
@@ -151,4 +164,7 @@ def _sent_together(tasks: Sequence[Task]) -> Sequence[Task]:
 
 
 def _size(task: Task) -> int:
-    return len(task.packed if isinstance(task, LabeledPage) else task.value or b"")
+    if isinstance(task, LabeledPage):
+        return len(task.packed)
+    message = task.message if isinstance(task, ToEncode) else task
+    return len(message.value or b"")

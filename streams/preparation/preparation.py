@@ -52,6 +52,7 @@ def pack(page: PreparedPage) -> PackedPage:
             structures=encoded.structures[:0],
             boilerpipe=None,
             declutter=None,
+            web2text=None,
         ),
     )
     return PackedPage(page.identity, page.encoded, pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))

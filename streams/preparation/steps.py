@@ -1,16 +1,27 @@
 """What the processes of `dehusk.streams.preparation.pool` do with a page, before its labels and after."""
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from dehusk.inference.language import load_model
 from dehusk.inference.sites import SiteKey, open_naming
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Message
+from dehusk.schemas.pickled import PickledByFields
 from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from dehusk.streams.preparation.preparation import Outcomes, prepare
 from dehusk.streams.sources.source import Source
 
-Task = Message | LabeledPage
+
+@dataclass(frozen=True, slots=True)
+class ToEncode(PickledByFields):
+    """A message whose pages are to have encodings beside those that are always made."""
+
+    message: Message
+    encodings: frozenset[Encoding]
+
+
+Task = Message | ToEncode | LabeledPage
 Steps = Callable[[Task], Outcomes | WrittenDocument | Broken]
 
 
@@ -32,14 +43,15 @@ def open_steps(
     def take(task: Task) -> Outcomes | WrittenDocument | Broken:
         if isinstance(task, LabeledPage):
             return writing.extract(task)
+        message, more = (task.message, task.encodings) if isinstance(task, ToEncode) else (task, ())
         return prepare(
             source,
-            task,
+            message,
             max_blocks,
             name_site,
             writing.metadata,
             with_markup=with_markup,
-            encodings=encodings,
+            encodings=frozenset((*encodings, *more)),
         )
 
     return take

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dehusk.schemas.documents import Origin
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import Message, Prediction, SiteStatistics
+from dehusk.schemas.pages import Encoding, Message, Prediction, SiteStatistics
 from dehusk.schemas.samples import TextSample
 from dehusk.streams.preparation.extraction import LabeledPage, WrittenDocument
 from dehusk.streams.preparation.pool import PreparationPool
@@ -26,7 +27,10 @@ from dehusk.streams.worker.tracing.traces import UNTRACED, Traces
 
 _ROOM = 8 * MIB
 """Bytes that the prepared pages of a batch, or their documents, may take; what follows has to wait."""
+Encodings = frozenset[Encoding]
 Extract = Callable[[Sequence[LabeledPage]], Awaitable[list[WrittenDocument | Broken]]]
+Clean = Callable[[Encodings], Awaitable[list[CleanedMessage | Postponed]]]
+"""What becomes of messages whose pages have those encodings."""
 Correct = Callable[[Prediction, SiteStatistics], Prediction]
 """The labels of a page, corrected by what is known of its site."""
 Note = Callable[[str, Sequence[TextSample]], None]
@@ -49,6 +53,8 @@ class BatchCleaner:
     _revision: int = 1
     """Of the documents."""
     _traces: Traces = UNTRACED
+    _encodings: Callable[[], Encodings] = frozenset
+    """What is read now of a page beside what each page has."""
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
@@ -59,13 +65,16 @@ class BatchCleaner:
         message that has to be cleaned alone.
         """
         times = StepTimes(self._metrics, self._traces.begin(messages, self._revision))
-        with times.step("prepare"):
-            prepared = await self._pool.prepare(messages, _ROOM)
 
         async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
             return await self._pool.extract(pages, _ROOM)
 
-        return [*await self._finish(messages, prepared, extract, times)] or [Oversized()]
+        async def clean(encodings: Encodings) -> list[CleanedMessage | Postponed]:
+            with times.step("prepare"):
+                prepared = await self._pool.prepare(messages, _ROOM, encodings)
+            return await self._finish(messages, prepared, extract, times)
+
+        return [*await self._encoded_as_read(clean)] or [Oversized()]
 
     async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:
         """What became of a message that may take the large share of memory, one at a time."""
@@ -73,13 +82,27 @@ class BatchCleaner:
         async def extract(pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
             return [await self._pool.extract_alone(page) for page in pages]
 
+        async def clean(encodings: Encodings) -> list[CleanedMessage | Postponed]:
+            with times.step("prepare"):
+                prepared = await self._pool.prepare_alone(message, encodings)
+            return await self._finish([message], [prepared], extract, times)
+
         async with self._alone:
             times = StepTimes(self._metrics, self._traces.begin([message], self._revision))
-            with times.step("prepare"):
-                prepared = await self._pool.prepare_alone(message)
-            (result,) = await self._finish([message], [prepared], extract, times)
+            (result,) = await self._encoded_as_read(clean)
             await asyncio.to_thread(give_back_what_is_free)
             return result
+
+    async def _encoded_as_read(self, clean: Clean) -> list[CleanedMessage | Postponed]:
+        """What became of messages with what the model reads; prepared again where another one took over."""
+        encodings = self._encodings()
+        while True:
+            try:
+                return await clean(encodings)
+            except NotEncodedError as error:
+                if error.encoding in encodings:
+                    raise
+                encodings |= {error.encoding}
 
     async def _finish(
         self,

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaProducer
 from dehusk.inference.labeler import ServedLabeler
 from dehusk.inference.site_signal import corrected
 from dehusk.inference.sites import open_naming
-from dehusk.schemas.pages import ModelVersion, Prediction
+from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
 from dehusk.streams.input_topics import input_topics
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.producing import create_producer
@@ -98,6 +98,7 @@ async def open_pipeline(
             around.metrics,
             around.note,
             _traces=around.traces,
+            _encodings=labeled.encodings,
         )
         delivery = Delivery(producer, settings.topics, around.drops)
         deliver, revisits = await resources.enter_async_context(
@@ -132,6 +133,8 @@ class _Labeled:
     answer: Prediction | None
     """To a line of text; None where it has not answered yet."""
     notes: Notes
+    encodings: Callable[[], frozenset[Encoding]]
+    """What is read now of a page beside what each page has."""
 
 
 @asynccontextmanager
@@ -144,14 +147,15 @@ async def _labeling(
         async with open_rollout(
             settings, topic, name, producer, dependency=dependency, metrics=around.metrics
         ) as rollout:
-            yield _Labeled(rollout.labeling, rollout.check, rollout.answer, rollout.notes)
+            yield _Labeled(rollout.labeling, rollout.check, rollout.answer, rollout.notes, rollout.encodings)
         return
     async with AsyncExitStack() as resources:
         opened = open_labeler(settings)
         resources.push_async_callback(opened.close)
         answer = await check_labeler(settings, opened)
         labeler = WitnessedLabeler(TakeoverLog(opened, answer.model if answer else None))
-        yield _Labeled(OneForAll(open_labeling(settings, labeler, dependency)), labeler.check, answer, list)
+        labeling = OneForAll(open_labeling(settings, labeler, dependency))
+        yield _Labeled(labeling, labeler.check, answer, list, lambda: labeler.encodings)
 
 
 @asynccontextmanager

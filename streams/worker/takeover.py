@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Sequence
 
-from dehusk.inference.labeler import Labeler
+from dehusk.inference.labeler import Labeler, encodings_read
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 
 _log = logging.getLogger(__name__)
 
@@ -17,6 +17,11 @@ class TakeoverLog:
         self._labeler = labeler
         self._model = model
         """Which one answers; None until the first answer, where the labeler was unavailable at the start."""
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What the labeler's model reads of a page beside what each page has, as far as it is known."""
+        return encodings_read(self._labeler)
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """The labeler's answers."""

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from dehusk.inference.batching import WINDOW_BLOCKS
 from dehusk.inference.encoding import encode
-from dehusk.inference.labeler import Labeler
+from dehusk.inference.labeler import Labeler, encodings_read
 from dehusk.inference.segmentation import segment
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 
@@ -33,6 +33,11 @@ class WitnessedLabeler:
         self._suspect = PROBE
         """The page of whose size others failed when they were last asked."""
 
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What the labeler's model reads of a page beside what each page has, as far as it is known."""
+        return encodings_read(self._labeler)
+
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """The labeler's answers."""
         answers = await self._labeler.label(pages)
@@ -51,12 +56,20 @@ class WitnessedLabeler:
             ConfigurationError: it rejects them, or what the labeler raises.
         """
         suspect = self._suspect if page is None else page
-        witnesses = list(self._witnesses.get(_size(suspect), [])) or [_stand_in(_size(suspect))]
         self._suspect = suspect
-        for answer in await self._labeler.label([PROBE, *witnesses]):
+        for answer in await self._ask(_size(suspect)):
             if isinstance(answer, Broken):
                 raise ConfigurationError(f"the labeler rejects every page: {answer.detail}")
         self._suspect = PROBE
+
+    async def _ask(self, size: _Size) -> list[Prediction | Broken]:
+        """The answers to pages of a size; those that lack what the model reads by now are forgotten."""
+        witnesses = list(self._witnesses.get(size, []))
+        try:
+            return await self._labeler.label([PROBE, *(witnesses or [_stand_in(size)])])
+        except NotEncodedError:
+            self._witnesses.clear()
+            return await self._labeler.label([PROBE, _stand_in(size)])
 
     async def close(self) -> None:
         """Close the labeler."""

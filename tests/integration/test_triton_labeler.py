@@ -16,12 +16,14 @@ from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.signature import STRUCTURE_WITH_COMMENTS
 from dehusk.inference.triton import TritonLabeler
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 from dehusk.streams.local.stack import LocalStack
 
-NEWEST = {model: find_model(DEFAULT_REPOSITORY, model)[1].parent for model in ("boilernet", "dehusk")}
+NEWEST = {
+    model: find_model(DEFAULT_REPOSITORY, model)[1].parent for model in ("boilernet", "dehusk", "web2text")
+}
 GOLDEN = {model: read_golden(version / GOLDEN_FILE) for model, version in NEWEST.items()}
 PAGES = [golden.page for golden in GOLDEN["dehusk"]]
 KNOWN = np.concatenate([each.ids for each in PAGES])
@@ -175,6 +177,32 @@ async def test_a_version_that_reads_another_encoding_takes_over_without_a_failed
     assert {answer.model.version for answer in after} == {"3"}
     for answer, golden in zip(after, GOLDEN["dehusk"], strict=True):
         assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
+    await labeler.close()
+
+
+async def test_a_version_that_reads_more_of_a_page_names_it_and_takes_over(own):
+    stack, model = own
+    labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
+    bare = [replace(page, web2text=None) for page in PAGES]
+    before = await labeler.label(bare)
+    config = (model / "config.pbtxt").read_text()
+    served = (DEFAULT_REPOSITORY / "web2text" / "config.pbtxt").read_text()
+    shutil.copytree(NEWEST["web2text"], model / "9")
+    (model / "config.pbtxt").write_text(served.replace('name: "web2text"', f'name: "{model.name}"', 1))
+    await load(stack, model)
+    assert labeler.encodings == frozenset()
+    with pytest.raises(NotEncodedError, match="web2text"):
+        await labeler.label(bare)
+    assert labeler.encodings == {Encoding.WEB2TEXT}
+    after = await labeler.label(PAGES)
+    for answer, golden in zip(after, GOLDEN["web2text"], strict=True):
+        assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
+    shutil.rmtree(model / "9")
+    (model / "config.pbtxt").write_text(config)
+    await load(stack, model)
+    again = await labeler.label(bare)
+    assert labeler.encodings == frozenset()
+    assert [answer.model.version for answer in (before[0], after[0], again[0])] == ["3", "9", "3"]
     await labeler.close()
 
 

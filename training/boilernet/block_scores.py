@@ -56,6 +56,11 @@ def score_answers(pages: Sequence[LabeledPage], answers: Sequence[Floats]) -> Bl
         raise ConfigurationError("no pages are held out to score; name a file of them: prepare --validation")
     truth = np.concatenate([np.array(page.content, np.bool_) for page in pages])
     found = np.concatenate(answers) >= CONTENT_PROBABILITY
+    return score_labels(truth, found)
+
+
+def score_labels(truth: Marks, found: Marks) -> BlockScores:
+    """The scores of labels, where 1 is content."""
     return _score("boilerplate (0)", ~truth, ~found), _score("content (1)", truth, found)
 
 

@@ -103,7 +103,7 @@ def open_compared(name: str, repository: Path) -> Compared:
         return _Labeler(open_local_labeler(name), encodings_of(name), reads_elements=True)
     model, _, version = name.partition("/")
     labeler = OnnxLabeler(model, version, repository)
-    return _Labeler(labeler, frozenset(), reads_elements=labeler.signature is not TOKENS)
+    return _Labeler(labeler, labeler.encodings, reads_elements=labeler.signature is not TOKENS)
 
 
 class _Labeler:

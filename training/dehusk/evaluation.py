@@ -19,10 +19,12 @@ PageScores = Mapping[str, float]
 def page_score(page: DehuskPage, encoded: EncodedPage, answers: Floats, gold: Iterable[str]) -> float:
     """The F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script.
 
-    `answers` has the probabilities of content in its first row, and perhaps those of comments in a second.
+    `answers` has the probabilities of content in its first row, or alone, and perhaps those of comments in a
+    second.
     """
-    probabilities, comments = answers if answers.ndim == 2 else (answers, None)
-    content = select(probabilities, encoded.words, encoded.repeat, comments, encoded.alike)
+    probabilities, *comments = np.atleast_2d(answers)
+    told = comments[0] if comments else None
+    content = select(probabilities, encoded.words, encoded.repeat, told, encoded.alike)
     return word_f1(kept_words(page.words, content), gold)
 
 

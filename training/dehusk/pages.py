@@ -3,7 +3,7 @@
 import pickle
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dehusk.inference.encoding import encode
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, SegmentedPage, StructureTensors
+from dehusk.schemas.pages import EncodedPage, Encoding, SegmentedPage, StructureTensors
 from dehusk.training.alignment import content_blocks
 from dehusk.training.by_hand import ByHand, labels_by_hand
 from dehusk.training.comments import listed_comments
@@ -131,10 +131,12 @@ def prepare_pages(
     processes: int,
     *,
     labels: Path | None = None,
+    encodings: Collection[Encoding] = (),
 ) -> list[Broken]:
     """Label, encode and write the pages of the files; those that cannot be segmented are returned.
 
     Those that have labels in a file of `dehusk label` take these; only without one must all have a gold text.
+    With `encodings`, pages are encoded for another model, and none are altered or written in other scripts.
 
     Raises:
         ConfigurationError: labels do not fit their pages; nothing is written.
@@ -149,6 +151,7 @@ def prepare_pages(
         by_hand=by_hand,
         content_share=content_share,
         least_oracle=least_oracle,
+        encodings=encodings,
     )
     with written_whole(directory / _PAGES) as target:
         for pages in each_labeled(read_gold(files, needs_text=labels is None), label, processes, broken):
@@ -176,9 +179,10 @@ def _label(
     by_hand: ByHand,
     content_share: float,
     least_oracle: float,
+    encodings: Collection[Encoding],
 ) -> list[DehuskPage]:
     """The page and what is made of it."""
-    segmented = segment(page.utf8)
+    segmented = segment(page.utf8, with_tree=bool(encodings))
     words = tuple(tuple(score_words(text)) for text in segmented.texts)
     gold = tuple(score_words(page.text or ""))
     given = by_hand.get(page.id)
@@ -206,14 +210,14 @@ def _label(
         gold=gold,
         has_gold=page.text is not None or given is not None,
         repaired=page.id in repaired or given is not None,
-        encoded=encode(segmented),
+        encoded=encode(segmented, encodings),
         content=content,
         comment=_comments(page, segmented, words, content_share) & ~content,
         uncertain=uncertain,
         reliable=reliable,
-        scripts=_in_scripts(page, len(words)) if _is_transliterated(page) else {},
+        scripts=_in_scripts(page, len(words)) if _is_transliterated(page) and not encodings else {},
     )
-    return [whole, *_altered(whole, page.html, segmented.texts)]
+    return [whole] if encodings else [whole, *_altered(whole, page.html, segmented.texts)]
 
 
 def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[DehuskPage]:

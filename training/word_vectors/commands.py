@@ -8,7 +8,7 @@ import click
 from dehusk.inference.grf.word_vectors import WordVectors
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.directory import written_whole
-from dehusk.training.pages import each_labeled
+from dehusk.training.pages import each_labeled, read_gold
 from dehusk.training.word_vectors.counting import cooccurrences, each_text_once, vocabulary, words_of
 from dehusk.training.word_vectors.factorizing import vectors
 
@@ -19,7 +19,7 @@ WINDOW = 5
 def make(files: Sequence[Path], output: Path, *, words: int, dimensions: int, processes: int) -> None:
     """Write the vectors of the words that stand on most pages of the files."""
     broken: list[Broken] = []
-    pages = each_text_once(each_labeled(files, words_of, processes, broken))
+    pages = each_text_once(each_labeled(read_gold(files), words_of, processes, broken))
     tokens = vocabulary(pages, words)
     found = WordVectors(tokens, vectors(cooccurrences(pages, tokens, WINDOW), dimensions))
     with written_whole(output) as target:

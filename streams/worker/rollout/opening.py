@@ -10,7 +10,7 @@ from functools import partial
 from aiokafka import AIOKafkaProducer
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.pages import Prediction
+from dehusk.schemas.pages import Encoding, Prediction
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.rollout.keys import ControlKey
 from dehusk.streams.rollout.writing import change_state
@@ -44,6 +44,10 @@ class OpenRollout:
     def answer(self) -> Prediction | None:
         """What the version that serves gave for a line of text; None where it did not answer yet."""
         return self.plans.current.serving.answer
+
+    def encodings(self) -> frozenset[Encoding]:
+        """What the versions of the current plan read of a page beside what each page has."""
+        return self.plans.current.encodings
 
     async def check(self) -> None:
         """See whether the labeler answers; raises what it does."""

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from dehusk.schemas.pages import Encoding
 from dehusk.schemas.rollout import Rollout
 from dehusk.streams.rollout.split import is_of_share
 from dehusk.streams.worker.rollout.versions import OpenVersion
@@ -36,6 +37,11 @@ class Plan:
     def opened(self) -> Iterator[OpenVersion]:
         """All its versions."""
         return (each for each in (self.serving, self.before, self.canary, self.shadow) if each is not None)
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What its versions read of a page beside what each page has."""
+        return frozenset[Encoding]().union(*(each.labeler.encodings for each in self.opened()))
 
     def hold(self) -> None:
         """Have its versions stay open."""

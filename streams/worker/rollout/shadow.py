@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dehusk.inference.cleaning import PreparedPage
 from dehusk.schemas.comparison import Comparison, Example
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Prediction
 from dehusk.streams.preparation.preparation import PackedPage
@@ -92,7 +93,7 @@ async def _compare(batch: _Batch) -> Comparison:
     begun = time.perf_counter()
     try:
         answers = await _ask(shadow, pages, batch.plan.serving)
-    except UNAVAILABLE:
+    except (*UNAVAILABLE, NotEncodedError):
         return Comparison(missed=len(pages))
     seconds = time.perf_counter() - begun
     if answers is None:

@@ -15,10 +15,10 @@ from dehusk.inference.batching import (
 )
 from dehusk.inference.encoding import encode
 from dehusk.inference.segmentation import segment
-from dehusk.inference.signature import STRUCTURE, TOKENS
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.inference.signature import STRUCTURE, TOKENS, WEB2TEXT
+from dehusk.schemas.errors import ConfigurationError, NotEncodedError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion
 
 MODEL = ModelVersion("boilernet", "1")
 
@@ -70,6 +70,22 @@ def test_groups_hold_each_window_once_are_small_and_little_padded(lengths):
         sizes = [lengths[index] for index in group]
         assert len(group) <= GROUP_SIZE
         assert max(sizes) * len(sizes) <= GROUP_PADDING * sum(sizes)
+
+
+def test_the_features_of_a_page_are_cut_with_its_blocks():
+    html = b"<body>" + b"<p>one<p>two" * (WINDOW_BLOCKS // 2) + b"<p>last"
+    whole = encode(segment(html, with_tree=True), (Encoding.WEB2TEXT,))
+    first, last = windows(whole, WEB2TEXT)
+    assert (len(first), len(last)) == (WINDOW_BLOCKS, 1)
+    assert first.tensors["block_features"].shape == (128 * WINDOW_BLOCKS,)
+    assert last.tensors["edge_features"].tolist() == whole.web2text.edge_features[-1].tolist()
+    assert last.tensors["distance"].tolist() == [2]
+
+
+def test_a_page_without_the_encoding_that_is_read_names_it():
+    with pytest.raises(NotEncodedError) as raised:
+        list(windows(encode(segment(b"<p>one")), WEB2TEXT))
+    assert raised.value.encoding is Encoding.WEB2TEXT
 
 
 def test_windows_of_the_same_length_fill_their_groups():

@@ -8,7 +8,14 @@ from tritonclient.grpc import model_config_pb2
 from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
 
-ONNX_TYPES = {"UINT32": "uint32", "UINT16": "uint16", "UINT8": "uint8", "INT32": "int32", "FP32": "float"}
+ONNX_TYPES = {
+    "UINT32": "uint32",
+    "UINT16": "uint16",
+    "UINT8": "uint8",
+    "INT32": "int32",
+    "FP16": "float16",
+    "FP32": "float",
+}
 MODELS = sorted(file.parent for file in DEFAULT_REPOSITORY.glob("*/config.pbtxt"))
 
 

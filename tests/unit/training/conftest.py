@@ -34,6 +34,7 @@ _NEED_IT = [
     ),
     *(f"fine_tuning/test_{name}.py" for name in ("commands", "correction", "graph", "trials", "validation")),
     *(f"site_signal/test_{name}.py" for name in ("commands", "fitting")),
+    *(f"web2text/test_{name}.py" for name in ("commands", "export", "network", "sequences")),
     *(f"word_vectors/test_{name}.py" for name in ("commands", "counting", "factorizing")),
 ]
 _NEED_EXTRACTORS = ["test_extractors.py", "test_teachers.py", "comparison/test_extractors.py"]

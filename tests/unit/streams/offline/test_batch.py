@@ -4,8 +4,17 @@ import asyncio
 from collections.abc import Sequence
 
 from dehusk.inference.rules import RulesLabeler
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import Message, RawPage, SiteObservation, SiteStatistics
+from dehusk.schemas.pages import (
+    EncodedPage,
+    Encoding,
+    Message,
+    Prediction,
+    RawPage,
+    SiteObservation,
+    SiteStatistics,
+)
 from dehusk.streams.offline.batch import BatchCleaner, Turn
 from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from dehusk.streams.preparation.preparation import Outcomes, PackedPage
@@ -22,12 +31,16 @@ class Pool:
         self.prepares = prepares
         self.extracts = extracts
         self.asked: list[str] = []
+        self.encodings: list[frozenset[Encoding]] = []
 
-    async def prepare(self, messages: Sequence[Message]) -> list[Outcomes]:
+    async def prepare(
+        self, messages: Sequence[Message], *, encodings: frozenset[Encoding] = frozenset()
+    ) -> list[Outcomes]:
+        self.encodings.append(encodings)
         self.asked += ["prepare"] * len(messages[: self.prepares])
         return [(self.page,)] * len(messages[: self.prepares])
 
-    async def prepare_alone(self, message: Message) -> Outcomes:
+    async def prepare_alone(self, message: Message, encodings: frozenset[Encoding] = frozenset()) -> Outcomes:
         self.asked.append("prepare alone")
         return (self.page,)
 
@@ -93,3 +106,21 @@ async def test_counting_alone_extracts_nothing(page: PackedPage) -> None:
     pool, store = Pool(page), Noting()
     await BatchCleaner(pool, RulesLabeler(), store, turn(begun=True)).observe(PAGES)
     assert (pool.asked, store.observed) == (["prepare"] * 4, [4])
+
+
+class Reading(RulesLabeler):
+    """A labeler whose model reads an encoding, which is known once it was asked."""
+
+    encodings: frozenset[Encoding] = frozenset()
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        if not self.encodings:
+            self.encodings = frozenset((Encoding.WEB2TEXT,))
+            raise NotEncodedError(Encoding.WEB2TEXT)
+        return await super().label(pages)
+
+
+async def test_pages_that_lack_what_the_model_reads_are_prepared_again(page: PackedPage) -> None:
+    pool, labeler = Pool(page, prepares=2), Reading()
+    assert len(await BatchCleaner(pool, labeler, None, turn(begun=True)).clean(PAGES)) == 4
+    assert pool.encodings == [frozenset(), labeler.encodings, labeler.encodings]

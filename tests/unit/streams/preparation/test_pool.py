@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import os
+import pickle
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -15,7 +16,7 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from dehusk.schemas.pages import Message, ModelVersion, Prediction
+from dehusk.schemas.pages import Encoding, Message, ModelVersion, Prediction
 from dehusk.streams.preparation.extraction import LabeledPage, Writing
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.preparation import Outcomes, PackedPage
@@ -267,3 +268,19 @@ async def test_a_page_whose_document_takes_many_times_its_own_size_breaks_no_pro
         document = await pool.extract_alone(LabeledPage(page.packed, labels))
     assert not isinstance(document, Broken)
     assert len(document.value) > 2 * len(html)
+
+
+@pytest.mark.parametrize("encodings", [frozenset(), frozenset((Encoding.WEB2TEXT,))])
+async def test_pages_have_the_encodings_that_are_asked_for_with_their_messages(
+    encodings: frozenset[Encoding],
+) -> None:
+    message = Message(b"http://mill.example/", b"<p>The mill grinds.</p>")
+    with closing(PreparationPool(steps, 1, PageLimits())) as pool:
+        together = await pool.prepare([message], encodings=encodings)
+        alone = await pool.prepare_alone(message, encodings)
+    for outcomes in (*together, alone):
+        assert isinstance(outcomes, tuple)
+        (page,) = outcomes
+        assert isinstance(page, PackedPage)
+        assert (page.encoded.web2text is not None) == bool(encodings)
+        assert pickle.loads(page.packed).encoded.web2text is None

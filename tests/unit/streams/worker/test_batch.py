@@ -7,24 +7,35 @@ from dataclasses import replace
 
 import numpy as np
 import orjson
+import pytest
 from prometheus_client import CollectorRegistry
 
 from dehusk.inference.rules import RulesLabeler
 from dehusk.inference.site_signal import corrected
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
-from dehusk.schemas.pages import EncodedPage, Message, Prediction, SiteObservation, SiteStatistics
+from dehusk.schemas.pages import (
+    EncodedPage,
+    Encoding,
+    Message,
+    Prediction,
+    SiteObservation,
+    SiteStatistics,
+    Web2TextTensors,
+)
 from dehusk.schemas.samples import TextSample
 from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from dehusk.streams.preparation.preparation import Outcomes, PackedPage, Postponed
 from dehusk.streams.preparation.process import Oversized
 from dehusk.streams.sites.memory import MemorySiteStatistics
 from dehusk.streams.sites.store import SiteStatisticsStore
-from dehusk.streams.worker.assembly import Assembler, Failure
+from dehusk.streams.worker.assembly import Assembler, CleanedMessage, Failure
 from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.batch import BatchCleaner, Correct, Note
 from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, Labeling, OneForAll, WaitingLabeling
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.observation import Observer
+from dehusk.streams.worker.witnesses import WitnessedLabeler
 
 
 class Pool:
@@ -35,12 +46,17 @@ class Pool:
         self.answers = list(answers)
         self.room_for = room_for
         self.alone: list[str] = []
+        self.encodings: list[frozenset[Encoding]] = []
 
-    async def prepare(self, messages: Sequence[Message], room: float = 0) -> list[Outcomes]:
+    async def prepare(
+        self, messages: Sequence[Message], room: float = 0, encodings: frozenset[Encoding] = frozenset()
+    ) -> list[Outcomes]:
+        self.encodings.append(encodings)
         return [self.answers.pop(0) for _ in messages[: len(self.answers)]]
 
-    async def prepare_alone(self, message: Message) -> Outcomes:
+    async def prepare_alone(self, message: Message, encodings: frozenset[Encoding] = frozenset()) -> Outcomes:
         self.alone.append("prepare")
+        self.encodings.append(encodings)
         return self.answers.pop(0)
 
     async def extract(self, pages: Sequence[LabeledPage], room: float = 0) -> list[WrittenDocument | Broken]:
@@ -49,6 +65,18 @@ class Pool:
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
         self.alone.append("extract")
         return Writing().extract(page)
+
+
+class Reading(RulesLabeler):
+    """A labeler whose model reads an encoding, as it finds out when it is asked."""
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        if any(page.web2text is None for page in pages):
+            raise NotEncodedError(Encoding.WEB2TEXT)
+        return await super().label(pages)
+
+
+WEB2TEXT = frozenset((Encoding.WEB2TEXT,))
 
 
 class RefusingLabeling:
@@ -79,6 +107,58 @@ def cleaner(
         Metrics(CollectorRegistry(), ()),
         note,
     )
+
+
+def reading(pool: Pool, encodings: frozenset[Encoding] = frozenset()) -> BatchCleaner:
+    """A cleaner whose labeler reads Web2Text's encoding, of which so much is known."""
+    labeling = WaitingLabeling(WitnessedLabeler(Reading()), Dependency("triton", ""))
+    return replace(cleaner(pool, labeling=labeling), _encodings=lambda: encodings)
+
+
+def encoded(page: PackedPage) -> PackedPage:
+    """The page with what Web2Text reads of it."""
+    blocks = len(page.encoded)
+    tensors = Web2TextTensors(
+        np.zeros((blocks, 128), np.float16), np.zeros((blocks, 21), np.float16), np.zeros(blocks, np.uint8)
+    )
+    return replace(page, encoded=replace(page.encoded, web2text=tensors))
+
+
+async def test_pages_that_lack_what_the_model_reads_are_prepared_again(
+    message: Message, page: PackedPage
+) -> None:
+    pool = Pool((page,), (encoded(page),))
+    store = MemorySiteStatistics()
+    (cleaned,) = await replace(reading(pool), _observer=Observer(store, Dependency("redis", ""))).clean(
+        [message]
+    )
+    assert pool.encodings == [frozenset(), WEB2TEXT]
+    assert orjson.loads(cleaned.records[0].value or b"")["template"] == template(pages_seen=1)
+
+
+async def test_a_huge_page_that_lacks_what_the_model_reads_is_prepared_again(
+    message: Message, page: PackedPage
+) -> None:
+    pool = Pool((page,), (encoded(page),))
+    cleaned = await reading(pool).clean_alone(message)
+    assert isinstance(cleaned, CleanedMessage)
+    assert cleaned.documents == 1
+    assert (pool.alone, pool.encodings) == (["prepare", "prepare", "extract"], [frozenset(), WEB2TEXT])
+
+
+async def test_pages_are_prepared_with_what_the_model_is_known_to_read(
+    message: Message, page: PackedPage
+) -> None:
+    pool = Pool((encoded(page),))
+    await reading(pool, WEB2TEXT).clean([message])
+    assert pool.encodings == [WEB2TEXT]
+
+
+async def test_pages_that_cannot_be_encoded_are_not_prepared_for_ever(
+    message: Message, page: PackedPage
+) -> None:
+    with pytest.raises(NotEncodedError, match="web2text"):
+        await reading(Pool(*[(page,)] * 9)).clean([message])
 
 
 def template(**known: int) -> dict[str, int]:
@@ -229,7 +309,9 @@ async def test_cleaners_of_two_revisions_clean_huge_pages_in_turn(message: Messa
     working = 0
 
     class Counting(Pool):
-        async def prepare_alone(self, message: Message) -> Outcomes:
+        async def prepare_alone(
+            self, message: Message, encodings: frozenset[Encoding] = frozenset()
+        ) -> Outcomes:
             nonlocal working
             assert not working
             working += 1

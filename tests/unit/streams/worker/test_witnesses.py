@@ -9,8 +9,9 @@ from dehusk.inference.encoding import encode
 from dehusk.inference.labelers import LOCAL_LABELERS, open_local_labeler
 from dehusk.inference.rules import RulesLabeler
 from dehusk.inference.segmentation import segment
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 from dehusk.streams.worker.witnesses import PROBE, WitnessedLabeler
 
 
@@ -44,6 +45,26 @@ async def test_pages_of_a_size_are_asked_for_that_were_labeled_before() -> None:
     assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, large)]
     await witnessed.check(page(6, words=250))
     assert [id(each) for each in labeler.asked] == [id(each) for each in (PROBE, long)]
+
+
+class Reading(Recording):
+    """A labeler that another model has taken over, which reads an encoding."""
+
+    reads = False
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        if self.reads and any(each.web2text is None for each in pages):
+            raise NotEncodedError(Encoding.WEB2TEXT)
+        return await super().label(pages)
+
+
+async def test_pages_that_lack_what_the_model_reads_by_now_are_not_asked_for() -> None:
+    labeler = Reading()
+    witnessed = WitnessedLabeler(labeler)
+    await witnessed.label([page(5)])
+    labeler.reads = True
+    await witnessed.check(page(5))
+    assert [each.web2text is None for each in labeler.asked] == [False, False]
 
 
 @pytest.mark.parametrize("name", LOCAL_LABELERS)

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from dehusk.inference.rules import RulesLabeler
 from dehusk.inference.site_signal import corrected
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
-from dehusk.schemas.pages import Message
+from dehusk.schemas.pages import Encoding, Message
 from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from dehusk.streams.preparation.preparation import Outcomes, PackedPage, Postponed
 from dehusk.streams.sites.memory import MemorySiteStatistics
@@ -44,7 +44,9 @@ class Pool:
         self.prepared_at = 0
         """Nanoseconds of the epoch."""
 
-    async def prepare(self, messages: Sequence[Message], room: float = 0) -> list[Outcomes]:
+    async def prepare(
+        self, messages: Sequence[Message], room: float = 0, encodings: frozenset[Encoding] = frozenset()
+    ) -> list[Outcomes]:
         self.prepared_at = time.time_ns()
         return self.answers[: len(messages)]
 

@@ -1,0 +1,1 @@
+"""Training of Web2Text (Vogels, Ganea and Eickhoff, ECIR 2018)."""
