@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 from dehusk.streams.worker.rollout.versions import OpenVersion
 
 
@@ -19,11 +19,12 @@ class Model:
     version: str
     probability: float = 0.9
     fault: str = ""
-    """`nan`, `away`, `refused` or nothing."""
+    """`nan`, `away`, `refused`, `lacks` or nothing."""
     asked: int = 0
     closed: bool = False
     once: list[str] = field(default_factory=list)
     """Faults of the next calls, before `fault`."""
+    encodings: frozenset[Encoding] = frozenset()
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         self.asked += len(pages)
@@ -32,6 +33,8 @@ class Model:
             raise UnavailableError(f"version {self.version} is away")
         if fault == "refused":
             raise ConfigurationError(f"version {self.version} is not served")
+        if fault == "lacks":
+            raise NotEncodedError(Encoding.WEB2TEXT)
         if fault == "nan":
             return [Broken(BrokenReason.REJECTED_BY_MODEL, "NaN") for _ in pages]
         return [self._answer(page) for page in pages]

@@ -8,6 +8,7 @@ import pytest
 
 from dehusk.inference.rules import RulesLabeler
 from dehusk.schemas.comparison import Figures, bucket_of
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Prediction
 from dehusk.schemas.rollout import Limits, Part, Rollout
@@ -93,6 +94,16 @@ async def test_what_a_canary_does_not_label_the_serving_version_does(models, pag
     count, seen = EXPECTED.count("8"), steps.tally.of("8")
     assert (seen.pages, seen.labeled) == (count, 0)
     assert (seen.rejected, seen.errors) == ((count, 0) if fault == "nan" else (0, count))
+
+
+async def test_pages_that_lack_what_a_canary_reads_are_not_its_fault(models, pages) -> None:
+    models["8"].once = ["lacks"]
+    steps = Steps(plan(models, CANARY))
+    with pytest.raises(NotEncodedError):
+        await steps.labeling.label(pages)
+    assert steps.tally.of("8").pages == 0
+    assert versions(await steps.labeling.label(pages)) == EXPECTED
+    assert steps.tally.of("8").labeled == EXPECTED.count("8")
 
 
 async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(models, pages) -> None:

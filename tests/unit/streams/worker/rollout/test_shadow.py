@@ -8,7 +8,7 @@ import pytest
 
 from dehusk.schemas.comparison import Comparison
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import Prediction
+from dehusk.schemas.pages import Encoding, Prediction
 from dehusk.schemas.rollout import Limits, Part
 from dehusk.streams.preparation.preparation import PackedPage
 from dehusk.streams.rollout.steps import first, promoted, with_shadow
@@ -65,6 +65,17 @@ async def test_a_labeler_that_is_away_for_all_is_not_the_shadows_fault(models, p
     models["7"].once = ["", "away"]
     found = await compared(shadow, made, [page])
     assert found == Comparison(missed=1)
+
+
+async def test_pages_that_lack_what_the_shadow_reads_are_missed(models, page) -> None:
+    models["8"].fault = "lacks"
+    assert await compared(Shadow(), plan(models), [page]) == Comparison(missed=1)
+
+
+async def test_pages_are_to_have_what_any_version_of_the_plan_reads(models) -> None:
+    assert plan(models).encodings == frozenset()
+    models["8"].encodings = frozenset((Encoding.WEB2TEXT,))
+    assert plan(models).encodings == {Encoding.WEB2TEXT}
 
 
 async def test_what_no_version_labeled_is_not_compared(models, page) -> None:
