@@ -2,22 +2,22 @@
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from dehusk.inference.segmentation import segment
 from dehusk.inference.sites import site_of
-from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Damaged
-from dehusk.schemas.page_labels import Misfit, PageLabels, blocks_hash, html_hash
+from dehusk.schemas.page_labels import PageLabels
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
+from dehusk.streams.labeling.labels_file import read_labels_file
 from dehusk.streams.readers import read_pages
 from dehusk.streams.settings import PageLimits
 from dehusk.training.blocks import Block
+from dehusk.training.by_hand import misfit_of, refuse_unfit
 from dehusk.training.pages import GoldPage, read_gold
 
 _PART = re.compile(r"-(train|val|dev|test)$")
@@ -97,7 +97,8 @@ def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling)
     """
     of_pages = None if labels is None else read_labels_file(labels)
     if labels is not None and of_pages is not None:
-        _refuse_misfits(files, labels, of_pages)
+        pages = ((_name(page), page.html) for file in files for page in _raw_pages(file))
+        refuse_unfit(of_pages, pages, labels)
     elif folder := next((file for file in files if file.is_dir()), None):
         raise ConfigurationError(
             f"{folder} is a directory, which has no gold: name a file of labels, --labels"
@@ -130,7 +131,7 @@ def _with_gold(collection: str, page: GoldPage) -> ComparedPage | None:
         collection=collection,
         site=page.site,
         page_type=page.page_type or page.kind,
-        html=page.html.encode("utf-8", "replace"),
+        html=page.utf8,
         text=page.text,
         blocks=page.blocks,
     )
@@ -150,9 +151,9 @@ def _raw_pages(file: Path) -> Iterator[RawPage]:
 
 
 def _labeled(file: Path, page: RawPage, labels: dict[str, PageLabels]) -> ComparedPage | None:
-    name = page.id or page.url
+    name = _name(page)
     of_page = labels.get(name)
-    if of_page is None or _misfit(page, of_page) is not None:
+    if of_page is None or misfit_of(of_page, page.html) is not None:
         return None
     return ComparedPage(
         id=name,
@@ -164,25 +165,5 @@ def _labeled(file: Path, page: RawPage, labels: dict[str, PageLabels]) -> Compar
     )
 
 
-def _refuse_misfits(files: Iterable[Path], path: Path, labels: dict[str, PageLabels]) -> None:
-    """See that each page of a file of labels is there, and is the one that was labeled, all of it.
-
-    Raises:
-        ConfigurationError: one is not; the message names it.
-    """
-    found: dict[str, Misfit | None] = {}
-    for file in files:
-        for page in _raw_pages(file):
-            name = page.id or page.url
-            if name in labels and found.get(name, Misfit.UNKNOWN_PAGE) is not None:
-                found[name] = _misfit(page, labels[name])
-    every = {name: found.get(name, Misfit.UNKNOWN_PAGE) for name in labels}
-    refuse_misfits({name: misfit for name, misfit in every.items() if misfit is not None}, path)
-
-
-def _misfit(page: RawPage, labels: PageLabels) -> Misfit | None:
-    try:
-        texts = segment(page.html).texts
-    except PageError:
-        texts = ()
-    return labels.misfit_with(html_hash(page.html), blocks_hash(texts))
+def _name(page: RawPage) -> str:
+    return page.id or page.url
