@@ -19,7 +19,6 @@ import orjson
 from dehusk.inference.encoding import encode
 from dehusk.inference.labeler import Labeler, encodings_read
 from dehusk.inference.segmentation import segment
-from dehusk.inference.selection import select
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
@@ -47,7 +46,6 @@ class BlockPage:
     """The page as the model reads it, in blocks of its own where it was rebuilt."""
     places: npt.NDArray[np.int64]
     """Shape [blocks]: which of the encoded blocks holds each; -1 for none."""
-    is_rebuilt: bool
     problem: str
     """What is wrong with its blocks, if anything is."""
 
@@ -108,22 +106,14 @@ def _prediction(page: BlockPage, answer: Prediction | Broken) -> PredictedLine:
 
 
 def content_of_blocks(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
-    """Which of a page's own blocks are content; none that the encoded page does not hold."""
-    return at_places(page.places, _content(page, labels))
+    """Which of a page's own blocks are likely content; none that the encoded page does not hold."""
+    return at_places(page.places, labels.probabilities >= CONTENT_PROBABILITY)
 
 
 def at_places(places: npt.NDArray[np.int64], content: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Whether the encoded block at each place is content; False for the place -1."""
     found: npt.NDArray[np.bool_] = np.append(content, False)[places]
     return found
-
-
-def _content(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
-    """Which of the encoded blocks are content: of a page as it came, by themselves."""
-    if page.is_rebuilt:
-        encoded = page.encoded
-        return select(labels.probabilities, encoded.words, encoded.repeat, labels.comments, encoded.alike)
-    return labels.probabilities >= CONTENT_PROBABILITY
 
 
 async def _texts(
@@ -173,7 +163,7 @@ def block_page(fields: Fields, *, rebuild: bool, encodings: Collection[Encoding]
     places = np.full(len(listed), -1, np.int64)
     places[[_is_block(block) for block in listed]] = held
     named = None if name is None else encode_text(str(name)).decode()
-    return BlockPage(named, encoded, places, rebuild, problem)
+    return BlockPage(named, encoded, places, problem)
 
 
 def _as_it_came(blocks: Sequence[Block]) -> tuple[EncodedPage, npt.NDArray[np.int64]]:

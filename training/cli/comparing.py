@@ -108,8 +108,8 @@ def compare_command(
               of `dehusk clean`, or the extractor's; empty where it fails on a page.
     blocks    precision, recall and F1 over the blocks of all pages. Blocks are those
               that dehusk makes, labeled by the gold text, and content where they are
-              in the text; or those of the file, labeled as by `predict`. An extractor
-              keeps the blocks that its text has.
+              in the text; or those of the file, labeled as by `predict`, where they
+              are likely. An extractor keeps the blocks that its text has.
     ms/page   CPU time from the HTML to the text, all steps.
 
     A labeler that was trained on a file of the collection, as its card says, is marked with *.

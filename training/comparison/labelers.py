@@ -21,6 +21,7 @@ from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, RawPage
 from dehusk.training.alignment import content_blocks
+from dehusk.training.blocks import CONTENT_PROBABILITY
 from dehusk.training.comparison.questions import SHARE, Question
 from dehusk.training.predict import at_places, content_of_blocks
 from dehusk.training.score import score_words
@@ -37,7 +38,9 @@ class Outcome(NamedTuple):
 
     text: str
     content: Bools | None
-    """Shape [blocks that dehusk makes]: which of them are content; None of who knows no blocks."""
+    """Shape [blocks that dehusk makes]: which of them are in the text; None of who knows no blocks."""
+    likely: Bools | None = None
+    """Of the same shape: which are content with a probability of one half or more."""
 
 
 class Compared(Protocol):
@@ -134,12 +137,12 @@ class _Labeler:
             with_blocks=False,
             comments=Comments.SEPARATE,
         )
-        return Outcome(document.text, choice.content)
+        return Outcome(document.text, choice.content, labels.probabilities >= CONTENT_PROBABILITY)
 
     def units(self, question: Question, outcome: Outcome) -> Bools:
         if question.as_it_came is None or self._reads_elements:
-            content = np.zeros(0, np.bool_) if outcome.content is None else outcome.content
-            return at_places(question.places, content)
+            found = outcome.content if question.as_it_came is None else outcome.likely
+            return at_places(question.places, np.zeros(0, np.bool_) if found is None else found)
         labels = self._labeler.label_here(question.as_it_came.encoded)
         if isinstance(labels, Broken):
             raise PageError(labels.reason, labels.detail)

@@ -138,6 +138,19 @@ async def test_for_a_model_of_elements_pages_are_rebuilt_and_labels_come_back_to
     assert capsys.readouterr().err.startswith("1: its blocks")
 
 
+async def test_blocks_are_content_by_their_own_probability_and_not_by_the_text(tmp_path):
+    class Doubting:
+        async def label(self, pages):
+            model = ModelVersion("doubting", "1")
+            return [Prediction(np.where(page.words > 30, 0.5, 0.45), model, "onnx") for page in pages]
+
+    file, output = tmp_path / "blocks", io.BytesIO()
+    blocks = [block("word " * count) for count in (31, 30, 31)]
+    file.write_bytes(lines({"id": "1", "blocks": blocks}))
+    await write_predictions(file, Doubting(), output, rebuild=True)
+    assert orjson.loads(output.getvalue()) == {"id": "1", "labels": [1, 0, 1]}
+
+
 async def test_a_page_that_cannot_be_rebuilt_is_labeled_0_with_a_message(tmp_path, capsys):
     blocks = [block("a b", ("html", "textarea", "p")), block("c d", ("html", "textarea", "p"))]
     assert await rebuilt(tmp_path / "blocks", {"id": "1", "blocks": blocks}) == [
