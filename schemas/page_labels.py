@@ -1,6 +1,6 @@
 """Labels that people gave to the blocks of a page, and whether they are those of a page at hand."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -52,11 +52,11 @@ class PageLabels(PickledByFields):
         """Whether any block has a label; so has a page without blocks, of which nothing is left to say."""
         return self.is_complete or any(label is not None for label in self.labels)
 
-    def misfit_with(self, html_hash: str, blocks_hash: str) -> Misfit | None:
-        """Why a page with these hashes cannot be learned from by them; None where it can."""
+    def misfit_with(self, html_hash: str, texts: Sequence[str]) -> Misfit | None:
+        """Why a page of this hash and these blocks cannot be learned from by them; None where it can."""
         if html_hash != self.html_hash:
             return Misfit.CHANGED_PAGE
-        if blocks_hash != self.blocks_hash:
+        if len(texts) != len(self.labels) or blocks_hash(texts) != self.blocks_hash:
             return Misfit.OTHER_BLOCKS
         return None if self.is_complete else Misfit.HALF_LABELED
 

@@ -42,8 +42,7 @@ async def _listen(site: web.TCPSite, address: str) -> None:
         await site.start()
     except OSError as error:
         raise ConfigurationError(
-            f"cannot listen on {address}: {error}; choose another with --listen HOST:PORT, "
-            "port 0 for any free one"
+            f"cannot listen on {address}: {error}; choose another port, 0 for any free one"
         ) from error
 
 

@@ -56,6 +56,10 @@ def main() -> None:
         cli()
     except DehuskError as error:
         raise SystemExit(f"Error: {error}") from error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise SystemExit(f"Error: {error.filename}: {error.strerror}") from error
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in _WHERE_INSTALLED:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dehusk.inference.segmentation import segment
 from dehusk.schemas.errors import PageError
-from dehusk.schemas.page_labels import Misfit, PageLabels, blocks_hash, html_hash
+from dehusk.schemas.page_labels import Misfit, PageLabels, html_hash
 from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
 from dehusk.training.pages import read_gold
 
@@ -47,6 +47,6 @@ def misfit_of(labels: PageLabels, html: bytes) -> Misfit | None:
     if labels.html_hash != digest:  # the page is segmented only if it has to be
         return Misfit.CHANGED_PAGE
     try:
-        return labels.misfit_with(digest, blocks_hash(segment(html).texts))
+        return labels.misfit_with(digest, segment(html).texts)
     except PageError:
         return Misfit.OTHER_BLOCKS

@@ -41,6 +41,20 @@ def publish(
     return difference
 
 
+def refuse_unwritable(directory: Path) -> None:
+    """See whether versions can be written into a directory, which is made where it is not there.
+
+    Raises:
+        ConfigurationError: they cannot.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".publish-"):
+            pass
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into {directory}: {error.strerror}") from error
+
+
 def refuse_existing(directory: Path) -> None:
     """Let no version be written where there is one.
 

@@ -17,8 +17,12 @@ _NAMED = re.compile(r"(?P<name>[^\s,]+) \(SHA-256 (?P<digest>[0-9a-f]{16})…\)"
 
 def write_sources(files: Sequence[Path], directory: Path) -> None:
     """Note in a directory which data files its pages come from."""
-    names = [f"{file.name} (SHA-256 {_digest(file)[:_DIGITS]}…)" for file in files]
-    (directory / _SOURCES).write_bytes(orjson.dumps(names))
+    (directory / _SOURCES).write_bytes(orjson.dumps([said_source(file) for file in files]))
+
+
+def said_source(file: Path) -> str:
+    """A data file as cards name it; of a directory its name alone."""
+    return f"{file.name} (SHA-256 {_digest(file)[:_DIGITS]}…)" if file.is_file() else file.name
 
 
 def sources(directory: Path) -> list[str]:

@@ -53,7 +53,7 @@ async function ask(path, asked) {
   try {
     answer = await fetch(path, sent);
   } catch {
-    throw new Refused(0, "dehusk label does not answer; has it ended? Start it again with the same --port");
+    throw new Refused(0, `dehusk label does not answer; has it ended? Start it again with --port ${location.port}`);
   }
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim() || answer.statusText);
   return answer.json();
@@ -94,6 +94,9 @@ function notSaved(number, error) {
   if (error.status === 409) {
     saves.stale = number;
     at("theirs").hidden = at("mine").hidden = false;
+  } else if (error.status === 400 || error.status === 422) {
+    saves.waiting.delete(number); // it would be refused each time, and hold up other pages
+    saves.timer = setTimeout(save, SAVE_AFTER);
   } else {
     at("again").hidden = false;
     saves.timer = setTimeout(save, RETRY_AFTER);
@@ -197,9 +200,13 @@ function redo() {
 const suggested = (number) => (work.suggestions ? (work.suggestions[number] >= 0.5 ? CONTENT : BOILERPLATE) : NO_LABEL);
 
 function accept() {
+  if (isDoneByHand()) keep();
   if (!work.suggestions) return;
   change(work.labels.flatMap((label, number) => (label === NO_LABEL ? [[number, suggested(number)]] : [])));
 }
+
+/* Whether there is nothing to label on the page, and nobody has said so yet. */
+const isDoneByHand = () => work.editable && !work.labels.length && FILTERS.todo(stateOf(work.number));
 
 const otherBrush = () => (work.brush === NO_LABEL ? NO_LABEL : 1 - work.brush);
 
@@ -246,7 +253,7 @@ function paint() {
   const history = work.page ? historyOf(work.number) : { done: [], undone: [] };
   at("undo").disabled = !work.editable || !history.done.length;
   at("redo").disabled = !work.editable || !history.undone.length;
-  at("accept").disabled = !work.editable || !work.suggestions || !work.labels.includes(NO_LABEL);
+  at("accept").disabled = !isDoneByHand() && (!work.editable || !work.suggestions || !work.labels.includes(NO_LABEL));
   at("blocks").setAttribute("aria-activedescendant", view.rows.length ? `block-${work.current}` : "");
 }
 
@@ -302,7 +309,7 @@ function buildRows() {
     row.append(make("span", "says"), make("span", "text", block.text));
     return all.appendChild(row);
   });
-  if (!view.rows.length) all.append(make("p", "", "The page has no text: there is nothing to label."));
+  if (!view.rows.length) all.append(make("p", "", "The page has no text: there is nothing to label. A says so."));
   at("blocks").replaceChildren(all);
   at("blocks").scrollTop = 0;
 }
@@ -521,7 +528,7 @@ function showInPicture(number) {
   if (box.top < 0 || box.bottom > frame.clientHeight) frame.contentWindow.scrollBy(0, box.top - frame.clientHeight / 3);
 }
 
-const selection = () => range(work.anchor, work.current);
+const selection = () => (view.rows.length ? range(work.anchor, work.current) : []);
 
 function nextDoubtful() {
   const isDoubtful = (number) => work.labels[number] === NO_LABEL &&
@@ -584,6 +591,7 @@ async function open(number) {
   const turn = ++turns;
   save();
   notice("");
+  const before = at("about").textContent;
   at("about").textContent = `opening page ${number + 1} …`;
   try {
     const page = await ask(`pages/${number}`);
@@ -591,7 +599,9 @@ async function open(number) {
     show(number, page);
     if (number + 1 < overview.pages.length) ask(`pages/${number + 1}`).catch(() => undefined);
   } catch (error) {
-    if (turn === turns) notice(`Page ${number + 1} cannot be opened: ${error.message}`);
+    if (turn !== turns) return;
+    notice(`Page ${number + 1} cannot be opened: ${error.message}`);
+    at("about").textContent = before;
   }
 }
 
@@ -639,9 +649,9 @@ const KEYS = [
   [["Home"], "first block; with Shift, select up to it", (event) => go(0, event.shiftKey, "list", "picture")],
   [["End"], "last block; with Shift, select up to it", (event) => go(view.rows.length - 1, event.shiftKey, "list", "picture")],
   [["D"], "next doubtful block", nextDoubtful],
-  [["C"], "content", () => mark(selection(), CONTENT)],
-  [["B"], "boilerplate", () => mark(selection(), BOILERPLATE)],
-  [["U"], "no label", () => mark(selection(), NO_LABEL)],
+  [["C"], "the selected blocks are content", () => mark(selection(), CONTENT)],
+  [["B"], "the selected blocks are boilerplate", () => mark(selection(), BOILERPLATE)],
+  [["U"], "the selected blocks have no label", () => mark(selection(), NO_LABEL)],
   [["A"], "accept all suggestions", accept],
   [["Z"], "undo", undo],
   [["Y"], "redo", redo],

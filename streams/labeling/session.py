@@ -195,7 +195,7 @@ class Session:
         """Why the saved labels are none of this page; None where they are, or where there are none."""
         entry = self._shelf.entries[number]
         saved = self._file.labels.get(entry.id)
-        misfit = saved.misfit_with(entry.html_hash, opened.blocks_hash) if saved else None
+        misfit = saved.misfit_with(entry.html_hash, opened.page.texts) if saved else None
         if misfit is Misfit.OTHER_BLOCKS:
             self._other_blocks.add(number)
         return None if misfit is Misfit.HALF_LABELED else misfit

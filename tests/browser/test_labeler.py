@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.labeling.labels_file import read_labels_file
 from tests.browser.conftest import Visiting
 from tests.browser.hostile_pages import HOSTILE, WORDS, hostile_page
 from tests.browser.labelings import UnchangedSession, labeling, opened, pages_of, saved, stroke
@@ -77,6 +78,25 @@ async def styled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tupl
         pages_of(*(f"<style>{each}</style>{cover}{BODY}" for each in STYLES.values())), path
     ) as address:
         yield address, path
+
+
+async def test_a_page_without_text_is_done_with_one_key_and_holds_up_no_other(
+    visiting: Visiting, labels: Path
+) -> None:
+    async with labeling(pages_of("", BODY), labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        await expect(visit.page.locator("#blocks")).to_contain_text("nothing to label")
+        for key in ("c", "b", "u"):
+            await visit.page.keyboard.press(key)
+        await expect(visit.page.locator("#notice")).to_be_hidden()
+        await visit.page.keyboard.press("a")
+        await expect(visit.page.locator("#done")).to_contain_text("1 of 2 pages labeled")
+        await visit.page.keyboard.press("t")
+        await expect(visit.page.locator("#title")).to_have_text("Page 2")
+        await visit.page.keyboard.press("a")
+        await expect(visit.page.locator("#done")).to_contain_text("2 of 2 pages labeled")
+    assert [len(each.labels) for each in read_labels_file(labels).values()] == [0, len(BLOCKS)]
 
 
 async def click_all_over(page: Page) -> None:

@@ -96,9 +96,9 @@ def compare_command(
     chart: Path | None,
     files: tuple[Path, ...],
 ) -> None:
-    r"""Compare all that labels blocks on the labeled pages in FILES, beside trafilatura and resiliparse.
+    """Compare all that labels blocks on the labeled pages in FILES, beside trafilatura and resiliparse.
 
-    FILES are read as `prepare` reads them: xz JSON lines with id, url, html and main_content or
+    FILES are read as `prepare` reads them: JSON lines with id, url, html and main_content or
     expected_text, or with id and labeled blocks. Pages without gold are left out, and counted. The files of a
     collection, such as NAME-train and NAME-val, are one table.
 
@@ -113,7 +113,7 @@ def compare_command(
     ms/page   CPU time from the HTML to the text, all steps.
 
     A labeler that was trained on a file of the collection, as its card says, is marked with *.
-    """
+    """  # noqa: D301 click's mark
     from dehusk.training.comparison import commands  # noqa: PLC0415 -- other commands do without
     from dehusk.training.comparison.pages import Sampling  # noqa: PLC0415
 

@@ -78,7 +78,7 @@ def try_fine_tuning_command(
 ) -> None:
     """Score fine-tuning on whole sites in FILES, and what it changes on all other pages in them.
 
-    FILES have xz JSON lines, as for `prepare`; labels are made of the gold texts.
+    FILES have JSON lines, as for `prepare`; labels are made of the gold texts.
     """
     from dehusk.training.fine_tuning.trials import try_fine_tuning  # noqa: PLC0415 -- needs scipy
 

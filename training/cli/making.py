@@ -38,7 +38,7 @@ def teach_command(
 ) -> None:
     """Label pages in FILES without a gold text by what TEACHER, trafilatura and resiliparse agree on.
 
-    FILES have xz JSON lines: id, url, html, expected_text (or null).
+    FILES have JSON lines, plain or compressed: id, url, html, expected_text (or null).
     """
     from dehusk.training.teachers import taught  # noqa: PLC0415 -- what trains has no such extractors
 

@@ -13,16 +13,18 @@ import onnx
 from dehusk.inference.batching import WINDOW_BLOCKS
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import CARD_FILE, find_model
-from dehusk.inference.signature import TOKENS
+from dehusk.inference.signature import STRUCTURE, STRUCTURE_WITH_COMMENTS
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage, ModelVersion
+from dehusk.streams.counted import counted
 from dehusk.streams.printable import printable
 from dehusk.training.fine_tuning.correction import LEAST_PAGES, UNLIKE, Correction, fit_correction
 from dehusk.training.fine_tuning.graph import with_correction
 from dehusk.training.fine_tuning.pages import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
 from dehusk.training.predictor import Answer, labeler_answer
-from dehusk.training.publish import publish, refuse_existing
+from dehusk.training.publish import publish, refuse_existing, refuse_unwritable
+from dehusk.training.sources import said_source
 
 Floats = npt.NDArray[np.float32]
 
@@ -30,7 +32,9 @@ NOT_BETTER = 3
 """The exit status where the new version is not better on the labeled pages."""
 _CARD = Path(__file__).with_name("card.template.md")
 _MOST_NAMED = 20
-"""Sites that a card names."""
+"""Sites that a card names, and pages that a message does."""
+_MUCH = 0.2
+"""Of the blocks of pages without labels, those that a new version rarely decides otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +99,18 @@ def fine_tune(asked: FineTuning) -> None:
     asked = replace(asked, base=base)
     for directory in (asked.target, asked.repository / asked.published.name / asked.published.version):
         refuse_existing(directory)
+    refuse_unwritable(asked.directory)
     answer = _base_answer(asked.base, asked.repository)
     crawled = read_crawled(asked.labels, asked.pages, _say, asked.base_url)
     _tell_of_lone_pages(crawled)
+    _tell_of_empty_pages(crawled)
     others = read_others(asked.others, _say)
     validation, correction = _fitted(crawled, answer, force=asked.force)
     corrected = _corrected(answer, correction)
     on_crawl, on_others = (changes(pages, answer, corrected) for pages in (crawled.unlabeled, others))
     tuned = _Tuned(crawled, validation, correction, others, on_crawl, on_others)
-    _tell("pages without labels", on_crawl)
-    _tell("other pages", on_others)
+    _tell("without labels", on_crawl)
+    _tell("of other sites", on_others)
     _publish(asked, tuned, corrected)
     click.echo(f"Wrote {asked.target}. Next: dehusk model verify {asked.target}")
 
@@ -117,6 +123,14 @@ def _tell_of_lone_pages(crawled: CrawledPages) -> None:
         _say(f"{lone} of {len(sites)} sites have one labeled page alone, which tells little: label more")
 
 
+def _tell_of_empty_pages(crawled: CrawledPages) -> None:
+    """Name the labeled pages without any content: one by mistake has its kind of page dropped."""
+    empty = [page.id for page in crawled.labeled if not page.content.any()]
+    if empty:
+        named = ", ".join(empty[:_MOST_NAMED]) + (" …" if len(empty) > _MOST_NAMED else "")
+        _say(f"{counted(len(empty), 'labeled page')} without any content: {named}")
+
+
 def _base_answer(base: ModelVersion, repository: Path) -> Answer:
     """What the version that is made better answers.
 
@@ -124,10 +138,10 @@ def _base_answer(base: ModelVersion, repository: Path) -> Answer:
         ConfigurationError: it is not there, or reads no elements.
     """
     labeler = OnnxLabeler(base.name, base.version, repository)
-    if labeler.signature is TOKENS:
+    if labeler.signature not in (STRUCTURE, STRUCTURE_WITH_COMMENTS):
         raise ConfigurationError(
-            f"{base.name}/{base.version} reads {TOKENS.encoding!r}, and fine-tuning needs a model that reads"
-            " the elements of a page, such as `dehusk`"
+            f"{base.name}/{base.version} reads {labeler.signature.encoding!r}, and fine-tuning needs a model"
+            " that reads the elements of a page, such as `dehusk`"
         )
     return labeler_answer(labeler)
 
@@ -179,8 +193,10 @@ def _facts(asked: FineTuning, tuned: _Tuned) -> dict[str, object]:
         "name": asked.published.name,
         "version": asked.published.version,
         "base": f"{asked.base.name}/{asked.base.version}",
-        "pages": len(pages),
-        "sites": len(sites),
+        "pages": counted(len(pages), "page"),
+        "sites": counted(len(sites), "site"),
+        "labels": said_source(asked.labels),
+        "files": ", ".join(map(said_source, asked.pages)),
         "named": ", ".join(map(printable, sites[:_MOST_NAMED])) + (" …" if len(sites) > _MOST_NAMED else ""),
         "unlike": UNLIKE,
         "blocks": sum(len(page.content) for page in pages),
@@ -199,7 +215,9 @@ def _facts(asked: FineTuning, tuned: _Tuned) -> dict[str, object]:
 
 def _tell(what: str, changed: Changes) -> None:
     if changed.pages:
-        click.echo(f"{changed.pages} {what}: {changed.summary}")
+        click.echo(f"{counted(changed.pages, 'page')} {what}: {changed.summary}")
+        if changed.share > _MUCH:
+            _say("That is much: look at the new version's texts before it serves.")
 
 
 def _say(text: str) -> None:

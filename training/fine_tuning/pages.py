@@ -12,7 +12,7 @@ from dehusk.inference.segmentation import segment
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, Damaged
-from dehusk.schemas.page_labels import Misfit, PageLabels, blocks_hash, html_hash
+from dehusk.schemas.page_labels import Misfit, PageLabels, html_hash
 from dehusk.schemas.pages import EncodedPage, RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
 from dehusk.streams.readers import read_pages
@@ -120,7 +120,7 @@ def _read(page: RawPage, labels: PageLabels | None) -> LabeledPage | EncodedPage
     segmented = segment(page.html)
     if labels is None:
         return encode(segmented)
-    misfit = labels.misfit_with(html_hash(page.html), blocks_hash(segmented.texts))
+    misfit = labels.misfit_with(html_hash(page.html), segmented.texts)
     if misfit is not None:
         return misfit
     words = tuple(tuple(score_words(text)) for text in segmented.texts)

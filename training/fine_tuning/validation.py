@@ -134,11 +134,15 @@ class Changes:
     changed_blocks: int
 
     @property
+    def share(self) -> float:
+        """The share of the blocks that are decided otherwise."""
+        return self.changed_blocks / max(self.blocks, 1)
+
+    @property
     def summary(self) -> str:
         """The changes in a line."""
-        share = self.changed_blocks / max(self.blocks, 1)
         return (
-            f"{share:.2%} of {self.blocks:,} blocks decided otherwise,"
+            f"{self.share:.2%} of {self.blocks:,} blocks decided otherwise,"
             f" on {self.changed_pages} of {self.pages} pages"
         )
 

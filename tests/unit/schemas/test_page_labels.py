@@ -35,9 +35,10 @@ def test_how_far_a_page_is_labeled(labels: tuple[Label, ...], how_far: tuple[boo
 
 def test_labels_fit_the_page_that_was_labeled_alone() -> None:
     same = segment(HTML).texts
-    assert LABELS.misfit_with(html_hash(HTML), blocks_hash(same)) is None
-    assert LABELS.misfit_with(html_hash(HTML + b" "), blocks_hash(same)) is Misfit.CHANGED_PAGE
-    assert LABELS.misfit_with(html_hash(HTML), blocks_hash(same[:1])) is Misfit.OTHER_BLOCKS
+    assert LABELS.misfit_with(html_hash(HTML), same) is None
+    assert LABELS.misfit_with(html_hash(HTML + b" "), same) is Misfit.CHANGED_PAGE
+    assert LABELS.misfit_with(html_hash(HTML), same[:1]) is Misfit.OTHER_BLOCKS
+    assert replace(LABELS, labels=(1,)).misfit_with(html_hash(HTML), same) is Misfit.OTHER_BLOCKS
     half = replace(LABELS, labels=(1, None))
-    assert half.misfit_with(html_hash(HTML), blocks_hash(same)) is Misfit.HALF_LABELED
-    assert half.misfit_with(html_hash(b""), blocks_hash(same)) is Misfit.CHANGED_PAGE
+    assert half.misfit_with(html_hash(HTML), same) is Misfit.HALF_LABELED
+    assert half.misfit_with(html_hash(b""), same) is Misfit.CHANGED_PAGE
