@@ -4,23 +4,33 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 from redis import Redis
 from redis.exceptions import RedisError
 
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.addresses import LOOPBACK, free_ports, is_free
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
 
 _SLOTS = 16_384
+_BUS = 10_000
+"""How far above its port a node listens for the other nodes."""
+_FIRST_OUTGOING = 32_768
+"""Ports from here on are those of outgoing connections."""
+
+
+def node_ports(count: int) -> list[int]:
+    """Free ports whose buses are free as well, and stay so."""
+    ports = (port for port in free_ports(1000) if port + _BUS < _FIRST_OUTGOING and is_free(port + _BUS))
+    return list(islice(ports, count))
 
 
 @contextmanager
 def redis_cluster(directory: Path, nodes: int) -> Iterator[RedisSettings]:
     """A cluster of so many nodes that runs meanwhile."""
-    ports = free_ports(nodes)
+    ports = node_ports(nodes)
     processes = [_start(port, directory / str(port)) for port in ports]
     try:
         _join(ports)
@@ -51,7 +61,7 @@ def _join(ports: list[int]) -> None:
 
 
 def _until(condition: Callable[[], object]) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         try:
             if condition():
                 return

@@ -14,10 +14,11 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from dehusk.schemas.pages import SiteObservation
-from dehusk.streams.local.addresses import LOOPBACK, free_ports, is_free
+from dehusk.streams.local.addresses import LOOPBACK
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
+from tests.integration.redis_cluster import node_ports
 
 PATIENCE = 30.0
 
@@ -26,7 +27,7 @@ class Server:
     """A Redis server on a port of its own, which a restart keeps, like its folder."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        self.port = next(port for port in free_ports(50) if is_free(port + 10_000))  # a node takes both
+        self.port = node_ports(1)[0]
         folder.mkdir()
         basic = ("--port", str(self.port), "--bind", LOOPBACK, "--dir", str(folder), "--save", "")
         self._command = [str(find_redis()), *basic, *options]

@@ -200,7 +200,7 @@ async def test_a_promoted_version_beyond_a_limit_makes_room_for_the_one_before(w
     await worker.follow(START)
     usual = Figures(pages=500, words=1000, kept=500)
     worker.tally.note("7", usual)
-    await worker.follow(PROMOTED)
+    await worker.follow(promoted(START, "8", "me", Limits()))
     assert worker.tally.figures == {"7": usual}
     worker.tally.note("8", replace(usual, kept=10))
     taken = await judged(worker)
