@@ -326,7 +326,7 @@ async def test_pages_of_ten_thousand_blocks_and_of_deep_nesting_are_labeled(
         assert await saved(visit.page, labels, "2") == [1]
         await visit.page.keyboard.press("n")
         await expect(visit.page.locator("#blocks")).to_have_text(
-            "The page has no text: there is nothing to label."
+            "The page has no text: there is nothing to label. A says so."
         )
 
 
