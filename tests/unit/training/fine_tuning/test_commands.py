@@ -38,7 +38,7 @@ def test_a_version_is_written_that_answers_better(run, mill, tmp_path, capsys):
     assert run(mill, "--others", tmp_path / "others") == 0
     shown = capsys.readouterr()
     assert "12 labeled pages, in cross-validation: F1 0." in shown.out
-    assert "1 other pages: 0.00% of" in shown.out
+    assert "1 page of other sites: 0.00% of" in shown.out
     assert f"dehusk model verify {tmp_path}/run/dehusk/99" in shown.out
     assert "cross-validation, part 5 of 5" in shown.err
     version = tmp_path / "run" / "dehusk" / "99"
