@@ -42,14 +42,14 @@ def publish(
 
 
 def refuse_unwritable(directory: Path) -> None:
-    """See whether versions can be written into a directory, which is made where it is not there.
+    """See whether versions can be written into a directory, or into what is to hold it; nothing is left.
 
     Raises:
         ConfigurationError: they cannot.
     """
+    there = next(each for each in (directory, *directory.absolute().parents) if each.exists())
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory, prefix=".publish-"):
+        with tempfile.TemporaryDirectory(dir=there, prefix=".publish-"):
             pass
     except OSError as error:
         raise ConfigurationError(f"cannot write into {directory}: {error.strerror}") from error

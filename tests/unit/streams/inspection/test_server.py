@@ -65,6 +65,8 @@ async def test_a_port_that_is_taken_is_named(inspecting, client: aiohttp.ClientS
     base = client._base_url
     assert base is not None
     async with inspecting(PAGE) as inspection:
-        with pytest.raises(ConfigurationError, match=f"cannot listen on 127.0.0.1:{base.port}: .*another port"):
+        with pytest.raises(
+            ConfigurationError, match=f"cannot listen on 127.0.0.1:{base.port}: .*another port"
+        ):
             async with serving(inspection, "127.0.0.1", base.port or 0):
                 pass

@@ -62,7 +62,7 @@ def test_the_card_says_what_it_was_made_of(run, mill, tmp_path):
     assert run(mill) == 0
     card = (tmp_path / "run" / "dehusk" / "99" / "card.md").read_text()
     assert card.startswith(f"# dehusk, version 99\n\n`{BASE}`, fine-tuned on labeled pages")
-    assert "- 12 pages, labeled by hand, of 1 sites: mill.example" in card
+    assert "- 12 pages, labeled by hand, of 1 site: mill.example" in card
     assert "on pages of the crawl that have no labels: " in card
     assert "on other pages: none were given" in card
     assert f"## dehusk, version {BASE.partition('/')[2]}" in card
