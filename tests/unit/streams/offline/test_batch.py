@@ -19,6 +19,7 @@ from dehusk.streams.offline.batch import BatchCleaner, Turn
 from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
 from dehusk.streams.preparation.preparation import Outcomes, PackedPage
 from dehusk.streams.sites.memory import MemorySiteStatistics
+from tests.settling import settle
 
 PAGES = [RawPage(f"https://example.org/{number}", b"<p>x") for number in range(4)]
 
@@ -83,7 +84,7 @@ async def test_a_page_whose_document_is_made_alone_is_prepared_and_observed_once
 async def test_pages_that_are_prepared_alone_wait_for_the_turn_of_their_batch(page: PackedPage) -> None:
     pool, own = Pool(page, prepares=0), turn(begun=False)
     cleaning = asyncio.create_task(BatchCleaner(pool, RulesLabeler(), None, own).clean(PAGES[:2]))
-    await asyncio.sleep(0.05)
+    await settle()
     assert pool.asked == []
     own.begins.set()
     assert len(await cleaning) == 2

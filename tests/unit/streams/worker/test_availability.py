@@ -7,6 +7,7 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.worker.availability import Dependency, watch
+from tests.settling import settle
 
 
 def test_a_dependency_is_there_until_it_is_missed() -> None:
@@ -57,10 +58,10 @@ async def test_a_dependency_is_asked_again_and_again_whether_pages_come_or_not(
             raise errors[0]
 
     watching = asyncio.create_task(watch(dependency, check))
-    await asyncio.sleep(0.05)
+    await settle()
     assert dependency.unavailable
     errors.clear()
-    await asyncio.sleep(0.05)
+    await settle()
     assert not dependency.unavailable
     watching.cancel()
 

@@ -18,6 +18,7 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.assembly import CleanedMessage, Document
 from dehusk.streams.worker.delivery import Delivery
 from dehusk.streams.worker.drops import DropLog
+from tests.settling import settle
 
 TOPICS = TopicSettings()
 BROKEN = Broken(BrokenReason.MALFORMED_MESSAGE, "bad")
@@ -93,7 +94,7 @@ async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
     producer = Producer(fails_later=[KafkaTimeoutError() for _ in range(10_000)])
     waiting = delivery(producer)
     delivering = asyncio.create_task(waiting.deliver([cleaned(message, Record(b"1", b"d"))]))
-    await asyncio.sleep(0.02)
+    await settle()
     assert isinstance(waiting.failure, UnavailableError)
     assert not delivering.done()
     delivering.cancel()
@@ -150,7 +151,7 @@ async def test_a_topic_that_takes_nothing_is_no_reason_to_lose_a_message(message
     producer = Producer(largest=10)
     waiting = delivery(producer)
     delivering = asyncio.create_task(waiting.deliver([failed]))
-    await asyncio.sleep(0.02)
+    await settle()
     assert isinstance(waiting.failure, ConfigurationError)
     assert "dead-letters" in str(waiting.failure)
     assert not delivering.done()

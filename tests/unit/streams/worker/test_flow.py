@@ -22,6 +22,7 @@ from dehusk.streams.worker.flow import Flow
 from dehusk.streams.worker.intake import Arrival
 from dehusk.streams.worker.metrics import Metrics
 from dehusk.streams.worker.tracing.traces import UNTRACED_MESSAGE, MessageTrace
+from tests.settling import settle
 
 LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2, waiting_pages=3)
 
@@ -95,10 +96,6 @@ async def steps() -> AsyncIterator[Steps]:
     made.running.cancel()
     with suppress(asyncio.CancelledError, ExceptionGroup):
         await made.running
-
-
-async def settle() -> None:
-    await asyncio.sleep(0.05)
 
 
 async def test_messages_are_acknowledged_in_order_however_long_each_takes(steps: Steps) -> None:

@@ -7,6 +7,7 @@ import pytest
 from dehusk.schemas.pages import Message
 from dehusk.streams.settings import FlowLimits
 from dehusk.streams.worker.intake import Arrival, Intake
+from tests.settling import settle
 
 
 async def _acknowledge() -> None:
@@ -56,7 +57,7 @@ async def test_a_full_batch_goes_at_once(sizes: tuple[int, ...], batch: list[int
 async def test_who_puts_waits_while_the_batch_is_full() -> None:
     gathering = intake()
     putting = await filled(gathering, 10, 10, 10, 10)
-    await asyncio.sleep(0.01)
+    await settle()
     assert not putting.done()
     assert len(gathering) == 3
     await gathering.take()

@@ -14,6 +14,7 @@ from dehusk.schemas.pages import EncodedPage, Prediction, SegmentedPage
 from dehusk.streams.worker.availability import Dependency
 from dehusk.streams.worker.labeling import DegradingLabeling, WaitingLabeling
 from dehusk.streams.worker.witnesses import WitnessedLabeler
+from tests.settling import settle
 
 Fails = Callable[[Sequence[EncodedPage]], Exception | None]
 ModelAnswer = list[Prediction | Broken]
@@ -106,7 +107,7 @@ async def test_a_labeler_that_comes_back_labels_every_page(failures: int, error:
 async def test_a_labeler_that_is_away_is_waited_for() -> None:
     dependency = Dependency("triton", "")
     labeling = asyncio.create_task(waiting(FailingLabeler(lambda _: DOWN), dependency).label([page(1)]))
-    await asyncio.sleep(0.05)
+    await settle()
     assert not labeling.done()
     assert dependency.unavailable
     labeling.cancel()
@@ -149,9 +150,9 @@ async def test_no_page_is_to_blame_for_a_model_that_rejects_every_page(
     dependency = Dependency("triton", "")
     labeler = WitnessedLabeler(RejectingLabeler(lambda _: rejects))
     labeling = asyncio.create_task(WaitingLabeling(labeler, dependency).label([page(60)] * 5))
-    await asyncio.sleep(0.05)
+    await settle()
     again = asyncio.create_task(WaitingLabeling(labeler, dependency).label([page(60)]))
-    await asyncio.sleep(0.05)
+    await settle()
     assert not labeling.done()
     assert dependency.unavailable
     assert len(caplog.messages) == 1
@@ -171,7 +172,7 @@ async def test_no_page_is_to_blame_where_all_of_its_size_fail() -> None:
         FailingLabeler(lambda pages: DOWN if slow and max(map(len, pages)) > 99 else None)
     )
     labeling = asyncio.create_task(WaitingLabeling(labeler, dependency).label([page(1), page(60, 200)]))
-    await asyncio.sleep(0.05)
+    await settle()
     assert not labeling.done()
     with pytest.raises(UnavailableError):
         await labeler.check()

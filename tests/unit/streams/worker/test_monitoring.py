@@ -20,6 +20,7 @@ from dehusk.streams.worker.monitoring import check_pages, monitoring
 from dehusk.streams.worker.progress import Progress, Report
 from dehusk.streams.worker.run import run_worker
 from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
+from tests.settling import settle
 
 ANY_PORT = MonitoringSettings(port=0)
 DROPS = DropLog("k:1", "dead")
@@ -157,7 +158,7 @@ async def test_the_log_tells_of_progress(
     for _ in range(3):
         metrics.count(CleanedMessage(message, skipped=[Skipped(SkipReason.NO_BODY, "")]))
     logging = asyncio.create_task(progress.log_every(0.01))
-    await asyncio.sleep(0.1)
+    await settle()
     logging.cancel()
     assert "4 pages = 0 documents" in caplog.records[0].message
     assert not caplog.records[0].message.startswith("0 pages/s")

@@ -10,6 +10,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectio
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.requests import Requests, request
 from dehusk.streams.worker.settings import WorkerSettings
+from tests.settling import settle
 
 SETTINGS = WorkerSettings(topics=TopicSettings(group="g"))
 PARTITION = TopicPartition("revisits", 0)
@@ -111,7 +112,7 @@ async def test_a_rebalance_waits_for_what_is_being_handled() -> None:
     await asyncio.sleep(0)
     waiting = asyncio.create_task(requests.wait())
     waiting.add_done_callback(ended.append)
-    await asyncio.sleep(0.01)
+    await settle()
     assert not ended
     may_end.set()
     await waiting

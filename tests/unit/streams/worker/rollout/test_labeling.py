@@ -23,6 +23,7 @@ from dehusk.streams.worker.rollout.labeling import RolloutLabeling
 from dehusk.streams.worker.rollout.plan import Plan, Plans
 from dehusk.streams.worker.rollout.seen import Seen
 from dehusk.streams.worker.rollout.tally import Tally
+from tests.settling import settle
 
 SITES = [f"site-{number}.example" for number in range(12)]
 START = promoted(first("7", "me", Limits()), "7", "me", Limits())
@@ -145,7 +146,7 @@ async def test_where_the_serving_version_takes_long_pages_wait_longer(models, pa
     steps = Steps(plan(models, CANARY))
     steps.tally.note("7", Figures(calls={bucket_of(20.0): 10}))
     batch = asyncio.create_task(steps.labeling.label(pages))
-    await asyncio.sleep(0.05)
+    await settle()
     late.set()
     assert versions(await batch) == EXPECTED
 
