@@ -9,7 +9,7 @@ from typing import Any, Literal
 from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import extract as extract_document
 from dehusk.inference.labeler import LocalLabeler, encodings_read
-from dehusk.inference.labelers import LOCAL_LABELERS, encodings_of, open_local_labeler
+from dehusk.inference.labelers import LOCAL_LABELERS, open_local_labeler
 from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.documents import CleanedDocument, Comments
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
@@ -89,7 +89,7 @@ class Extractor:
             if _one_of("labeler", labeler, ("onnx", *LOCAL_LABELERS)) == "onnx"
             else open_local_labeler(labeler)
         )
-        self._encodings = encodings_of(labeler) | encodings_read(self._labeler)
+        self._encodings = encodings_read(self._labeler)
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Extractor"], tuple[dict[str, Any]]]:
         return _opened, (self._options,)

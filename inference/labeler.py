@@ -16,7 +16,7 @@ class Labeler(Protocol):
 
         Raises:
             UnavailableError: the labeler did not answer; the same call may succeed later.
-            NotEncodedError: its model reads an encoding that a page lacks, and `encodings` has from now on.
+            NotEncodedError: it reads an encoding that a page lacks, and `encodings` has from now on.
             ConfigurationError: the model is not there, or its tensors are not the ones encoded.
         """
         ...
@@ -53,18 +53,18 @@ class ServedLabeler(Labeler, Protocol):
 
 
 @runtime_checkable
-class ModelLabeler(Labeler, Protocol):
-    """A labeler whose model says what it reads, which may change while it labels."""
+class EncodingLabeler(Labeler, Protocol):
+    """A labeler that reads more than each page has; what, may change with its model while it labels."""
 
     @property
     def encodings(self) -> frozenset[Encoding]:
-        """What the model reads of a page beside what each page has, as far as it is known."""
+        """What it reads of a page beside what each page has, as far as it is known."""
         ...
 
 
 def encodings_read(labeler: Labeler) -> frozenset[Encoding]:
-    """What the model of a labeler reads now beside what each page has; of one without a model, nothing."""
-    return labeler.encodings if isinstance(labeler, ModelLabeler) else frozenset()
+    """What a labeler reads now beside what each page has."""
+    return labeler.encodings if isinstance(labeler, EncodingLabeler) else frozenset()
 
 
 class LocalLabeler(Labeler, Protocol):

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 
 Shares = npt.NDArray[np.float32]
 
@@ -18,6 +19,12 @@ class _ShareLabeler:
     """Answers with the share of each block that is kept."""
 
     NAME = ""
+    READS: Encoding
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """What it reads beside what each page has."""
+        return frozenset((self.READS,))
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """One answer per page, in order."""
@@ -27,11 +34,11 @@ class _ShareLabeler:
         """The answer to one page, in the calling thread.
 
         Raises:
-            ValueError: the page came without the encoding that is read.
+            NotEncodedError: the page came without the encoding that is read.
         """
         shares = self._shares(page)
         if shares is None:
-            raise ValueError(f"the page came without what the labeler {self.NAME} reads")
+            raise NotEncodedError(self.READS)
         return Prediction(shares, ModelVersion(self.NAME, "1"), self.NAME)
 
     async def close(self) -> None:
@@ -45,6 +52,7 @@ class BoilerpipeWords(_ShareLabeler):
     """Boilerpipe by the number of words and link density."""
 
     NAME = "boilerpipe-words"
+    READS = Encoding.BOILERPIPE
 
     def _shares(self, page: EncodedPage) -> Shares | None:
         return None if page.boilerpipe is None else page.boilerpipe[0]
@@ -54,6 +62,7 @@ class BoilerpipeDensity(_ShareLabeler):
     """Boilerpipe by text density and link density."""
 
     NAME = "boilerpipe-density"
+    READS = Encoding.BOILERPIPE
 
     def _shares(self, page: EncodedPage) -> Shares | None:
         return None if page.boilerpipe is None else page.boilerpipe[1]
@@ -63,6 +72,7 @@ class Declutter(_ShareLabeler):
     """Simple HTML decluttering."""
 
     NAME = "declutter"
+    READS = Encoding.DECLUTTER
 
     def _shares(self, page: EncodedPage) -> Shares | None:
         return page.declutter

@@ -41,7 +41,7 @@ class NotEncodedError(DehuskError):
     """A page that was prepared without an encoding that its labeler reads; it is to be prepared again."""
 
     def __init__(self, encoding: Encoding) -> None:
-        super().__init__(f"the model reads the encoding {encoding!r}, which the page was prepared without")
+        super().__init__(f"the labeler reads the encoding {encoding!r}, which the page was prepared without")
         self.encoding = encoding
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.inference.labelers import encodings_of
 from dehusk.inference.sites import host_of
 from dehusk.schemas.outcomes import Damaged
 from dehusk.schemas.pages import Prediction, RawPage
@@ -95,19 +94,11 @@ class OfflineRun:
             document_format=settings.format,
             rendering=settings.rendering,
         )
-        encodings = encodings_of(settings.labeler)
         async with (
             self._labelers() as labelers,
             open_statistics(self.statistics, settings.redis) as store,
             sampling(self.statistics, settings.redis) as note,
-            open_pool(
-                DecodedPages,
-                settings.processes,
-                settings.page,
-                lines_of,
-                settings.site_key,
-                encodings=encodings,
-            ) as pool,
+            open_pool(DecodedPages, settings.processes, settings.page, lines_of, settings.site_key) as pool,
         ):
             await self._advise(labelers[0])
             if self.two_pass and store is not None:

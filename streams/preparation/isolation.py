@@ -1,12 +1,11 @@
 """A pool for a command: what one page does to its process, the others do not notice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
 from dehusk.inference.sites import SiteKey
-from dehusk.schemas.pages import Encoding
 from dehusk.streams.preparation.extraction import Writing
 from dehusk.streams.preparation.leftovers import claim_folder
 from dehusk.streams.preparation.pool import PreparationPool
@@ -25,15 +24,13 @@ async def open_pool(
     limits: PageLimits,
     writing: Writing = _WRITING,
     site_key: SiteKey = SiteKey.HOST,
-    *,
-    encodings: Collection[Encoding] = (),
 ) -> AsyncIterator[PreparationPool]:
     """A pool that reads messages with a source opened in each process, and ends pages that take too long.
 
     Raises:
         ConfigurationError: the source or the processes cannot be opened.
     """
-    open_work = partial(open_steps, open_source, limits.max_blocks, writing, site_key, encodings)
+    open_work = partial(open_steps, open_source, limits.max_blocks, writing, site_key)
     async with open_pool_of(open_work, processes, limits) as pool:
         yield pool
 

@@ -1,6 +1,6 @@
 """What the processes of `dehusk.streams.preparation.pool` do with a page, before its labels and after."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dehusk.inference.language import load_model
@@ -15,7 +15,7 @@ from dehusk.streams.sources.source import Source
 
 @dataclass(frozen=True, slots=True)
 class ToEncode(PickledByFields):
-    """A message whose pages are to have encodings beside those that are always made."""
+    """A message whose pages are to have the encodings that the labeler reads beside what each page has."""
 
     message: Message
     encodings: frozenset[Encoding]
@@ -30,12 +30,8 @@ def open_steps(
     max_blocks: int,
     writing: Writing,
     site_key: SiteKey = SiteKey.HOST,
-    encodings: Collection[Encoding] = (),
 ) -> Steps:
-    """The steps for messages of a source, which is opened now, and for the pages that came out of them.
-
-    `encodings` are those that the labeler reads beside what each page has.
-    """
+    """The steps for messages of a source, which is opened now, and for the pages that came out of them."""
     load_model()
     source, name_site = open_source(), open_naming(site_key)
     with_markup = writing.rendering.needs_markup
@@ -43,7 +39,7 @@ def open_steps(
     def take(task: Task) -> Outcomes | WrittenDocument | Broken:
         if isinstance(task, LabeledPage):
             return writing.extract(task)
-        message, more = (task.message, task.encodings) if isinstance(task, ToEncode) else (task, ())
+        message, encodings = (task.message, task.encodings) if isinstance(task, ToEncode) else (task, ())
         return prepare(
             source,
             message,
@@ -51,7 +47,7 @@ def open_steps(
             name_site,
             writing.metadata,
             with_markup=with_markup,
-            encodings=frozenset((*encodings, *more)),
+            encodings=encodings,
         )
 
     return take

@@ -10,7 +10,6 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
-from dehusk.inference.labelers import encodings_of
 from dehusk.schemas.errors import DehuskError
 from dehusk.streams.formats import FORMATS
 from dehusk.streams.group.group import Group
@@ -91,14 +90,7 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         traces = await resources.enter_async_context(open_traces(settings.otlp, settings.topics.group))
         open_one = open_own or partial(open_source, settings.source, settings.source_settings)
         pool = await resources.enter_async_context(
-            open_pool(
-                open_one,
-                settings.processes,
-                settings.page,
-                _writing(settings),
-                settings.site_key,
-                encodings=encodings_of(settings.labeler),
-            )
+            open_pool(open_one, settings.processes, settings.page, _writing(settings), settings.site_key)
         )
         drops = DropLog(settings.kafka.brokers, settings.topics.dead_letters)
         samples = await resources.enter_async_context(open_samples(settings.redis))

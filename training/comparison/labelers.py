@@ -1,6 +1,6 @@
 """What can be compared: labelers without a model, the models of the repository, and other extractors."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -11,15 +11,15 @@ import numpy.typing as npt
 from dehusk.inference.choice import choose
 from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import document_of
-from dehusk.inference.labeler import LocalLabeler
-from dehusk.inference.labelers import LOCAL_LABELERS, encodings_of, open_local_labeler
+from dehusk.inference.labeler import LocalLabeler, encodings_read
+from dehusk.inference.labelers import LOCAL_LABELERS, open_local_labeler
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.repository import CARD_FILE, find_model, models
 from dehusk.inference.signature import TOKENS
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import Encoding, RawPage
+from dehusk.schemas.pages import RawPage
 from dehusk.training.alignment import content_blocks
 from dehusk.training.blocks import CONTENT_PROBABILITY
 from dehusk.training.comparison.questions import SHARE, Question
@@ -103,20 +103,18 @@ def open_compared(name: str, repository: Path) -> Compared:
     if name in EXTRACTORS:
         return _Extractor(_extractor(name))
     if name in LOCAL_LABELERS:
-        return _Labeler(open_local_labeler(name), encodings_of(name), reads_elements=True)
+        return _Labeler(open_local_labeler(name), reads_elements=True)
     model, _, version = name.partition("/")
     labeler = OnnxLabeler(model, version, repository)
-    return _Labeler(labeler, labeler.encodings, reads_elements=labeler.signature is not TOKENS)
+    return _Labeler(labeler, reads_elements=labeler.signature is not TOKENS)
 
 
 class _Labeler:
     """A labeler of blocks, on the way of a page through dehusk."""
 
-    def __init__(
-        self, labeler: LocalLabeler, encodings: Collection[Encoding], *, reads_elements: bool
-    ) -> None:
+    def __init__(self, labeler: LocalLabeler, *, reads_elements: bool) -> None:
         self._labeler = labeler
-        self._encodings = encodings
+        self._encodings = encodings_read(labeler)
         self._reads_elements = reads_elements
 
     def extract(self, page: RawPage) -> Outcome:

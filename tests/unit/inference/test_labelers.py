@@ -3,7 +3,8 @@
 import pytest
 
 from dehusk.inference.cleaning import PreparedPage, prepare
-from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS, encodings_of, open_local_labeler
+from dehusk.inference.labeler import encodings_read
+from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS, open_local_labeler
 from dehusk.schemas.pages import Prediction, RawPage
 
 PAGE = (
@@ -18,9 +19,10 @@ PAGE = (
 @pytest.mark.parametrize("name", LOCAL_LABELERS)
 @pytest.mark.parametrize("html", [PAGE, b"", b"<p>x", b"<div>" * 3000 + b"x"])
 def test_answers_any_page_by_what_it_reads(name: str, html: bytes) -> None:
-    page = prepare(RawPage("https://a.test/", html), encodings=encodings_of(name))
+    labeler = open_local_labeler(name)
+    page = prepare(RawPage("https://a.test/", html), encodings=encodings_read(labeler))
     assert isinstance(page, PreparedPage)
-    answer = open_local_labeler(name).label_here(page.encoded)
+    answer = labeler.label_here(page.encoded)
     assert isinstance(answer, Prediction)
     assert answer.labeler == name
     assert answer.probabilities.shape == (len(page.segmented),)
@@ -31,4 +33,3 @@ def test_answers_any_page_by_what_it_reads(name: str, html: bytes) -> None:
 
 def test_names_all_that_can_be_asked_for() -> None:
     assert set(LABELERS) == {"triton", "onnx", *LOCAL_LABELERS}
-    assert not encodings_of("triton")

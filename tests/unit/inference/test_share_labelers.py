@@ -4,6 +4,7 @@ import pytest
 from dehusk.inference.encoding import encode
 from dehusk.inference.segmentation import segment
 from dehusk.inference.share_labelers import BoilerpipeDensity, BoilerpipeWords, Declutter
+from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
 
 PAGE = segment(b"<p>" + b"word " * 20 + b"<div><a href=/>link</a></div>", with_tree=True)
@@ -33,8 +34,8 @@ async def test_every_page_is_answered_by_its_shares(
 
 
 @pytest.mark.parametrize("labeler", [BoilerpipeWords(), Declutter()])
-def test_a_page_without_the_encoding_is_an_error(labeler: BoilerpipeWords | Declutter) -> None:
-    with pytest.raises(ValueError, match=f"without what the labeler {labeler.NAME} reads"):
+def test_a_page_without_the_encoding_is_to_be_prepared_again(labeler: BoilerpipeWords | Declutter) -> None:
+    with pytest.raises(NotEncodedError, match=f"reads the encoding .*{labeler.READS}"):
         labeler.label_here(encode(PAGE))
 
 

@@ -12,7 +12,7 @@ from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, T
 from dehusk.schemas.pages import Encoding, Message, RawPage
 from dehusk.streams.preparation.extraction import Writing
 from dehusk.streams.preparation.preparation import PackedPage, Postponed, prepare
-from dehusk.streams.preparation.steps import open_steps
+from dehusk.streams.preparation.steps import ToEncode, open_steps
 from dehusk.streams.sources.html import Html
 from dehusk.streams.sources.source import Decoded
 
@@ -43,9 +43,9 @@ def test_a_page_is_segmented_and_encoded(message: Message) -> None:
 
 def test_what_a_labeler_alone_reads_is_made_for_it_and_travels_no_further(message: Message) -> None:
     packed = []
+    steps = open_steps(lambda: Html(1 << 20), BLOCKS, Writing())
     for encodings in ((), (Encoding.BOILERPIPE, Encoding.DECLUTTER)):
-        steps = open_steps(lambda: Html(1 << 20), BLOCKS, Writing(), encodings=encodings)
-        outcomes = steps(message)
+        outcomes = steps(ToEncode(message, frozenset(encodings)))
         assert isinstance(outcomes, tuple)
         assert isinstance(outcomes[0], PackedPage)
         packed.append(outcomes[0])
