@@ -86,7 +86,7 @@ def _in_punycode(host: str) -> str:
 def identify(page: RawPage, name_site: NameSite = site_of) -> PageIdentity:
     """What is kept of a page when its HTML is let go."""
     return PageIdentity(
-        id=page.id or page.url,
+        id=page.name,
         url=page.url,
         site=name_site(page.url),
         fetched_at=page.fetched_at,

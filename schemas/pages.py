@@ -53,6 +53,11 @@ class RawPage:
     source: str = "html"
     """The crawler format that was recognised (a name in `dehusk.streams.sources`)."""
 
+    @property
+    def name(self) -> str:
+        """The crawler's own identifier, else the URL."""
+        return self.id or self.url
+
 
 @dataclass(frozen=True, slots=True)
 class PageIdentity(PickledByFields):

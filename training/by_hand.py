@@ -1,16 +1,26 @@
 """Labels that people gave to blocks with `dehusk label`, for the pages of data files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dehusk.inference.segmentation import segment
-from dehusk.schemas.errors import PageError
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken, Damaged
 from dehusk.schemas.page_labels import Misfit, PageLabels, html_hash
+from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
+from dehusk.streams.readers import read_pages
+from dehusk.streams.settings import PageLimits
 from dehusk.training.pages import read_gold
 
 ByHand = Mapping[str, PageLabels]
 """Labels by page id."""
+Say = Callable[[str], object]
+"""What tells a person how it goes."""
+
+
+def _ignore(_message: str) -> None:
+    """Tell nobody."""
 
 
 def labels_by_hand(file: Path | None, files: Sequence[Path]) -> ByHand:
@@ -35,13 +45,28 @@ def refuse_unfit(labels: ByHand, pages: Iterable[tuple[str, bytes]], file: Path)
     misfits: dict[str, Misfit] = dict.fromkeys(labels, Misfit.UNKNOWN_PAGE)
     for name, html in pages:
         if name in misfits:
-            misfit = misfit_of(labels[name], html)
+            misfit = _misfit(labels[name], html)
             misfits.pop(name)
             misfits |= {name: misfit} if misfit else {}
     refuse_misfits(misfits, file)
 
 
-def misfit_of(labels: PageLabels, html: bytes) -> Misfit | None:
+def pages_of(paths: Sequence[Path], base_url: str = "", say: Say = _ignore) -> Iterator[RawPage]:
+    """The pages of files and directories as the labeling tool reads them; what is none is told.
+
+    Raises:
+        ConfigurationError: a file cannot be read to its end.
+    """
+    for outcome in read_pages(paths, PageLimits().max_bytes, base_url):
+        if isinstance(outcome, Damaged):
+            raise ConfigurationError(outcome.detail)
+        if isinstance(outcome, RawPage):
+            yield outcome
+        elif isinstance(outcome, Broken):
+            say(f"left out {outcome.id or outcome.url or 'a page'}: {outcome.detail}")
+
+
+def _misfit(labels: PageLabels, html: bytes) -> Misfit | None:
     """Why a page cannot be learned from by these labels; None where it can."""
     digest = html_hash(html)
     if labels.html_hash != digest:  # the page is segmented only if it has to be

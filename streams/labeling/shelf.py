@@ -90,7 +90,7 @@ def _never_was_a_page(outcome: Outcome) -> bool:
 
 
 def _refused(page: RawPage, refusal: str) -> Entry:
-    return Entry(page.id or page.url, page.url, "", refusal, None)
+    return Entry(page.name, page.url, "", refusal, None)
 
 
 def _stored(page: RawPage, name: str, html: BinaryIO) -> Entry:

@@ -25,7 +25,7 @@ class DecodedPages:
 
     def encode(self, page: RawPage) -> Record:
         """The page's URL, identifier and HTML."""
-        headers = {"url": page.url, "id": page.id or page.url}
+        headers = {"url": page.url, "id": page.name}
         encoded = ((name, text.encode("utf-8", "surrogatepass")) for name, text in headers.items())
         return Record(None, page.html, tuple(encoded))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.models.names import split_name
 from dehusk.training.cli.options import FILE, repository_option
 
 
@@ -57,7 +58,7 @@ def fine_tune_command(
         fine_tune,
     )
 
-    named = ModelVersion(*base.partition("/")[::2])
+    named = ModelVersion(*split_name(base))
     fine_tune(FineTuning(labels, pages, named, version, directory, repository, others, base_url, force))
 
 
@@ -82,5 +83,5 @@ def try_fine_tuning_command(
     """
     from dehusk.training.fine_tuning.trials import try_fine_tuning  # noqa: PLC0415 -- needs scipy
 
-    named, say = ModelVersion(*base.partition("/")[::2]), partial(click.echo, err=True)
+    named, say = ModelVersion(*split_name(base)), partial(click.echo, err=True)
     click.echo(try_fine_tuning(files, named, repository, pages, sites, say=say))

@@ -6,6 +6,7 @@ from typing import get_args
 import click
 
 from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.models.names import split_name
 from dehusk.training.cli.options import (
     FILE,
     config_option,
@@ -42,10 +43,8 @@ def teach_command(
     """
     from dehusk.training.teachers import taught  # noqa: PLC0415 -- what trains has no such extractors
 
-    name, _, version = teacher.partition("/")
-    labels = {
-        each.page: each.labels for each in taught(files, ModelVersion(name, version), repository, processes)
-    }
+    named = ModelVersion(*split_name(teacher))
+    labels = {each.page: each.labels for each in taught(files, named, repository, processes)}
     write_labels(output, labels)
     click.echo(f"{sum(each != DROPPED for each in labels.values())} of {len(labels)} pages have labels.")
 

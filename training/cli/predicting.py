@@ -9,6 +9,7 @@ import click
 from dehusk.inference.onnx import OnnxLabeler
 from dehusk.inference.signature import TOKENS
 from dehusk.streams.cli.standard_input import abandoned_on_errors
+from dehusk.streams.models.names import split_name
 from dehusk.training.cli.options import FILE, repository_option
 from dehusk.training.predict import write_predictions
 
@@ -25,7 +26,7 @@ def predict_command(repository: Path, model: str, file: Path) -> None:
     elements, the page is rebuilt from them. Pages of HTML (id, url, html) give lines {"id", "text"}; where a
     page cannot be cleaned, no text, and standard error says why.
     """
-    name, _, version = model.partition("/")
+    name, version = split_name(model)
     labeler = OnnxLabeler(name, version, repository)
     with abandoned_on_errors():
         rebuild = labeler.signature is not TOKENS

@@ -6,6 +6,7 @@ import click
 
 from dehusk.inference.site_signal import WEIGHTS
 from dehusk.schemas.pages import ModelVersion
+from dehusk.streams.models.names import split_name
 from dehusk.training.cli.options import (
     FILE,
     OrderOfUse,
@@ -48,7 +49,7 @@ def signal_prepare_command(
     """
     from dehusk.training.site_signal import commands  # noqa: PLC0415 -- needs the training framework
 
-    published = [ModelVersion(*each.partition("/")[::2]) for each in also]
+    published = [ModelVersion(*split_name(each)) for each in also]
     commands.prepare(files, directory, config, also=published, repository=repository, processes=processes)
 
 

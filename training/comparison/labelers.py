@@ -20,6 +20,7 @@ from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.models.names import split_name
 from dehusk.training.alignment import content_blocks
 from dehusk.training.blocks import CONTENT_PROBABILITY
 from dehusk.training.comparison.questions import SHARE, Question
@@ -80,7 +81,7 @@ def resolved_names(wanted: Sequence[str], repository: Path) -> list[str]:
 def _resolved(name: str, repository: Path) -> str:
     if name in LOCAL_LABELERS or name in EXTRACTORS:
         return name
-    model, _, version = name.partition("/")
+    model, version = split_name(name)
     if model not in models(repository):
         known = ", ".join(known_names(repository))
         raise ConfigurationError(f"there is no labeler {name!r}; known are {known}")
@@ -104,7 +105,7 @@ def open_compared(name: str, repository: Path) -> Compared:
         return _Extractor(_extractor(name))
     if name in LOCAL_LABELERS:
         return _Labeler(open_local_labeler(name), reads_elements=True)
-    model, _, version = name.partition("/")
+    model, version = split_name(name)
     labeler = OnnxLabeler(model, version, repository)
     return _Labeler(labeler, reads_elements=labeler.signature is not TOKENS)
 

@@ -10,14 +10,11 @@ from pathlib import Path
 
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.outcomes import Damaged
-from dehusk.schemas.page_labels import PageLabels
+from dehusk.schemas.page_labels import PageLabels, html_hash
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file
-from dehusk.streams.readers import read_pages
-from dehusk.streams.settings import PageLimits
 from dehusk.training.blocks import Block
-from dehusk.training.by_hand import misfit_of, refuse_unfit
+from dehusk.training.by_hand import pages_of, refuse_unfit
 from dehusk.training.pages import GoldPage, read_gold
 
 _PART = re.compile(r"-(train|val|dev|test)$")
@@ -97,8 +94,7 @@ def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling)
     """
     of_pages = None if labels is None else read_labels_file(labels)
     if labels is not None and of_pages is not None:
-        pages = ((_name(page), page.html) for file in files for page in _raw_pages(file))
-        refuse_unfit(of_pages, pages, labels)
+        refuse_unfit(of_pages, ((page.name, page.html) for page in pages_of(files)), labels)
     elif folder := next((file for file in files if file.is_dir()), None):
         raise ConfigurationError(
             f"{folder} is a directory, which has no gold: name a file of labels, --labels"
@@ -120,7 +116,7 @@ def _pages(file: Path, labels: dict[str, PageLabels] | None) -> Iterator[Compare
     """The pages of a file, None for those without gold."""
     if labels is None:
         return map(partial(_with_gold, collection_of(file)), read_gold([file]))
-    return (_labeled(file, page, labels) for page in _raw_pages(file))
+    return (_labeled(file, page, labels) for page in pages_of([file]))
 
 
 def _with_gold(collection: str, page: GoldPage) -> ComparedPage | None:
@@ -137,33 +133,15 @@ def _with_gold(collection: str, page: GoldPage) -> ComparedPage | None:
     )
 
 
-def _raw_pages(file: Path) -> Iterator[RawPage]:
-    """The pages of a file as the labelling tool reads them.
-
-    Raises:
-        ConfigurationError: the file is damaged.
-    """
-    for page in read_pages([file], PageLimits().max_bytes):
-        if isinstance(page, Damaged):
-            raise ConfigurationError(f"{file} cannot be read to its end: {page.detail}")
-        if isinstance(page, RawPage):
-            yield page
-
-
 def _labeled(file: Path, page: RawPage, labels: dict[str, PageLabels]) -> ComparedPage | None:
-    name = _name(page)
-    of_page = labels.get(name)
-    if of_page is None or misfit_of(of_page, page.html) is not None:
+    of_page = labels.get(page.name)
+    if of_page is None or of_page.html_hash != html_hash(page.html):
         return None
     return ComparedPage(
-        id=name,
+        id=page.name,
         collection=collection_of(file),
-        site=site_of(page.url) or name,
+        site=site_of(page.url) or page.name,
         page_type="",
         html=page.html,
         labels=tuple(label == 1 for label in of_page.labels),
     )
-
-
-def _name(page: RawPage) -> str:
-    return page.id or page.url

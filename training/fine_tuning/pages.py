@@ -1,6 +1,6 @@
 """The pages that were labeled by hand, found among pages and checked against them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,16 +11,13 @@ from dehusk.inference.encoding import encode
 from dehusk.inference.segmentation import segment
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError
-from dehusk.schemas.outcomes import Broken, Damaged
 from dehusk.schemas.page_labels import Misfit, PageLabels, html_hash
 from dehusk.schemas.pages import EncodedPage, RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
-from dehusk.streams.readers import read_pages
-from dehusk.streams.settings import PageLimits
+from dehusk.training.by_hand import Say, pages_of
 from dehusk.training.score import score_words
 
 Bools = npt.NDArray[np.bool_]
-Say = Callable[[str], object]
 
 LEAST_PAGES = 10
 """Labeled pages that fine-tuning takes."""
@@ -65,8 +62,8 @@ def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say, base_url: s
     misfits = dict.fromkeys(labels, Misfit.UNKNOWN_PAGE)
     labeled: dict[str, LabeledPage] = {}
     unlabeled: list[EncodedPage] = []
-    for page in _pages(paths, say, base_url):
-        name = page.id or page.url
+    for page in pages_of(paths, base_url, say):
+        name = page.name
         if name in labeled or (name not in labels and len(unlabeled) == MOST_UNLABELED):
             continue
         try:
@@ -92,27 +89,12 @@ def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say, base_url: s
 def read_others(paths: Sequence[Path], say: Say) -> list[EncodedPage]:
     """The pages in files and directories that have blocks."""
     found = []
-    for page in _pages(paths, say):
+    for page in pages_of(paths, say=say):
         try:
             found.append(encode(segment(page.html)))
         except PageError as error:
-            say(f"left out {page.id or page.url}: {error}")
+            say(f"left out {page.name}: {error}")
     return [page for page in found if len(page)]
-
-
-def _pages(paths: Sequence[Path], say: Say, base_url: str = "") -> Iterator[RawPage]:
-    """The pages of files; what is none is told.
-
-    Raises:
-        ConfigurationError: a file cannot be read to its end.
-    """
-    for outcome in read_pages(paths, PageLimits().max_bytes, base_url):
-        if isinstance(outcome, Damaged):
-            raise ConfigurationError(outcome.detail)
-        if isinstance(outcome, RawPage):
-            yield outcome
-        elif isinstance(outcome, Broken):
-            say(f"left out {outcome.id or outcome.url or 'a page'}: {outcome.detail}")
 
 
 def _read(page: RawPage, labels: PageLabels | None) -> LabeledPage | EncodedPage | Misfit:

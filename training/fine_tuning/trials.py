@@ -14,8 +14,9 @@ from dehusk.inference.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.alignment import content_blocks
+from dehusk.training.by_hand import Say
 from dehusk.training.fine_tuning.correction import Correction, fit_correction
-from dehusk.training.fine_tuning.pages import LabeledPage, Say
+from dehusk.training.fine_tuning.pages import LabeledPage
 from dehusk.training.fine_tuning.validation import AnsweredPage, cross_validated
 from dehusk.training.pages import GoldPage, read_gold
 from dehusk.training.predictor import Answer, labeler_answer

@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from dehusk.inference.selection import select
 from dehusk.schemas.pages import EncodedPage
+from dehusk.training.by_hand import Say
 from dehusk.training.fine_tuning.correction import Answered, Correction, fit_correction
-from dehusk.training.fine_tuning.pages import LabeledPage, Say
+from dehusk.training.fine_tuning.pages import LabeledPage
 from dehusk.training.predictor import Answer
 from dehusk.training.score import kept_words, word_f1
 
