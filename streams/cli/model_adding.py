@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS
-from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.cli.asking import ask
 from dehusk.streams.cli.model_options import (
     NOT_TO_BE_SERVED,
@@ -72,6 +72,7 @@ def _checked_labeler(_context: click.Context, _option: click.Parameter, labeler:
 _labeler = click.option(
     "--labeler",
     type=click.Choice(LABELERS),
+    metavar="[triton|onnx]",
     default="triton",
     show_default=True,
     callback=_checked_labeler,
@@ -209,7 +210,11 @@ def _candidate(what: str, repository: Path) -> Candidate:
 
     if Path(what).exists() or Path(what).is_symlink() or what.count("/") != 1:
         return find_candidate(Path(what))
-    _, file = find_model(repository, *split_name(what))
+    try:
+        model, version = split_name(what)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"there is no file or directory {printable(what)}, and {error}") from error
+    _, file = find_model(repository, model, version)
     return find_candidate(file.parent)
 
 

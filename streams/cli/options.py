@@ -323,8 +323,8 @@ _MODEL = (
         "--model-version",
         metavar="NUMBER",
         default=TritonSettings().version,
-        help="Stay with this version; by default the newest, or the one that Triton serves, which may be "
-        "swapped meanwhile.",
+        help="Stay with this version; by default the newest that version_policy in the model's config.pbtxt "
+        "lets be served, and with Triton that may be swapped meanwhile.",
     ),
 )
 _REVISITS = (

@@ -108,6 +108,11 @@ def test_a_version_is_verified_in_process(repository: Path) -> None:
     assert ended.stdout.endswith("verified (onnx)\n")
 
 
+def test_what_is_neither_a_path_nor_a_version_is_said_to_be_neither(repository: Path) -> None:
+    error = refused("verify", "nosuch/dir", "--model-repository", repository)
+    assert str(error).startswith("there is no file or directory nosuch/dir, and 'dir' is no version")
+
+
 def test_a_version_that_is_not_to_be_served_ends_with_a_status_of_its_own(tmp_path: Path) -> None:
     place = graphs.write_version(tmp_path / "new", graphs.always(2.0))
     ended = call("verify", place, "--labeler", "onnx", "--json")
