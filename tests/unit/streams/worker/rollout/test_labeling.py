@@ -28,7 +28,7 @@ from tests.settling import settle
 SITES = [f"site-{number}.example" for number in range(12)]
 START = promoted(first("7", "me", Limits()), "7", "me", Limits())
 CANARY = with_canary(START, Part("8", 0.5), "me", Limits())
-PROMOTED = promoted(START, "8", "me", Limits())
+PROMOTED = promoted(START, "8", "me", Limits(probation_seconds=86_400))
 
 
 class Steps:

@@ -26,7 +26,7 @@ from dehusk.streams.worker.rollout.versions import OpenVersion
 SCOPE = Scope("m", "group")
 START = promoted(first("7", "me", Limits()), "7", "me", Limits())
 CANARY = with_canary(START, Part("8", 0.5), "me", Limits())
-PROMOTED = promoted(START, "8", "me", Limits())
+PROMOTED = promoted(START, "8", "me", Limits(probation_seconds=86_400))
 
 
 class Worker:
