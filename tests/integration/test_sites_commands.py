@@ -6,12 +6,15 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import orjson
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis, RedisCluster
@@ -19,6 +22,7 @@ from redis import Redis, RedisCluster
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.pages import SiteObservation
 from dehusk.schemas.samples import TextSample
+from dehusk.streams import cli
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.catalogue import open_catalogue
@@ -69,12 +73,34 @@ def flush(server: RedisSettings) -> None:
         connected.flushdb()
 
 
-def run(server: RedisSettings, *words: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """A command on a Redis."""
-    options = ["--redis", server.url, *(["--redis-cluster"] if server.cluster else [])]
-    return subprocess.run(
-        [DEHUSK, "sites", *words, *options], input=stdin, capture_output=True, check=False, timeout=60
-    )
+def run(server: RedisSettings, *words: str | Path, stdin: bytes = b"") -> CompletedProcess[bytes]:
+    """A command on a Redis; all but `import`, which errors amid its input end at once, in this process."""
+    options = [
+        "--redis",
+        server.url,
+        "--redis-seconds",
+        "60",
+        *(["--redis-cluster"] if server.cluster else []),
+    ]
+    command = ["dehusk", "sites", *map(str, words), *options]
+    if words[0] == "import":
+        return subprocess.run(
+            command, executable=DEHUSK, input=stdin, capture_output=True, check=False, timeout=60
+        )
+    return _run_here(command, stdin)
+
+
+def _run_here(command: list[str], stdin: bytes) -> CompletedProcess[bytes]:
+    with (
+        CliRunner().isolation(input=stdin) as (output, errors, _),
+        pytest.MonkeyPatch.context() as patch,
+        ThreadPoolExecutor(1) as thread,  # which has no event loop yet
+    ):
+        patch.setattr(sys, "argv", command)
+        patch.setattr(cli, "interrupt_on_signals", lambda: None)
+        with pytest.raises(SystemExit) as ended:
+            thread.submit(cli.main).result()
+    return CompletedProcess(command, ended.value.code or 0, output.getvalue(), errors.getvalue())
 
 
 def succeed(server: RedisSettings, *words: str | Path, stdin: bytes = b"") -> bytes:
