@@ -56,7 +56,9 @@ def test_several_hang_on_a_page():
 
 
 def test_a_page_that_a_process_died_of_is_named():
-    with pytest.raises(ConfigurationError, match="a process died, with exit status 3, on page 1: leave it out"):
+    with pytest.raises(
+        ConfigurationError, match="a process died, with exit status 3, on page 1: leave it out"
+    ):
         list(judge_pages(pages(HTML, HTML + b"die"), terms("die", opens=Labeler), 1))
 
 
