@@ -175,7 +175,7 @@ async def _serve(wanted: _Wanted, settings: WorkerSettings, shelf: Shelf, file: 
         async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
             session = Session(shelf, file, pool, Suggester(labeler))
             async with serving(session, _HOST, wanted.port) as address:
-                click.echo(f"{address}  ({counted(len(session), 'page')}; Ctrl-C ends it)")
+                click.echo(f"{address}  ({session.progress}; Ctrl-C ends it)")
                 if wanted.opens:
                     webbrowser.open(address)
                 await asyncio.Event().wait()

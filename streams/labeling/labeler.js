@@ -12,13 +12,15 @@ const FILTERS = {
   labeled: (state) => state === "labeled",
   trouble: (state) => ["misfit", "refused"].includes(state),
 };
+const DOUBT_FROM = 0.1, DOUBT_TO = 0.9, NAMED_TITLE = 70, NAMED = 120, LONG_TEXT = 120;
+const FAR = 1e7, DOT = 2; // pixels of a margin around all pages, and those that a text cut off may have left
 const STROKE_FROM = 5, EDGE = 24, SAVE_AFTER = 150, SUGGEST_AFTER = 100, RETRY_AFTER = 3000;
 
 /* What is shown: a page, its labels and suggestions, and the block that keys are for. */
 const work = { number: -1, page: null, labels: [], suggestions: null, current: 0, anchor: 0, brush: CONTENT,
   editable: false, replaces: false };
 /* How it is shown: the row of each block, what marks its text in the frame, and how both are painted. */
-const view = { rows: [], spans: [], blockOf: new WeakMap(), unseen: 0, painted: [], touched: new Set() };
+const view = { rows: [], spans: [], blockOf: new WeakMap(), unseen: 0, painted: [], touched: new Set(), whole: -1 };
 const histories = new Map();
 const revisions = new Map();
 const saves = { waiting: new Map(), busy: false, timer: 0, stale: -1 };
@@ -235,6 +237,7 @@ function lookOf(number) {
   const label = work.labels[number];
   const isSuggested = label === NO_LABEL;
   return { kind: isSuggested ? suggested(number) : label, isSuggested, isTouched: view.touched.has(number),
+    isWhole: number === view.whole,
     isCurrent: number === work.current, isSelected: isSelected(number),
     share: isSuggested && work.suggestions ? Math.round(100 * work.suggestions[number]) : null };
 }
@@ -260,7 +263,7 @@ function paint() {
 function paintRow(row, number, look) {
   const block = work.page.blocks[number];
   row.className = ["block", block.kind, NAMES[look.kind], look.isSuggested && "suggested", look.isTouched && "touched",
-    look.isCurrent && "current", block.hidden && "secret"].filter(Boolean).join(" ");
+    look.isCurrent && "current", look.isWhole && "whole", block.hidden && "secret"].filter(Boolean).join(" ");
   row.setAttribute("aria-selected", String(look.isSelected));
   const name = NAMES[look.kind] || "no label";
   row.firstChild.textContent = look.isSuggested && NAMES[look.kind] ? `${name}?` : name;
@@ -287,8 +290,10 @@ function paintCounts() {
   const count = (label) => labels.filter((each) => each === label).length;
   const open = count(NO_LABEL);
   const likely = labels.filter((label, number) => label === NO_LABEL && suggested(number) === CONTENT).length;
+  const doubtful = doubtfulBlocks(), place = doubtful.indexOf(work.current);
+  const doubt = place < 0 ? doubtful.length : `${place + 1} of ${doubtful.length}`;
   at("counts").textContent = [plural(labels.length, "block"), `${count(CONTENT)} content`, `${count(BOILERPLATE)} boilerplate`,
-    `${open} without a label${work.suggestions && open ? ` (${likely} suggested as content)` : ""}`,
+    `${open} without a label${work.suggestions && open ? ` (${likely} suggested as content)` : ""}`, open && `${doubt || "none"} in doubt`,
     view.unseen && `${view.unseen} to be seen only in this list`].filter(Boolean).join(" · ");
 }
 
@@ -306,7 +311,9 @@ function buildRows() {
     row.id = `block-${number}`;
     row.dataset.block = number;
     row.setAttribute("role", "option");
-    row.append(make("span", "says"), make("span", "text", block.text));
+    const text = make("span", "text", block.text);
+    if (block.text.length > LONG_TEXT || block.text.includes("\n")) text.title = block.text;
+    row.append(make("span", "says"), text);
     return all.appendChild(row);
   });
   if (!view.rows.length) all.append(make("p", "", "The page has no text: there is nothing to label. A says so."));
@@ -410,8 +417,7 @@ function watchPicture(frame) {
     (view.spans[number] ||= []).push(span);
     view.blockOf.set(span, number);
   }
-  const isSeen = (_, number) => (view.spans[number] || []).some((span) => span.getClientRects().length);
-  view.unseen = view.rows.length - view.rows.filter(isSeen).length;
+  countUnseen(frame, shown);
   view.painted = [];
   paint();
   watchStrokes(frame, shown);
@@ -421,6 +427,56 @@ function watchPicture(frame) {
   if (work.current > 0) showInPicture(work.current);
   else wanted.scrollTo(0, 0);
 }
+
+/* Counts the blocks of which a reader sees nothing in the frame. What is cut off is told with the next layout, by an
+   observer, so that none is forced. */
+function countUnseen(frame, shown) {
+  const { page } = work, seen = new Set(), spans = view.spans.flat();
+  let left = spans.length;
+  if (!left) view.unseen = view.rows.length;
+  const observer = new IntersectionObserver((entries) => {
+    if (work.page !== page) {
+      observer.disconnect();
+      return;
+    }
+    for (const entry of entries) {
+      observer.unobserve(entry.target);
+      if (isSeen(entry, frame.contentWindow)) seen.add(view.blockOf.get(entry.target));
+    }
+    left -= entries.length;
+    if (left) return;
+    view.unseen = view.rows.length - seen.size;
+    paintCounts();
+  }, { root: shown, rootMargin: `${FAR}px` });
+  for (const span of spans) observer.observe(span);
+}
+
+/* Whether a text has a place on the page, is not cut off but by what can be scrolled, and not transparent. */
+function isSeen({ target, boundingClientRect: whole, intersectionRect: part }, within) {
+  if (areaOf(whole) <= DOT || whole.bottom + within.scrollY <= 0) return false;
+  if (whole.right + within.scrollX <= 0 && !isLeftward(target)) return false;
+  if (areaOf(part) <= DOT && !isScrolledAway(target, whole)) return false;
+  return target.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+}
+
+/* Whether a page goes on to the left, as those in Arabic and Hebrew do. */
+const isLeftward = (element) => getComputedStyle(of(Node, "ownerDocument", element).documentElement).direction === "rtl";
+
+/* Whether it is something to scroll that cuts off a text, and nothing within that. */
+function isScrolledAway(element, whole) {
+  for (let around = of(Node, "parentElement", element); around; around = of(Node, "parentElement", around)) {
+    const { overflowX, overflowY, clip, clipPath } = getComputedStyle(around);
+    const cuts = (...ways) => ways.includes(overflowX) || ways.includes(overflowY);
+    const box = Element.prototype.getBoundingClientRect.call(around);
+    if (cuts("auto", "scroll")) return areaOf(box) > DOT;
+    if (clip !== "auto" || clipPath !== "none" || (cuts("hidden", "clip") && !doMeet(box, whole))) return false;
+  }
+  return false;
+}
+
+const of = (kind, property, element) => Object.getOwnPropertyDescriptor(kind.prototype, property).get.call(element);
+const areaOf = (box) => box.width * box.height;
+const doMeet = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
 
 function watchStrokes(frame, shown) {
   const stroke = { begun: null, boxes: null, swallows: false };
@@ -528,12 +584,22 @@ function showInPicture(number) {
   if (box.top < 0 || box.bottom > frame.clientHeight) frame.contentWindow.scrollBy(0, box.top - frame.clientHeight / 3);
 }
 
+function showWhole() {
+  view.whole = view.whole === work.current ? -1 : work.current;
+  paint();
+  if (view.rows.length) view.rows[work.current].scrollIntoView({ block: "nearest" });
+}
+
 const selection = () => (view.rows.length ? range(work.anchor, work.current) : []);
 
-function nextDoubtful() {
+function doubtfulBlocks() {
   const isDoubtful = (number) => work.labels[number] === NO_LABEL &&
-    (!work.suggestions || (work.suggestions[number] > 0.1 && work.suggestions[number] < 0.9));
-  const found = [...work.labels.keys()].filter(isDoubtful);
+    (!work.suggestions || (work.suggestions[number] > DOUBT_FROM && work.suggestions[number] < DOUBT_TO));
+  return [...work.labels.keys()].filter(isDoubtful);
+}
+
+function nextDoubtful() {
+  const found = doubtfulBlocks();
   if (found.length) go(found.find((number) => number > work.current) ?? found[0], false, "list", "picture");
 }
 
@@ -556,29 +622,36 @@ function nextToDo() {
 
 /* ---- pages ---- */
 
-const nameOf = (number) => `${MARKS[stateOf(number)]} ${number + 1}. ${overview.pages[number].id || overview.pages[number].url || "(no id)"}`;
+/* What the menu calls a page: its title, where it has one, and its id. */
+function nameOf(number) {
+  const { id, url, title } = overview.pages[number];
+  const shown = title && title.length > NAMED_TITLE ? `${title.slice(0, NAMED_TITLE - 1)}…` : title;
+  return `${MARKS[stateOf(number)]} ${number + 1}. ${[shown, id || url || "(no id)"].filter(Boolean).join(" · ")}`.slice(0, NAMED);
+}
 
 function setState(number, state) {
   if (stateOf(number) === state) return;
   overview.pages[number].state = state;
   showProgress();
   const option = at("pages").querySelector(`option[value="${number}"]`);
-  if (option) option.textContent = nameOf(number).slice(0, 120);
+  if (option) option.textContent = nameOf(number);
 }
 
 function showProgress() {
   const count = (state) => overview.pages.filter((page) => page.state === state).length;
   const all = overview.pages.length, refused = count("refused");
+  const left = { half: "half-labeled", misfit: "with labels that do not fit", refused: "cannot be" };
   at("progress").max = Math.max(all - refused, 1);
   at("progress").value = count("labeled");
-  at("done").textContent = `${count("labeled")} of ${plural(all, "page")} labeled${refused ? `, ${refused} cannot be` : ""}`;
+  at("done").textContent = [`${count("labeled")} of ${plural(all, "page")} labeled`,
+    ...Object.entries(left).map(([state, what]) => count(state) && `${count(state)} ${what}`)].filter(Boolean).join(", ");
 }
 
 function listPages() {
   const fits = FILTERS[at("filter").value];
   const options = overview.pages.flatMap((page, number) => {
     if (!fits(page.state) && number !== work.number) return [];
-    const option = make("option", "", nameOf(number).slice(0, 120));
+    const option = make("option", "", nameOf(number));
     option.value = number;
     return [option];
   });
@@ -611,8 +684,9 @@ function show(number, page) {
   Object.assign(work, { number, page: { blocks: [], original: null, not_shown: page.refusal, ...page }, current: 0, anchor: 0,
     labels: waiting ? [...waiting.labels] : [...(page.labels || [])], suggestions: page.suggestions || null,
     editable: !page.refusal && (!page.misfit || Boolean(waiting)), replaces: Boolean(waiting && waiting.replaces) });
-  Object.assign(view, { painted: [], touched: new Set() });
+  Object.assign(view, { painted: [], touched: new Set(), whole: -1 });
   setState(number, page.state);
+  if (page.title) overview.pages[number].title = page.title;
   history.replaceState(null, "", `#${number + 1}`);
   at("title").textContent = page.title || page.id || "(no title)";
   document.title = `${page.title || page.id} – dehusk label`;
@@ -649,6 +723,7 @@ const KEYS = [
   [["Home"], "first block; with Shift, select up to it", (event) => go(0, event.shiftKey, "list", "picture")],
   [["End"], "last block; with Shift, select up to it", (event) => go(view.rows.length - 1, event.shiftKey, "list", "picture")],
   [["D"], "next doubtful block", nextDoubtful],
+  [["X"], "the whole text of the current block in the list, or its beginning", showWhole],
   [["C"], "the selected blocks are content", () => mark(selection(), CONTENT)],
   [["B"], "the selected blocks are boilerplate", () => mark(selection(), BOILERPLATE)],
   [["U"], "the selected blocks have no label", () => mark(selection(), NO_LABEL)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from typing import Any
 from dehusk.schemas.errors import DehuskError
 from dehusk.schemas.outcomes import Broken, Skipped
 from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash
+from dehusk.streams.counted import counted
 from dehusk.streams.inspection.steps import OpenedPage, Preparing, Showing
 from dehusk.streams.labeling.labels_file import LabelsFile
 from dehusk.streams.labeling.shelf import Shelf
@@ -36,6 +37,9 @@ class State(StrEnum):
     """The file has labels of the page as it was, or of its blocks as they were."""
     REFUSED = "refused"
     """It cannot be labeled."""
+
+
+_LEFT = {State.HALF: "half-labeled", State.MISFIT: "with labels that do not fit", State.REFUSED: "cannot be"}
 
 
 class RefusedPageError(DehuskError):
@@ -88,7 +92,7 @@ class Session:
         """All pages with how far each is labeled, and where their labels are saved."""
         names = {entry.id for entry in self._shelf.entries}
         pages = [
-            {"id": entry.id, "url": entry.url, "state": self._state(number)}
+            {"id": entry.id, "url": entry.url, "title": entry.title, "state": self._state(number)}
             for number, entry in enumerate(self._shelf.entries)
         ]
         aside = self._file.set_aside
@@ -98,6 +102,14 @@ class Session:
             "others": len(self._file.labels.keys() - names),
             "set_aside": None if aside is None else str(aside),
         }
+
+    @property
+    def progress(self) -> str:
+        """How many pages are labeled, half-labeled, and cannot be, as far as that is known."""
+        states = Counter(map(self._state, range(len(self))))
+        said = [f"{states[State.LABELED]:,} of {counted(len(self), 'page')} labeled"]
+        said += [f"{states[each]:,} {what}" for each, what in _LEFT.items() if states[each]]
+        return ", ".join(said)
 
     async def page(self, number: int) -> str:
         """All that is shown of a page, as JSON; a `refusal` where it cannot be labeled."""

@@ -13,6 +13,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.schemas.page_labels import html_hash
 from dehusk.schemas.pages import RawPage
+from dehusk.streams.labeling.titles import listed_title
 
 Outcome = RawPage | Skipped | Broken
 
@@ -33,6 +34,8 @@ class Entry:
     start: int = 0
     """Where its HTML begins in the file."""
     bytes: int = 0
+    title: str | None = None
+    """The page's title as far as it is found without parsing the page."""
 
 
 class Shelf:
@@ -97,4 +100,13 @@ def _stored(page: RawPage, name: str, html: BinaryIO) -> Entry:
     start = html.seek(0, 2)
     html.write(page.html)
     kept = replace(page, html=b"")
-    return Entry(name, page.url or None, html_hash(page.html), None, kept, start, len(page.html))
+    return Entry(
+        name,
+        page.url or None,
+        html_hash(page.html),
+        None,
+        kept,
+        start,
+        len(page.html),
+        listed_title(page.html),
+    )

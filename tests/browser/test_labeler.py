@@ -33,6 +33,31 @@ STYLES = {
     "animates": "@keyframes a{to{outline-color:red;background:red}} span{animation:a 1s infinite}",
     "covers": f"body::after{{content:'';{COVER};background:rgba(0,0,0,.1)}}",
 }
+TINY = "position:absolute;width:1px;height:1px;overflow:hidden"
+UNSEEN = {
+    "no box": "<p style='display:none'>Text",
+    "no height": "<div style='height:0;overflow:hidden'><p>Text</div>",
+    "for screen readers": f"<p style='{TINY}'>Text",
+    "for screen readers, clipped": f"<p style='{TINY};clip:rect(0,0,0,0)'>Text",
+    "cut by a path": "<p style='position:absolute;clip-path:inset(50%)'>Text",
+    "left of the page": "<p style='position:absolute;left:-9999px'>Text",
+    "above the page": "<p style='position:absolute;top:-500px'>Text",
+    "moved away": "<p style='transform:translateX(-200vw)'>Text",
+    "indented away": "<h2 style='text-indent:-9999px;overflow:hidden'>Text</h2>",
+    "invisible": "<p style='visibility:hidden'>Text",
+    "transparent": "<div style='opacity:0'><p>Text</div>",
+    "cut within what scrolls": "<div class=scrolls><div style='height:0;overflow:hidden'><p>Text</div></div>",
+}
+SEEN = {
+    "far below": "<p style='margin-top:90000px'>Text",
+    "far right": "<p style='position:absolute;left:5000px'>Text",
+    "to be scrolled to": "<div class=scrolls><p class=below>Text</div>",
+    "a box within it": "<div class=scrolls><div class=below style='overflow:hidden'><p>Text</div></div>",
+    "a form": "<form class=scrolls><input name=parentElement><p class=below>Text</form>",
+    "cut in part": "<div style='height:9px;overflow:hidden'><p style='margin:0'>Text</div>",
+    "leftward": "<style>html{direction:rtl}</style><p style='position:absolute;left:-3000px'>Text",
+}
+SCROLLING = "<style>.scrolls{height:50px;overflow:auto} .below{margin-top:500px}</style>"
 
 
 @pytest.fixture
@@ -178,6 +203,64 @@ async def test_clicks_mark_a_block_and_are_saved(tool: Visit, labels: Path) -> N
     assert await saved(page, labels) == [0, 0, None, 1, None, 1, 0]
     await page.reload()
     await expect(page.locator("#counts")).to_contain_text("2 content · 3 boilerplate")
+
+
+@pytest.mark.parametrize(("cases", "unseen"), [(UNSEEN, 2), (SEEN, 1)])
+async def test_blocks_that_a_reader_does_not_see_are_counted(
+    visiting: Visiting, labels: Path, cases: dict[str, str], unseen: int
+) -> None:
+    bodies = [f"{SCROLLING}<p>Seen</p><div hidden>Unseen</div>{each}" for each in cases.values()]
+    found = {}
+    async with labeling(pages_of(*bodies), labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        for number, name in enumerate(cases, 1):
+            await expect(visit.page.locator("#about")).to_contain_text(f"Page {number} of")
+            counts = visit.page.locator("#counts")
+            await expect(counts).to_contain_text("only in this list")
+            found[name] = (await counts.inner_text()).rpartition(" · ")[2]
+            await visit.page.keyboard.press("n")
+    assert found == dict.fromkeys(cases, f"{unseen} to be seen only in this list")
+
+
+async def test_long_texts_end_in_an_ellipsis_and_are_shown_whole(visiting: Visiting, labels: Path) -> None:
+    long = "A long paragraph of many words. " * 60
+    async with labeling(pages_of(f"<p>{long}<p>Short"), labels) as address:
+        visit = await visiting(address)
+        await opened(visit)
+        text, short = (visit.page.locator(f"#block-{number} .text") for number in (0, 1))
+        await expect(text).to_have_css("-webkit-line-clamp", "4")
+        assert await text.evaluate("text => text.scrollHeight > text.clientHeight + 20")
+        await expect(text).to_have_attribute("title", long.strip())
+        await expect(short).not_to_have_attribute("title", "Short")
+        await visit.page.keyboard.press("x")
+        assert await text.evaluate("text => text.scrollHeight <= text.clientHeight")
+        await visit.page.keyboard.press("x")
+        assert await text.evaluate("text => text.scrollHeight > text.clientHeight + 20")
+
+
+async def test_it_is_told_how_many_blocks_are_in_doubt(tool: Visit) -> None:
+    page, counts = tool.page, tool.page.locator("#counts")
+    doubts = [0.5, 0.05, 0.95, 0.2, 0.95, 0.8, 0.05]
+    await page.evaluate("doubts => { work.suggestions = doubts; paint(); }", doubts)
+    for place, block in ((2, 3), (3, 5), (1, 0)):
+        await page.keyboard.press("d")
+        await expect(counts).to_contain_text(f" · {place} of 3 in doubt")
+        await expect(page.locator(f"#block-{block}")).to_have_attribute("aria-selected", "true")
+    await page.keyboard.press("j")
+    await expect(counts).to_contain_text(" · 3 in doubt")
+    await page.keyboard.press("a")
+    await expect(counts).not_to_contain_text("in doubt")
+
+
+async def test_pages_are_listed_by_title_and_id_and_by_how_far_they_are(tool: Visit, labels: Path) -> None:
+    page = tool.page
+    names = ["○ 1. Page 1 · 1", "○ 2. Page 2 · 2", "✗ 3. https://example.org/3"]
+    await expect(page.locator("#pages option")).to_have_text(names)
+    await page.locator("#block-0").click()
+    await saved(page, labels)
+    await expect(page.locator("#pages option").first).to_have_text("◐ 1. Page 1 · 1")
+    await expect(page.locator("#done")).to_have_text("0 of 3 pages labeled, 1 half-labeled, 1 cannot be")
 
 
 async def test_strokes_mark_what_they_touch(tool: Visit, labels: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from dehusk.streams.cli.values import NumberRange
 from dehusk.training.cli.options import FILE, repository_option
 
 _CHART_FORMATS = (".png", ".pdf", ".svg")
@@ -64,6 +65,14 @@ Examples:
     help="Every labeler extracts each page so often, in turn with the others; the median time counts.",
 )
 @click.option(
+    "--page-seconds",
+    type=NumberRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="CPU time that a labeler may take for a page, each time; a slower one fails on it. The limit of "
+    "wall time is six times that.",
+)
+@click.option(
     "--processes",
     type=click.IntRange(1),
     default=1,
@@ -90,6 +99,7 @@ def compare_command(
     seed: int,
     against: str | None,
     rounds: int,
+    page_seconds: float,
     processes: int,
     as_json: bool,
     as_markdown: bool,
@@ -127,6 +137,7 @@ def compare_command(
         labels=labels,
         against=against,
         rounds=rounds,
+        page_seconds=page_seconds,
         processes=processes,
         chart=chart,
     )

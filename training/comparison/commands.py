@@ -2,7 +2,9 @@
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain, product, starmap
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from dehusk.streams.counted import counted
 from dehusk.training.comparison.judging import JudgedPage
 from dehusk.training.comparison.labelers import EXTRACTORS, open_compared, resolved_names, trained_on
 from dehusk.training.comparison.pages import Sampling, Selection, collection_of, select_pages
+from dehusk.training.comparison.process import Terms
 from dehusk.training.comparison.run import judge_pages
 from dehusk.training.comparison.summary import Collected, Row, Section, summaries
 from dehusk.training.comparison.tables import markdown, overview, show, tables
@@ -31,6 +34,8 @@ from dehusk.training.comparison.text_chart import text_chart
 from dehusk.training.sources import Source, source_of
 
 _INTERRUPTED = 128 + signal.SIGINT
+_PATIENCE = 6
+"""Wall time for each second of CPU time that a page may take."""
 Show = Callable[[Sequence[Collected], Sequence[JudgedPage]], None]
 
 
@@ -45,6 +50,8 @@ class Comparison:
     labels: Path | None = None
     against: str | None = None
     rounds: int = 3
+    page_seconds: float = 60.0
+    """CPU time that each may take for a page, each time."""
     processes: int = 1
     chart: Path | None = None
 
@@ -89,22 +96,25 @@ def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) 
     """All pages, judged; progress is shown on a terminal, and Ctrl-C says how far it came."""
     judged: list[JudgedPage] = []
     console = plain_console(stderr=True)
+    opens = partial(open_compared, repository=comparison.repository)
+    seconds = comparison.page_seconds
+    terms = Terms(names, opens, comparison.rounds, seconds, _PATIENCE * seconds)
     columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TextColumn("pages"))
     try:
         _say(f"{counted(len(selection), 'page')}, {counted(len(names), 'labeler')}")
         if selection.without_gold:
             _say(f"{counted(selection.without_gold, 'page')} without gold text or labels: left out")
-        with Progress(
-            *columns,
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        ) as progress:
+        with (
+            Progress(
+                *columns,
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                console=console,
+                disable=not console.is_terminal,
+            ) as progress,
+            closing(judge_pages(selection, terms, comparison.processes)) as of_pages,
+        ):
             task = progress.add_task("comparing", total=len(selection))
-            of_pages = judge_pages(
-                selection, names, comparison.repository, comparison.rounds, comparison.processes
-            )
             for page in of_pages:
                 judged.append(page)
                 progress.advance(task)

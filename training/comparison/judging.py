@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from dehusk.training.comparison.questions import Question, question_of
 from dehusk.training.score import WordScores, kept_words, score_words, word_f1, word_scores
 
 Bools = npt.NDArray[np.bool_]
+Watch = Callable[[str], AbstractContextManager[None]]
+"""What is entered while whom a name stands for is at work."""
 
 
 class BlockCounts(NamedTuple):
@@ -58,20 +61,37 @@ class JudgedPage:
     """Why none of its units is scored, if so."""
 
 
+class Abandoned(NamedTuple):
+    """Why one was given up on a page, and the CPU time in seconds that it is charged with."""
+
+    problem: str
+    seconds: float
+
+
 class _Timed(NamedTuple):
     outcome: Outcome | None
     seconds: float
     problem: str
 
 
-def judge(page: ComparedPage, compared: Mapping[str, Compared], rounds: int, turn: int) -> JudgedPage:
-    """How well all do on a page; they extract it in turn, in each round in another order, drawn by `turn`."""
+def judge(
+    page: ComparedPage,
+    compared: Mapping[str, Compared],
+    rounds: int,
+    turn: int,
+    *,
+    watch: Watch,
+    abandoned: Mapping[str, Abandoned],
+) -> JudgedPage:
+    """How well all do on a page; they extract it in turn, in each round in another order, drawn by `turn`.
+
+    Those that were given up on it are not called, and fail.
+    """
     question = question_of(page)
-    everyone, orders = list(compared), random.Random(turn)  # noqa: S311 no secret
-    timed: dict[str, list[_Timed]] = {name: [] for name in everyone}
-    for _ in range(rounds):
-        for name in orders.sample(everyone, len(everyone)):
-            timed[name].append(_timed(compared[name], question))
+    calls = {name: _Call(each, question, name, watch) for name, each in compared.items()}
+    judgements = {name: _failed(question, each) for name, each in abandoned.items()}
+    timed = _timed({name: call for name, call in calls.items() if name not in abandoned}, rounds, turn)
+    judgements |= {name: _judgement(calls[name], each) for name, each in timed.items()}
     return JudgedPage(
         id=page.id,
         collection=page.collection,
@@ -79,26 +99,50 @@ def judge(page: ComparedPage, compared: Mapping[str, Compared], rounds: int, tur
         page_type=page.page_type,
         everything=word_f1(kept_words(question.units, np.ones(len(question.units))), question.gold),
         oracle=word_f1(kept_words(question.units, question.truth), question.gold),
-        judgements={name: _judgement(compared[name], question, timed[name]) for name in everyone},
+        judgements={name: judgements[name] for name in compared},
         problem=question.problem,
     )
 
 
-def _timed(compared: Compared, question: Question) -> _Timed:
-    started = time.process_time()
-    try:
-        outcome, problem = compared.extract(question.raw), ""
-    except Exception as error:  # noqa: BLE001 -- extractors raise anything, and others go on
-        outcome, problem = None, _said(error)
-    return _Timed(outcome, time.process_time() - started, problem)
+class _Call(NamedTuple):
+    """One that is asked about a page, watched by its name."""
+
+    compared: Compared
+    question: Question
+    name: str
+    watch: Watch
+
+    def extract(self) -> _Timed:
+        with self.watch(self.name):
+            started = time.process_time()
+            try:
+                outcome, problem = self.compared.extract(self.question.raw), ""
+            except Exception as error:  # noqa: BLE001 -- extractors raise anything, and others go on
+                outcome, problem = None, _said(error)
+            return _Timed(outcome, time.process_time() - started, problem)
+
+    def units(self, outcome: Outcome) -> Bools:
+        """Raises what `Compared.units` does."""
+        with self.watch(self.name):
+            return self.compared.units(self.question, outcome)
 
 
-def _judgement(compared: Compared, question: Question, timed: list[_Timed]) -> Judgement:
-    outcome, _, problem = timed[0]
+def _timed(calls: Mapping[str, _Call], rounds: int, turn: int) -> dict[str, list[_Timed]]:
+    """What each made of the page in each round."""
+    everyone, orders = list(calls), random.Random(turn)  # noqa: S311 no secret
+    timed: dict[str, list[_Timed]] = {name: [] for name in everyone}
+    for _ in range(rounds):
+        for name in orders.sample(everyone, len(everyone)):
+            timed[name].append(calls[name].extract())
+    return timed
+
+
+def _judgement(call: _Call, timed: list[_Timed]) -> Judgement:
+    question, (outcome, _, problem) = call.question, timed[0]
     found = np.zeros(len(question.units), np.bool_)
     if outcome is not None:
         try:
-            found = compared.units(question, outcome)
+            found = call.units(outcome)
         except PageError as error:
             problem = _said(error)
     return Judgement(
@@ -106,6 +150,16 @@ def _judgement(compared: Compared, question: Question, timed: list[_Timed]) -> J
         blocks=_counts(question.truth, found),
         milliseconds=1000 * median(each.seconds for each in timed),
         problem=problem,
+    )
+
+
+def _failed(question: Question, abandoned: Abandoned) -> Judgement:
+    """An empty text."""
+    return Judgement(
+        words=word_scores(score_words(""), question.gold),
+        blocks=_counts(question.truth, np.zeros(len(question.units), np.bool_)),
+        milliseconds=1000 * abandoned.seconds,
+        problem=abandoned.problem,
     )
 
 

@@ -5,16 +5,17 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.comparison.placement import Box, Point, place_labels
 from dehusk.training.comparison.summary import Row, Section
 
 _COLUMNS = 2
 _PANEL = (6.4, 4.6)
 """Inches."""
-_LINE = 0.045
-"""The height of a label, as a share of the panel's."""
+_DPI = 120
 _LEGEND = (
     "hollow, *: trained on pages of the collection; "
     "blue: models, orange: labelers without a model, grey: other extractors"
@@ -28,19 +29,27 @@ def draw(sections: Sequence[Section], extractors: Sequence[str], file: Path) -> 
     Raises:
         ConfigurationError: the file cannot be written.
     """
+    try:
+        figure_of(sections, extractors).savefig(file, dpi=_DPI)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {file}: {error.strerror}") from error
+
+
+def figure_of(sections: Sequence[Section], extractors: Sequence[str]) -> Figure:
+    """The panels, with a name at each point."""
     columns = min(_COLUMNS, len(sections))
     lines = -(-len(sections) // columns)
-    figure = Figure((_PANEL[0] * columns, _PANEL[1] * lines), layout="constrained")
+    figure = Figure((_PANEL[0] * columns, _PANEL[1] * lines), dpi=_DPI, layout="constrained")
     panels = list(figure.subplots(lines, columns, squeeze=False).flat)
     for panel, section in zip(panels, sections, strict=False):
         _panel(panel, section, extractors)
     for panel in panels[len(sections) :]:
         panel.set_axis_off()
     figure.supxlabel(_LEGEND, fontsize=8)
-    try:
-        figure.savefig(file, dpi=120)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {file}: {error.strerror}") from error
+    figure.draw_without_rendering()  # panels have their sizes only then
+    for panel, section in zip(panels, sections, strict=False):
+        _label(panel, section.rows)
+    return figure
 
 
 def _panel(panel: Axes, section: Section, extractors: Sequence[str]) -> None:
@@ -64,7 +73,6 @@ def _panel(panel: Axes, section: Section, extractors: Sequence[str]) -> None:
             ecolor=(colour, 0.3),
         )
     _widen(panel, section.rows)
-    _label(panel, section.rows)
 
 
 def _colour(row: Row, extractors: Sequence[str]) -> str:
@@ -74,34 +82,27 @@ def _colour(row: Row, extractors: Sequence[str]) -> str:
 
 
 def _widen(panel: Axes, rows: Sequence[Row]) -> None:
-    """Leave room for labels on the right."""
+    """Leave room for labels, most of it on the right."""
     times = [row.milliseconds for row in rows]
     low, high = min(times), max(times)
     spread = max(high / low, 2)
-    panel.set_xlim(low / spread**0.08, high * spread**0.55)
+    panel.set_xlim(low / spread**0.2, high * spread**0.5)
 
 
 def _label(panel: Axes, rows: Sequence[Row]) -> None:
-    """Name the points on their right, one label below the other where they would overlap."""
-    to_panel = panel.transData + panel.transAxes.inverted()
-    lowest: list[tuple[float, float]] = []
-    for row in sorted(rows, key=lambda each: -each.f1.mean):
-        x, y = to_panel.transform((row.milliseconds, row.f1.mean))
-        width = 0.02 + 0.0155 * len(_name(row))
-        for taken_x, taken_y in lowest:
-            if taken_x - width < x < taken_x + 0.45 and abs(taken_y - y) < _LINE:
-                y = taken_y - _LINE
-        lowest.append((x, y))
-        panel.annotate(
-            _name(row),
-            (row.milliseconds, row.f1.mean),
-            xytext=(x + 0.02, y),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=8,
-            arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "gray"},
-        )
-
-
-def _name(row: Row) -> str:
-    return f"{row.name} *" if row.is_trained_on_them else row.name
+    """Name the points, each by a label where it covers nothing, with a line from the point to it."""
+    best_first = sorted(rows, key=lambda row: -row.f1.mean)
+    points = [Point(*panel.transData.transform((row.milliseconds, row.f1.mean))) for row in best_first]
+    texts = [
+        panel.text(0, 0, row.marked_name, transform=None, fontsize=8, va="bottom", in_layout=False)
+        for row in best_first
+    ]
+    extents = [text.get_window_extent() for text in texts]
+    picture = Box(*panel.bbox.extents)
+    boxes = place_labels(points, [(each.width, each.height) for each in extents], picture)
+    to_panel = panel.transAxes.inverted()
+    for point, text, box in zip(points, texts, boxes, strict=True):
+        text.set_transform(panel.transAxes)
+        text.set_position(tuple(to_panel.transform((box.left, box.bottom))))
+        line = to_panel.transform((point, box.nearest(point)))
+        panel.add_line(Line2D(*line.T, transform=panel.transAxes, linewidth=0.6, color="gray"))

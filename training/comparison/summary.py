@@ -9,6 +9,9 @@ from statistics import fmean
 from dehusk.training.boilernet.block_scores import BlockScore
 from dehusk.training.comparison.judging import BlockCounts, JudgedPage, Judgement
 
+TRAINED = "*"
+"""What marks a labeler that was trained on the pages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -37,6 +40,15 @@ class Row:
     """CPU time a page."""
     failed: tuple[str, ...]
     """The pages that it gave no text or labels of."""
+
+    @property
+    def marked_name(self) -> str:
+        """The name, marked where the scores flatter."""
+        return self.marked(self.name)
+
+    def marked(self, text: str) -> str:
+        """Something that is said of it, marked where the scores flatter."""
+        return f"{text} {TRAINED}" if self.is_trained_on_them else text
 
 
 @dataclass(frozen=True, slots=True)

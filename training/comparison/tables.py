@@ -11,10 +11,9 @@ from rich.table import Table as RichTable
 from dehusk.streams.counted import counted
 from dehusk.streams.printable import printable
 from dehusk.training.boilernet.block_scores import BlockScore
-from dehusk.training.comparison.summary import Collected, Estimate, Row, Section
+from dehusk.training.comparison.summary import TRAINED, Collected, Estimate, Row, Section
 
-_TRAINED = "*"
-_FLATTERED = f"{_TRAINED} was trained on pages of the collection, as its card says: no fair comparison."
+_FLATTERED = f"{TRAINED} was trained on pages of the collection, as its card says: no fair comparison."
 _MOST_NAMED = 5
 """Failed pages of one labeler that a note names."""
 
@@ -57,7 +56,7 @@ def overview(collections: Sequence[Collected]) -> Iterator[Table]:
 
 
 def _marked_score(score: Callable[[Row], str], row: Row) -> str:
-    return _marked(score(row), row)
+    return row.marked(score(row))
 
 
 def _side_by_side(
@@ -81,7 +80,7 @@ def _boilerplate_f1(row: Row) -> float:
 def _texts(section: Section) -> Table:
     rows = [
         [
-            _name(row),
+            row.marked_name,
             _estimate(row.f1),
             _decimals(row.precision),
             _decimals(row.recall),
@@ -111,7 +110,7 @@ def _text_notes(section: Section) -> Iterator[str]:
 
 def _blocks(collected: Collected) -> Table:
     section = collected.whole
-    rows = [[_name(row), *_scores(row.content), *_scores(row.boilerplate)] for row in section.rows]
+    rows = [[row.marked_name, *_scores(row.content), *_scores(row.boilerplate)] for row in section.rows]
     of_class = ("precision", "recall", "F1")
     columns = ("labeler", *(f"{kind} {each}" for kind in ("content", "boilerplate") for each in of_class))
     notes = [f"The blocks of page {printable(each)} are not scored." for each in collected.unscored]
@@ -121,16 +120,8 @@ def _blocks(collected: Collected) -> Table:
 def _by_type(title: str, collected: Collected, score: Callable[[Row], float]) -> Table:
     columns = ("labeler", *(f"{each.name} ({each.pages:,})" for each in collected.types))
     of_types = [[_decimals(score(row)) for row in each.rows] for each in collected.types]
-    names = [_name(row) for row in collected.whole.rows]
+    names = [row.marked_name for row in collected.whole.rows]
     return Table(title, columns, [list(row) for row in zip(names, *of_types, strict=True)])
-
-
-def _name(row: Row) -> str:
-    return _marked(row.name, row)
-
-
-def _marked(text: str, row: Row) -> str:
-    return f"{text} {_TRAINED}" if row.is_trained_on_them else text
 
 
 def _scores(score: BlockScore) -> list[str]:

@@ -14,7 +14,10 @@ _AXIS = " " * 7
 
 
 def text_chart(section: Section) -> str:
-    """A letter for each labeler, the best first: F1 upwards, the logarithm of the time to the right."""
+    """A letter for each labeler, the best first: F1 upwards, the logarithm of the time to the right.
+
+    Below it are their names, marked as in the tables.
+    """
     rows = sorted(section.rows, key=lambda row: -row.f1.mean)
     low = floor(min(row.f1.mean for row in rows) / _STEP) * _STEP
     high = max(ceil(max(row.f1.mean for row in rows) / _STEP) * _STEP, low + _STEP)
@@ -26,7 +29,7 @@ def text_chart(section: Section) -> str:
         _put(cells[line], column, letter)
     lines = [f"{section.name}: word F1 by ms/page", *_lines(cells, low, high), *_times(first, last)]
     for letter, row in zip(_letters(), rows, strict=False):
-        lines.append(f"{_AXIS}{letter}  {row.f1.mean:.3f}  {row.milliseconds:8.2f} ms  {row.name}")
+        lines.append(f"{_AXIS}{letter}  {row.f1.mean:.3f}  {row.milliseconds:8.2f} ms  {row.marked_name}")
     return "\n".join(lines)
 
 

@@ -61,14 +61,14 @@ def ask(address: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
 def test_labels_are_saved_and_go_on_in_the_next_run(lines: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     with running(lines, "--labels", labels) as (address, line):
-        assert "(3 pages; Ctrl-C ends it)" in line
+        assert "(0 of 3 pages labeled, 1 cannot be; Ctrl-C ends it)" in line
         page = ask(f"{address}pages/0")
         saved = ask(f"{address}pages/0/labels", {"labels": [1, 0], "revision": page["revision"]})
         assert saved["state"] == "labeled"
         assert ask(f"{address}pages/1")["id"] == "https://example.org/b"
         assert ask(f"{address}pages/2")["refusal"].startswith("not-html: ")
     with running(lines, "--labels", labels, "--limit", 2) as (address, line):
-        assert "(2 pages;" in line
+        assert "(1 of 2 pages labeled; Ctrl-C ends it)" in line
         assert ask(f"{address}pages/0")["labels"] == [1, 0]
 
 

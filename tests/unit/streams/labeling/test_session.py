@@ -51,6 +51,26 @@ async def test_labels_are_saved_and_shown_again(labeling, labels_path: Path) -> 
         assert (page["labels"], page["revision"], page["state"]) == ([1, 1, 0], whole["revision"], "labeled")
 
 
+async def test_progress_says_how_far_pages_are_labeled(labeling) -> None:
+    pages = [replace(PAGE, id=name) for name in "abcd"]
+    broken = Broken(BrokenReason.PAGE_TOO_LARGE, "2 bytes", "https://example.org/c")
+    async with labeling(pages) as session:
+        assert session.progress == "0 of 4 pages labeled"
+        await session.save(0, [1, 1, 0], "", replaces=False)
+        await session.save(1, [1, 1, None], "", replaces=False)
+        await session.save(2, [1, 1, 0], "", replaces=False)
+    changed = replace(pages[2], html=PAGE.html + b"<p>More")
+    async with labeling([*pages[:2], changed, broken, pages[3]]) as session:
+        assert session.progress == (
+            "1 of 5 pages labeled, 1 half-labeled, 1 with labels that do not fit, 1 cannot be"
+        )
+
+
+async def test_pages_are_listed_with_their_titles(labeling) -> None:
+    async with labeling([PAGE, MANY]) as session:
+        assert [page["title"] for page in session.overview["pages"]] == ["T", None]
+
+
 async def test_labels_can_be_taken_back(labeling) -> None:
     async with labeling([PAGE]) as session:
         saved = await session.save(0, [1, None, None], "", replaces=False)

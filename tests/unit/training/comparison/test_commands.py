@@ -100,6 +100,19 @@ def test_options_that_do_not_fit_are_refused_before_anything_is_measured(data, a
     assert said in result.stderr
 
 
+def test_the_limits_of_time_reach_the_processes(monkeypatch, data):
+    given = []
+
+    def judge_pages(_pages, terms, _processes):
+        given.append((terms.seconds, terms.wall_seconds))
+        yield from ()
+
+    monkeypatch.setattr("dehusk.training.comparison.commands.judge_pages", judge_pages)
+    for arguments in ([], ["--page-seconds", 0.5]):
+        assert compared("--labeler", "rules", *arguments, data).exit_code == 0
+    assert given == [(60, 360), (0.5, 3)]
+
+
 def test_without_what_draws_one_line_says_where_it_is(monkeypatch, data):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "dehusk.training.comparison.picture", raising=False)

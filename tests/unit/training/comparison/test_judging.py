@@ -1,9 +1,11 @@
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.training.comparison.judging import BlockCounts, judge
+from dehusk.training.comparison.judging import Abandoned, BlockCounts, judge
 from dehusk.training.comparison.labelers import Outcome
 from dehusk.training.comparison.pages import ComparedPage
 
@@ -36,8 +38,20 @@ class Failing:
         raise self.error
 
 
+def judged_by(compared, rounds=1, turn=0, abandoned=()):
+    """The page as it is judged, and who was at work, in order."""
+    watched = []
+
+    @contextmanager
+    def watch(name):
+        watched.append(name)
+        yield
+
+    return judge(PAGE, compared, rounds, turn, watch=watch, abandoned=dict(abandoned)), watched
+
+
 def test_texts_and_blocks_are_scored():
-    judged = judge(PAGE, {"some": Keeping(0, 1), "all": Keeping(0, 1, 2), "right": Keeping(1, 2)}, 1, 0)
+    judged, _ = judged_by({"some": Keeping(0, 1), "all": Keeping(0, 1, 2), "right": Keeping(1, 2)})
     some = judged.judgements["some"]
     assert some.words == pytest.approx((2 * 4 / (6 + 8), 4 / 6, 4 / 8))
     assert some.blocks == BlockCounts(
@@ -51,7 +65,7 @@ def test_texts_and_blocks_are_scored():
 
 def test_everybody_extracts_a_page_in_each_round_and_is_timed():
     compared = {"one": Keeping(1), "other": Keeping(2)}
-    judged = judge(PAGE, compared, 3, 5)
+    judged, _ = judged_by(compared, 3, 5)
     assert [each.pages for each in compared.values()] == [3, 3]
     assert all(each.milliseconds > 0 for each in judged.judgements.values())
 
@@ -64,8 +78,24 @@ def test_everybody_extracts_a_page_in_each_round_and_is_timed():
     ],
 )
 def test_who_fails_on_a_page_has_an_empty_text_there_and_no_content_and_says_why(error, said):
-    judged = judge(PAGE, {"failing": Failing(error), "right": Keeping(1, 2)}, 2, 0)
+    judged, _ = judged_by({"failing": Failing(error), "right": Keeping(1, 2)}, 2)
     failing = judged.judgements["failing"]
     assert (failing.words.f1, failing.problem) == (0, said)
     assert failing.blocks == BlockCounts(0, 2, 1, 0)
     assert judged.judgements["right"].problem == ""
+
+
+def test_all_are_watched_while_they_extract_and_label():
+    _, watched = judged_by({"one": Keeping(1), "failing": Failing(ValueError())}, 2)
+    assert (watched.count("one"), watched.count("failing")) == (3, 2)
+
+
+def test_who_was_given_up_on_a_page_is_not_called_and_fails_in_its_place():
+    compared = {"slow": Keeping(1, 2), "right": Keeping(1, 2)}
+    judged, watched = judged_by(compared, abandoned={"slow": Abandoned("time-limit: 2 s", 2.0)})
+    slow = judged.judgements["slow"]
+    assert list(judged.judgements) == ["slow", "right"]
+    assert set(watched) == {"right"}
+    assert (slow.words.f1, slow.blocks, slow.milliseconds) == (0, BlockCounts(0, 2, 1, 0), 2000)
+    assert slow.problem == "time-limit: 2 s"
+    assert judged.judgements["right"].words.f1 == 1

@@ -1,7 +1,10 @@
+from itertools import combinations
+
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.comparison.picture import draw
+from dehusk.training.comparison.picture import draw, figure_of
 from dehusk.training.comparison.summary import summaries
 from tests.unit.training.comparison.judged import judgement, page
 
@@ -31,3 +34,16 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
     pages = [page(1, rules=judgement(0.6, milliseconds=2))]
     with pytest.raises(ConfigurationError, match="cannot write"):
         draw([each.whole for each in summaries(pages, {})], [], tmp_path / "none" / "chart.png")
+
+
+def test_names_of_points_that_are_close_do_not_overlap():
+    scores = {f"model-{n}/{n}": judgement(0.8 + n / 5000, milliseconds=5 + n / 50) for n in range(20)}
+    sections = [each.whole for each in summaries([page(1, **scores)], {"a": {"model-3/3"}})]
+    figure = figure_of(sections, [])
+    figure.set_canvas(FigureCanvasAgg(figure))
+    figure.canvas.draw()
+    (panel,) = figure.axes
+    boxes = {text.get_text(): text.get_window_extent() for text in panel.texts}
+    assert set(boxes) == {each.replace("3/3", "3/3 *") if each == "model-3/3" else each for each in scores}
+    assert [pair for pair in combinations(boxes, 2) if boxes[pair[0]].overlaps(boxes[pair[1]])] == []
+    assert all(panel.bbox.x0 <= box.x0 and box.x1 <= panel.bbox.x1 for box in boxes.values())

@@ -1,31 +1,87 @@
+from functools import partial
 from multiprocessing import active_children
 
 import pytest
 
 from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.comparison.labelers import open_compared
 from dehusk.training.comparison.pages import ComparedPage
+from dehusk.training.comparison.process import Terms
 from dehusk.training.comparison.run import judge_pages
+from tests.unit.training.comparison.hanging import Labeler, refuse
 
 HTML = b"<p>The mill stood by the river, and its wheel turned night and day for the whole village."
+KNOWN = partial(open_compared, repository=DEFAULT_REPOSITORY)
 
 
-def pages(count):
-    return [ComparedPage(str(number), "a", "s", "", HTML, text="The mill") for number in range(count)]
+def pages(*htmls):
+    return [
+        ComparedPage(str(number), "a", "s", "", html, text="The mill") for number, html in enumerate(htmls)
+    ]
+
+
+def terms(*names, opens=KNOWN, seconds=600.0, wall_seconds=600.0):
+    return Terms(names, opens, 1, seconds, wall_seconds)
 
 
 def test_pages_are_judged_in_order_by_several_processes():
-    judged = list(judge_pages(iter(pages(9)), ["rules", "dehusk/7"], DEFAULT_REPOSITORY, 1, 2))
+    judged = list(judge_pages(pages(*[HTML] * 9), terms("rules", "dehusk/7"), 2))
     assert [page.id for page in judged] == [str(number) for number in range(9)]
     assert all(list(page.judgements) == ["rules", "dehusk/7"] for page in judged)
 
 
-def test_pages_that_a_process_may_have_died_of_are_named():
-    judged = judge_pages(iter(pages(3000)), ["rules"], DEFAULT_REPOSITORY, 1, 1)
+@pytest.mark.parametrize(
+    ("name", "limit", "said"),
+    [
+        ("compute", {"seconds": 0.2}, "time-limit: it took more than 0.2 s of CPU time (--page-seconds)"),
+        ("wait", {"wall_seconds": 2.0}, "time-limit: it took longer than 2 s, most of them waiting"),
+    ],
+)
+def test_who_hangs_fails_on_that_page_alone_and_all_others_go_on(name, limit, said):
+    hostile = pages(HTML, HTML + name.encode(), HTML)
+    judged = list(judge_pages(hostile, terms("good", name, opens=Labeler, **limit), 1))
+    assert [page.judgements[name].problem for page in judged] == ["", said, ""]
+    assert [page.judgements[name].words.f1 > 0 for page in judged] == [True, False, True]
+    assert judged[1].judgements[name].milliseconds == 1000 * limit.get("seconds", 600)
+    assert [page.judgements["good"].words.f1 for page in judged] == [1.0] * 3
+
+
+def test_several_hang_on_a_page():
+    hostile = pages(HTML + b"compute wait")
+    (judged,) = judge_pages(
+        hostile, terms("wait", "good", "compute", opens=Labeler, seconds=0.2, wall_seconds=2), 1
+    )
+    assert [name for name, each in judged.judgements.items() if each.problem] == ["wait", "compute"]
+
+
+def test_a_page_that_a_process_died_of_is_named():
+    with pytest.raises(
+        ConfigurationError, match="a process died, with exit status 3, on page 1: leave it out"
+    ):
+        list(judge_pages(pages(HTML, HTML + b"die"), terms("die", opens=Labeler), 1))
+
+
+def test_processes_that_cannot_start_are_told(capfd):
+    with pytest.raises(ConfigurationError, match="no process could be started: exit status 1"):
+        list(judge_pages(pages(HTML), terms("none", opens=refuse), 1))
+    assert "OSError: none" in capfd.readouterr().err
+
+
+def test_processes_end_with_the_last_page_that_is_wanted():
+    judged = judge_pages(pages(*[HTML] * 3000), terms("rules"), 2)
+    next(judged)
+    judged.close()
+    children = active_children()
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children if child.exitcode is None] == []
+
+
+def test_a_process_that_somebody_killed_is_told():
+    judged = judge_pages(pages(*[HTML] * 3000), terms("rules"), 1)
     next(judged)
     for child in active_children():
         child.kill()
-    with pytest.raises(
-        ConfigurationError, match=r"a process died, .* on one of the pages [0-9, ]+: leave it out"
-    ):
+    with pytest.raises(ConfigurationError, match=r"a process died, perhaps for want of memory, on page \d+"):
         list(judged)

@@ -39,3 +39,10 @@ def test_points_in_one_place_stand_side_by_side():
 
 def test_a_single_point_of_no_measurable_time_has_a_chart():
     assert place(chart(one=(0.0, 0.0)), "a") == (13, 0)
+
+
+def test_who_was_trained_on_the_collection_is_marked():
+    pages = [page(1, one=judgement(0.9, milliseconds=2.0), two=judgement(0.8, milliseconds=2.0))]
+    (found,) = summaries(pages, {"a": {"one"}})
+    names = [line.split()[4:] for line in text_chart(found.whole).splitlines()[17:]]
+    assert names == [["one", "*"], ["two"]]
