@@ -24,7 +24,7 @@ test-unit: setup ## run the tests that need no service
 	.venv/bin/pytest -m "not training" --numprocesses auto --dist loadfile tests/unit $(ARGS)
 
 test: has-chromium lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton, and in Chromium
-	.venv/bin/pytest -m "not training" --numprocesses 4 --dist loadfile $(ARGS)
+	.venv/bin/pytest -m "not training" --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-browser: has-chromium setup ## run the tests of the pages for browsers, in Chromium
 	.venv/bin/pytest tests/browser $(ARGS)

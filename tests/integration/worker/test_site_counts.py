@@ -103,7 +103,7 @@ async def test_pages_go_on_while_redis_does_not_count(bench, site, stack, fault:
     worker = bench.worker("--redis-seconds", "0.5")
     await bench.produce(records[:100])
     await bench.until_done()
-    with closing(Redis.from_url(stack.addresses.redis)) as client:
+    with closing(Redis.from_url(stack.addresses.redis, socket_timeout=60)) as client:
         harm(client)
         try:
             await bench.until(lambda: worker.says(said))
