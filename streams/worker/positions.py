@@ -121,6 +121,25 @@ class Consumer(aiokafka.Consumer):
         await self._commit({partition: beginning})
         await self._seek(partition, beginning)
 
+    async def perform_seek(self) -> None:
+        """Go back to what is committed, where partitions are assigned; aiokafka does not where that is 0."""
+        if not self.assignment():
+            return
+        await super().perform_seek()
+        for partition in [each for each in self.assignment() if self._read_offset[each] == 0]:
+            await self._seek(partition, 0)
+
+    async def on_partitions_revoked(self, revoked: set[TP]) -> None:
+        """Stop reading until partitions are assigned.
+
+        Faust does not where no partition is assigned any more, as when a topic begins to match the input:
+        what it went on to read would be dropped when it resumes, and what follows that be committed.
+        """
+        if not self.app.should_stop:
+            self.stop_flow()
+            self.app.flow_control.suspend()
+        await super().on_partitions_revoked(revoked)
+
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, FBT001, FBT002 Faust's
         """Commit what is acknowledged, and behind it what was removed."""
         did_commit: bool = await super().force_commit(topics, start_new_transaction)

@@ -28,6 +28,8 @@ class Kafka:
         self.beginnings = {TopicPartition("raw", 0): 0}
         self.ends = {TopicPartition("raw", 0): 1000}
         self.positions = {TopicPartition("raw", 0): 100}
+        self.goes_back_to: dict[TopicPartition, int] = {}
+        """What is committed; as aiokafka does, it does not go back to the first offset of all."""
         self.committed: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
 
     def assignment(self) -> set[TopicPartition]:
@@ -50,6 +52,9 @@ class Kafka:
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         self.positions[partition] = offset
+
+    async def seek_to_committed(self) -> Mapping[TopicPartition, int]:
+        return {each: self.goes_back_to[each] for each in self.assigned}
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         self.positions.update({each: self.beginnings[each] for each in partitions})
@@ -212,6 +217,33 @@ async def test_what_was_known_of_partitions_is_forgotten_when_they_are_assigned(
     consumer.ack(message(0))
     await consumer.commit()
     assert kafka.committed == [{TopicPartition("raw", 0): OffsetAndMetadata(1, "")}]
+
+
+@pytest.mark.parametrize("assigned", [set(), {FIRST}], ids=["none", "some"])
+async def test_nothing_is_read_from_when_partitions_are_taken_away_until_others_are_assigned(
+    consumer: Consumer, kafka: Kafka, app: FaustApp, assigned: set[TP], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
+    kafka.assigned = {TopicPartition(*each) for each in assigned}
+    consumer.resume_flow()
+    app.flow_control.resume()
+    await consumer.on_partitions_revoked({FIRST})
+    assert (consumer.flow_active, app.flow_control.is_active()) == (False, False)
+    assert consumer.suspend_flow.is_set()
+
+
+async def test_the_first_message_is_read_again_where_nothing_behind_it_is_committed(
+    consumer: Consumer, kafka: Kafka
+) -> None:
+    kafka.goes_back_to = {TopicPartition("raw", 0): 0}
+    await consumer.perform_seek()
+    assert kafka.positions == {TopicPartition("raw", 0): 0}
+
+
+async def test_without_partitions_there_is_nothing_to_go_back_to(consumer: Consumer, kafka: Kafka) -> None:
+    kafka.assigned = set()
+    await consumer.perform_seek()
+    assert kafka.positions == {TopicPartition("raw", 0): 100}
 
 
 async def test_a_kafka_that_does_not_answer_is_asked_again(
