@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group build
 
-.PHONY: help setup demo lint test-unit test test-browser has-chromium test-training test-crawlers bench lock generate wheel clean
+.PHONY: help setup demo lint test-unit test test-browser test-training test-crawlers bench docs lock generate wheel clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,36 +14,42 @@ setup: .venv/.ready ## make .venv with everything that demo, test and bench use
 demo: setup ## crawl a real site and clean it while it is crawled (ARGS='--help' says more)
 	.venv/bin/dehusk demo $(ARGS)
 
-lint: setup ## check style, types and layers
+lint: setup ## check style, types and layers, and that the tests of crawlers can be loaded
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	.venv/bin/pytest --collect-only --quiet --quiet tests/crawlers
 
 test-unit: setup ## run the tests that need no service
 	.venv/bin/pytest -m "not training" --numprocesses auto --dist loadfile tests/unit $(ARGS)
 
-test: has-chromium lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton, and in Chromium
+test: lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton, and in Chromium (10 to 20 minutes)
 	.venv/bin/pytest -m "not training" --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-browser: has-chromium setup ## run the tests of the pages for browsers, in Chromium
+test-browser: setup ## run the tests of the pages for browsers, in Chromium
 	.venv/bin/pytest tests/browser $(ARGS)
 
 test-training: .venv-training/.ready ## run the tests that need the training framework
 	.venv-training/bin/pytest -m training tests/unit/training $(ARGS)
 
-test-crawlers: setup ## run README's recipes with real crawlers, fetched into .cache (a few minutes; ARGS='-k scrapy')
+test-crawlers: setup ## run the recipes of docs/how-to/crawlers.md with real crawlers, fetched into .cache (a few minutes, the first time a quarter of an hour; ARGS='-k scrapy')
 	.venv/bin/pytest --timeout 1800 tests/crawlers $(ARGS)
 
 bench: setup ## measure the stream and its steps beside trafilatura and resiliparse
 	.venv/bin/python -m benchmarks $(ARGS)
 
+docs: .venv-docs/.ready ## build the documentation as a website into build/site (ARGS='--site-dir DIR'; a dead link fails)
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet $(ARGS)
+	@echo "build/site/index.html is the website; .venv-docs/bin/mkdocs serve shows it with its search."
+
 lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade takes newer versions)
 	$(COMPILE) pyproject.toml --extra test --extra bench --group lock --group wheel -o requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra train --group test-training --override training/overrides.txt -o requirements-training.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra docs -c requirements.lock -o requirements-docs.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra otlp -c requirements.lock -o docker/requirements.lock $(ARGS)
 
-generate: setup ## make the generated sources in inference/native anew
+generate: setup ## make the generated sources of inference/native and schemas/json anew
 	.venv/bin/python -m codegen
 
 wheel: setup ## build the wheel of this platform into dist/, and clean pages with it in an empty environment
@@ -57,12 +63,8 @@ wheel: setup ## build the wheel of this platform into dist/, and clean pages wit
 	build/venv/bin/dehusk clean --no-blocks inference/golden_pages >/dev/null
 
 clean: ## remove the virtual environments, what was compiled, and caches
-	rm -rf .venv .venv-training build dist *.egg-info inference/native/*.so
+	rm -rf .venv .venv-training .venv-docs build dist *.egg-info inference/native/*.so
 	rm -rf .cache/crawlers .cache/helm .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-
-has-chromium:
-	@command -v chromium >/dev/null \
-		|| { echo "Chromium is missing; install it with: sudo apt-get install chromium"; exit 1; }
 
 NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 
@@ -71,6 +73,9 @@ NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd infe
 
 .venv-training/.ready: requirements-training.lock pyproject.toml $(NATIVE)
 	$(call install,.venv-training,requirements-training.lock)
+
+.venv-docs/.ready: requirements-docs.lock pyproject.toml $(NATIVE)
+	$(call install,.venv-docs,requirements-docs.lock)
 
 # Triton's Python backend, which installs with pip for Linux on x86-64 alone, loads libpython at run time.
 define HAS_LIBPYTHON

@@ -1,1 +1,1 @@
-"""How fast dehusk is, beside peers and limits that are measured in the same run."""
+"""Speed of dehusk, beside peers and limits that are measured in the same run."""

@@ -1,11 +1,13 @@
 """`python -m benchmarks`: memory, the steps of a page, then the whole stream, on pages of a file."""
 
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from benchmarks import (
+    delivery,
     duplicates,
     markdown,
     memory,
@@ -18,7 +20,7 @@ from benchmarks import (
     stream,
 )
 from benchmarks.pages import Page, load_pages, stripped
-from dehusk.inference.labelers import LABELERS
+from dehusk.inference.labelers.labeler import LABELERS
 
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
 
@@ -29,13 +31,26 @@ class _Load(click.ParamType):
     def convert(
         self, value: str | sites.Load, param: click.Parameter | None, ctx: click.Context | None
     ) -> sites.Load:
-        """The sites and the pages of each."""
+        """Convert the sites and the pages of each."""
         if isinstance(value, sites.Load):
             return value
         numbers = value.split("x")
         if len(numbers) != 2 or not all(number.isdecimal() and int(number) for number in numbers):
             self.fail("it must be SITESxPAGES, e.g. 1x1000000", param, ctx)
         return sites.Load(*map(int, numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    rounds: int
+    repeat: int
+    labelers: tuple[str, ...]
+    only: str | None
+    model: str
+
+    def wants(self, *benchmarks: str) -> bool:
+        """Return True if one of the benchmarks is to run."""
+        return self.only is None or self.only in benchmarks
 
 
 @click.command()
@@ -70,6 +85,7 @@ class _Load(click.ParamType):
             "duplicates",
             "markdown",
             "monitoring",
+            "delivery",
             "rollout",
         ]
     ),
@@ -106,65 +122,23 @@ def main(
     flatters a model on pages that it was trained on, and mirrors of pages are made and looked for.
     """
     warnings.simplefilter("ignore")
-    if only in (None, "sites"):
+    options = _Options(rounds, repeat, labelers, only, model)
+    if options.wants("sites"):
         _measure_sites(loads)
-    if only in (None, "rollout"):
-        click.echo(rollout.report(rollout.measure()) + "\n")
+    if options.wants("rollout"):
+        _show(rollout.report(rollout.measure()))
     if only not in ("sites", "rollout"):
         if path is None:
             raise click.MissingParameter(param_hint="'--pages'", param_type="option")
         pages = load_pages(path, every)
-        _measure_file(pages, rounds=rounds, repeat=repeat, labelers=labelers, only=only, model=model)
+        _measure_documents(pages, options)
+        if options.wants("quality", "steps", "stream"):
+            _measure_pages("as crawled", pages, options)
+            _measure_pages("without scripts", [stripped(page) for page in pages], options)
 
 
-def _measure_file(
-    crawled: list[Page],
-    *,
-    rounds: int,
-    repeat: int,
-    labelers: tuple[str, ...],
-    only: str | None,
-    model: str,
-) -> None:
-    """Measure all that needs pages."""
-    if only in (None, "memory"):
-        click.echo(memory.report(memory.measure(crawled, labelers, repeat)) + "\n")
-    _measure_documents(crawled, rounds, model, only)
-    if only in (None, "markdown"):
-        _measure_markdown(crawled, model)
-    if only in (None, "monitoring"):
-        click.echo(monitoring.report(monitoring.measure(crawled, repeat, rounds)) + "\n")
-    if only in (None, "quality", "steps", "stream"):
-        _measure_pages(crawled, rounds=rounds, repeat=repeat, labelers=labelers, model=model, only=only)
-
-
-def _measure_pages(
-    crawled: list[Page],
-    *,
-    rounds: int,
-    repeat: int,
-    labelers: tuple[str, ...],
-    model: str,
-    only: str | None,
-) -> None:
-    """Measure the text, the steps and the stream of pages, as crawled and without scripts."""
-    for title, pages in (("as crawled", crawled), ("without scripts", [stripped(page) for page in crawled])):
-        if only in (None, "quality") and all(page.content is not None for page in pages):
-            click.echo(quality.report(title, pages, quality.measure(pages, model)) + "\n")
-        if only != "quality":
-            times = steps.measure(pages, model, 1 if only == "stream" else rounds)
-            click.echo(steps.report(title, pages, times) + "\n")
-        if only in (None, "stream"):
-            _measure_stream(pages, times, labelers, repeat)
-
-
-def _measure_documents(pages: list[Page], rounds: int, model: str, only: str | None) -> None:
-    """Measure what documents have beside their text."""
-    if only in (None, "metadata"):
-        click.echo(metadata.report("metadata", metadata.measure(pages, rounds)) + "\n")
-    known = [page for page in pages if page.content]
-    if known and only in (None, "duplicates"):
-        click.echo(duplicates.report(*duplicates.measure(known, model)) + "\n")
+def _show(report: str) -> None:
+    click.echo(report + "\n")
 
 
 def _measure_sites(loads: tuple[sites.Load, ...]) -> None:
@@ -174,16 +148,34 @@ def _measure_sites(loads: tuple[sites.Load, ...]) -> None:
     click.echo()
 
 
-def _measure_markdown(pages: list[Page], model: str) -> None:
-    if all(page.content is not None for page in pages):
-        click.echo(markdown.report(*markdown.measure(pages, model)) + "\n")
+def _measure_documents(pages: list[Page], options: _Options) -> None:
+    """Measure all but the text, the steps and the stream."""
+    known = [page for page in pages if page.content]
+    has_content = all(page.content is not None for page in pages)
+    if options.wants("memory"):
+        _show(memory.report(memory.measure(pages, options.labelers, options.repeat)))
+    if options.wants("metadata"):
+        _show(metadata.report("metadata", metadata.measure(pages, options.rounds)))
+    if known and options.wants("duplicates"):
+        _show(duplicates.report(*duplicates.measure(known, options.model)))
+    if has_content and options.wants("markdown"):
+        _show(markdown.report(*markdown.measure(pages, options.model)))
+    if options.wants("monitoring"):
+        _show(monitoring.report(monitoring.measure(pages, options.repeat, options.rounds)))
+    if options.wants("delivery"):
+        _show(delivery.report(delivery.measure(pages, options.repeat, options.rounds)))
 
 
-def _measure_stream(
-    pages: list[Page], times: dict[str, float], labelers: tuple[str, ...], repeat: int
-) -> None:
-    peers = {name: times[step] for name, step in _PEERS.items()}
-    click.echo(stream.report(stream.measure(pages, labelers, repeat), peers) + "\n")
+def _measure_pages(title: str, pages: list[Page], options: _Options) -> None:
+    """Measure the text, the steps and the stream."""
+    if options.wants("quality") and all(page.content is not None for page in pages):
+        _show(quality.report(title, pages, quality.measure(pages, options.model)))
+    if options.wants("steps", "stream"):
+        times = steps.measure(pages, options.model, 1 if options.only == "stream" else options.rounds)
+        _show(steps.report(title, pages, times))
+        if options.wants("stream"):
+            peers = {name: times[step] for name, step in _PEERS.items()}
+            _show(stream.report(stream.measure(pages, options.labelers, options.repeat), peers))
 
 
 if __name__ == "__main__":

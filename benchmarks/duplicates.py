@@ -1,4 +1,4 @@
-"""How well the keys of duplicates find mirrors of a page, and only these."""
+"""Rate at which the keys of duplicates find mirrors of a page, and other pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,51 +9,51 @@ from statistics import median
 
 from benchmarks.extractors import with_dehusk
 from benchmarks.pages import Page
-from dehusk.inference.duplicates import content_hash, similarity_hash
+from dehusk.inference.extraction import content_hash, similarity_hash
 
 NEAR = (3, 6)
 """Bits by which the simhashes of near-duplicates differ at most: strictly, and more loosely."""
 _SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 _LONG = 200
-"""Words of a text in which some are changed."""
+"""Least words of a text in which some are changed."""
 _SENTENCE = "This sentence is new and says something else than what was here before."
 
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A way to publish a page again, and what its text shares with that of the page."""
+    """A way to publish a page again, and the share of mirrors that have the same keys."""
 
     name: str
     pages: int
     same_hash: float
     near: tuple[float, ...]
-    """The shares at each distance of `NEAR`."""
+    """Shares at each distance of `NEAR`."""
     median_bits: float
 
 
 def measure(pages: Sequence[Page], model: str) -> tuple[list[Mirror], list[int]]:
-    """What comes of mirrors of pages; how many pairs of them there are, and how many are near but differ."""
+    """Compare mirrors of pages; count their pairs, and those that are near but differ.
+
+    A way to change pages that changes none of them has no mirrors.
+    """
     text_of = with_dehusk(model)
     texts = {page.url: text for page in pages if len((text := text_of(page.html)).split()) >= _LONG}
     kept = [page for page in pages if page.url in texts]
-    mirrors = [
-        _mirror(
-            "print version, another template", [(texts[page.url], text_of(_printed(page))) for page in kept]
-        ),
-        _mirror(
-            "a sentence changed",
-            [(texts[page.url], text_of(again)) for page in kept if (again := _changed(page)) != page.html],
-        ),
-    ]
+    changed = ((page, again) for page in kept if (again := _changed(page)) != page.html)
+    pairs = {
+        "print version, another template": [(texts[page.url], text_of(_printed(page))) for page in kept],
+        "a sentence changed": [(texts[page.url], text_of(again)) for page, again in changed],
+    }
     random = Random(1)
     for share in _SHARES:
-        pairs = [(text, _with_other_words(text, share, random)) for text in texts.values()]
-        mirrors.append(_mirror(f"{share:.1%} of the words changed", pairs))
+        others = [(text, _with_other_words(text, share, random)) for text in texts.values()]
+        pairs[f"{share:.1%} of the words changed"] = others
+    mirrors = [_mirror(name, each) for name, each in pairs.items() if each]
     return mirrors, _false_pairs([*texts.values()])
 
 
 def report(mirrors: Sequence[Mirror], false: Sequence[int]) -> str:
-    """The shares of mirrors that are found, and the pairs that are found and no mirrors."""
+    """Return the shares of mirrors that are found, and the pairs that are found and no mirrors."""
     lines = [f"{'':34} pages same hash   bits: " + " ".join(f"≤ {bits:<4}" for bits in NEAR) + " median"]
     for each in mirrors:
         near = " ".join(f"{share:6.1%}" for share in each.near)
@@ -66,7 +66,7 @@ def report(mirrors: Sequence[Mirror], false: Sequence[int]) -> str:
 
 
 def _printed(page: Page) -> bytes:
-    """The content that is known of a page in a template of its own."""
+    """Return the content that is known of a page in a template of its own."""
     paragraphs = "".join(f"<p>{escape(line)}</p>" for line in (page.content or "").splitlines() if line)
     return (
         f"<html><body class=print><div class=logo>Printed from {escape(page.url)}</div><h1>Article</h1>"
@@ -75,7 +75,7 @@ def _printed(page: Page) -> bytes:
 
 
 def _changed(page: Page) -> bytes:
-    """The page with another sentence in place of the longest line of its content that its source has, too."""
+    """Return the page with another sentence in place of the longest line of its content and its source."""
     lines = sorted((page.content or "").splitlines(), key=len, reverse=True)
     there = (line.split(". ")[0].encode() for line in lines if len(line) > 40)
     found = next((line for line in there if page.html.count(line) == 1), None)
@@ -97,7 +97,7 @@ def _mirror(name: str, pairs: Sequence[tuple[str, str]]) -> Mirror:
 
 
 def _false_pairs(texts: Sequence[str]) -> list[int]:
-    """The pairs of texts, and at each distance those that share less than 0.8 of their runs of words."""
+    """Count the pairs of texts, and at each distance those that share less than 0.8 of their word runs."""
     hashed = [(_bits(text), text) for text in texts]
     bits = [
         (a ^ b).bit_count()

@@ -1,13 +1,15 @@
-"""What is compared: from the HTML of a page to its text."""
+"""Extractors that are compared: from the HTML of a page to its text."""
 
 from collections.abc import Callable
 
-from dehusk.inference.cleaning import PreparedPage, prepare
 from dehusk.inference.extraction import extract
-from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.preparing import prepare
+from dehusk.schemas.documents import CleanedDocument
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import RawPage
-from dehusk.training.extractors import resiliparse_text, trafilatura_text
+from dehusk.schemas.pages import PreparedPage, RawPage
+from dehusk.training.pages.extractors import resiliparse_text, trafilatura_text
 
 Extractor = Callable[[bytes], str]
 
@@ -15,15 +17,26 @@ with_resiliparse: Extractor = resiliparse_text
 with_trafilatura: Extractor = trafilatura_text
 
 
-def with_dehusk(model: str) -> Extractor:
-    """The text of dehusk's own steps, one page at a time, the model in the calling thread."""
+def cleaner(model: str) -> Callable[[RawPage, DocumentOptions], CleanedDocument | None]:
+    """Return dehusk's own steps, one page at a time, the model in the calling thread."""
     labeler = OnnxLabeler(model)
 
-    def text(html: bytes) -> str:
-        page = prepare(RawPage("http://example.org/", html))
+    def clean(raw: RawPage, options: DocumentOptions) -> CleanedDocument | None:
+        page = prepare(raw, options=options)
         if not isinstance(page, PreparedPage):
-            return ""
+            return None
         labels = labeler.label_here(page.encoded)
-        return "" if isinstance(labels, Broken) else extract(page, labels, None).text
+        return None if isinstance(labels, Broken) else extract(page, labels, options=options)
+
+    return clean
+
+
+def with_dehusk(model: str) -> Extractor:
+    """Return an extractor of dehusk's own steps."""
+    clean = cleaner(model)
+
+    def text(html: bytes) -> str:
+        document = clean(RawPage("http://example.org/", html), DEFAULT_OPTIONS)
+        return "" if document is None else document.text
 
     return text

@@ -54,4 +54,4 @@ HOSTILE: Mapping[str, HostilePage] = MappingProxyType(
         "a bomb beyond the limit": _zipped(bytes(200 * MIB)),
     }
 )
-"""By what is too much in each."""
+"""Hostile pages, by what is too much in each."""

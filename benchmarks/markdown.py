@@ -1,4 +1,4 @@
-"""How much of the structure of the content is in the Markdown, beside another extractor, and what it takes.
+"""Structure of the content that is kept in the Markdown, beside another extractor, and its cost.
 
 Of the content are headings, items of lists, cells of tables and lines of code of the page whose text is a
 line of `main_content`, or lies in it and is no short one, as those of menus are; and links in such a text.
@@ -14,22 +14,19 @@ import trafilatura
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from benchmarks.extractors import cleaner
 from benchmarks.pages import Page
-from dehusk.inference.cleaning import PreparedPage, prepare
-from dehusk.inference.extraction import extract
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Rendering
 from dehusk.schemas.pages import RawPage
-from dehusk.schemas.rendering import NO_RENDERING, Rendering
 
 KINDS = ("headings", "items", "links", "cells", "code lines")
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 _LINES = frozenset("p li td th dd dt h1 h2 h3 h4 h5 h6 blockquote figcaption".split())  # noqa: SIM905
 _LISTS = frozenset({"ul", "ol"})
 _SHORTEST = 2
-"""Letters and digits of what is looked for."""
+"""Least letters and digits of an element that is looked for."""
 _SHORTEST_SENTENCE = 20
-"""Those of a text that is told from a menu's by its length."""
+"""Least letters and digits of a text that is told from a menu's by its length."""
 _RENDERER = MarkdownIt("commonmark").enable("table")
 
 ToMarkdown = Callable[[Page], str]
@@ -38,24 +35,24 @@ Elements = dict[str, Counter[str]]
 
 @dataclass(slots=True)
 class Kept:
-    """What an extractor kept of the elements of all pages, and its time."""
+    """Elements of all pages that an extractor kept, and its time."""
 
     found: Counter[str] = field(default_factory=Counter)
     milliseconds: float = 0.0
     milliseconds_of_text: float = 0.0
-    """Those of its text alone."""
+    """Milliseconds of its text alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """From a page to its Markdown, and to its text."""
+    """Functions from a page to its Markdown, and to its text."""
 
     markdown: ToMarkdown
     text: ToMarkdown
 
 
 def measure(pages: Sequence[Page], model: str) -> tuple[Counter[str], dict[str, Kept]]:
-    """How many elements of each kind the content of the pages has, and what each extractor kept of them."""
+    """Count the elements of each kind in the content of the pages, and those that each extractor kept."""
     wanted: Counter[str] = Counter()
     extractors = {f"dehusk ({model})": _dehusk(model), "trafilatura": _trafilatura()}
     kept = {name: Kept() for name in extractors}
@@ -72,7 +69,7 @@ def measure(pages: Sequence[Page], model: str) -> tuple[Counter[str], dict[str, 
 
 
 def report(wanted: Counter[str], kept: dict[str, Kept]) -> str:
-    """The shares as a table."""
+    """Return the shares as a table."""
     lines = [f"{'':20}" + "".join(f"{kind:>12}" for kind in KINDS) + "  ms/page  text alone"]
     lines.append(f"{'of the content':20}" + "".join(f"{wanted[kind]:12,}" for kind in KINDS))
     for name, each in kept.items():
@@ -82,7 +79,7 @@ def report(wanted: Counter[str], kept: dict[str, Kept]) -> str:
 
 
 def _timed(extractor: Extractor, page: Page, kept: Kept) -> str:
-    """The Markdown of a page, after its text."""
+    """Return the Markdown of a page, after its text."""
     started = time.process_time()
     extractor.text(page)
     between = time.process_time()
@@ -93,21 +90,17 @@ def _timed(extractor: Extractor, page: Page, kept: Kept) -> str:
 
 
 def _dehusk(model: str) -> Extractor:
-    labeler = OnnxLabeler(model)
+    clean = cleaner(model)
 
-    def clean(page: Page, rendering: Rendering) -> str:
-        prepared = prepare(RawPage(page.url, page.html), with_markup=rendering.needs_markup)
-        if not isinstance(prepared, PreparedPage):
+    def written(page: Page, options: DocumentOptions) -> str:
+        document = clean(RawPage(page.url, page.html), options)
+        if document is None:
             return ""
-        labels = labeler.label_here(prepared.encoded)
-        if isinstance(labels, Broken):
-            return ""
-        document = extract(prepared, labels, None, rendering=rendering)
         return document.markdown if document.markdown is not None else document.text
 
     return Extractor(
-        lambda page: clean(page, Rendering(markdown=True)),
-        lambda page: clean(page, NO_RENDERING),
+        lambda page: written(page, DocumentOptions(rendering=Rendering(markdown=True))),
+        lambda page: written(page, DEFAULT_OPTIONS),
     )
 
 
@@ -129,7 +122,7 @@ def _trafilatura() -> Extractor:
 
 
 def of_content(page: Page) -> Elements:
-    """The elements of a page that are of its content."""
+    """Return the elements of a page that are of its content."""
     content = page.content or ""
     gold, lines = _letters(content), {_letters(line) for line in content.splitlines()} - {""}
 
@@ -140,7 +133,7 @@ def of_content(page: Page) -> Elements:
 
 
 def _elements(html: str, is_wanted: Callable[[str], bool] = lambda _: True) -> Elements:
-    """The letters of the elements of each kind, of those that are wanted."""
+    """Return the letters of the wanted elements of each kind."""
     document = LexborHTMLParser(html)
     document.strip_tags(["script", "style", "template", "noscript"], recursive=True)
     found = {
@@ -163,7 +156,7 @@ def _counted(texts: Iterable[str]) -> Counter[str]:
 
 
 def _cells(table: LexborNode) -> Iterator[str]:
-    """The cells of a table of several rows and columns that holds no other."""
+    """Return the cells of a table of several rows and columns that holds no other."""
     rows = table.css("tr")
     cells = table.css("td, th")
     if len(rows) < 2 or len(cells) < 2 * len(rows) or table.css("table table"):
@@ -172,7 +165,7 @@ def _cells(table: LexborNode) -> Iterator[str]:
 
 
 def _around(link: LexborNode) -> str:
-    """The letters of the line that a link stands in."""
+    """Return the letters of the line that a link stands in."""
     node: LexborNode | None = link
     while node is not None and node.tag not in _LINES:
         node = node.parent
@@ -180,7 +173,7 @@ def _around(link: LexborNode) -> str:
 
 
 def _own_text(item: LexborNode) -> str:
-    """The letters of an item without the lists in it."""
+    """Return the letters of an item without the lists in it."""
     children = (child for child in item.iter(include_text=True) if child.tag not in _LISTS)
     return _letters("".join(child.text(deep=True) or "" for child in children))
 

@@ -1,4 +1,4 @@
-"""What a worker and its processes hold in memory while hostile pages come in, on real services.
+"""Memory of a worker and its processes while hostile pages come in, on real services.
 
 Ordinary pages come at a steady rate, and amid them hostile pages all at once. Counted is the proportional set
 size (PSS) of all processes of the worker, so that what they share counts once.
@@ -13,27 +13,23 @@ from itertools import cycle, islice
 from pathlib import Path
 from statistics import quantiles
 from urllib.parse import quote
-from uuid import uuid4
 
 import psutil
 from aiokafka import AIOKafkaProducer
 
 from benchmarks.hostile import HOSTILE
 from benchmarks.pages import Page
-from benchmarks.stream import processes_on
+from benchmarks.stream import create_new, new_topics, processes_on
 from dehusk.schemas.errors import UnavailableError
-from dehusk.streams.consuming import read
-from dehusk.streams.dead_letters import read_dead_letter
-from dehusk.streams.kafka import Topic, create_topics, ensure_topics
-from dehusk.streams.local.addresses import free_ports
-from dehusk.streams.local.folder import temporary_folder
+from dehusk.streams.kafka.producer import create_producer
+from dehusk.streams.kafka.reader import read
+from dehusk.streams.local.folder import free_ports, temporary_folder
 from dehusk.streams.local.process import Service
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.local.worker import Worker
-from dehusk.streams.producing import create_producer
 from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.topics.dead_letters import read_dead_letter
 
-_PARTITIONS = 4
 _PROCESSES = 4
 _RATE = 10
 """Ordinary pages a second."""
@@ -47,19 +43,19 @@ _ORDINARY, _HOSTILE = "https://ordinary.example/", "https://hostile.example/"
 
 @dataclass(slots=True)
 class Watched:
-    """What was seen of a worker."""
+    """Measurements of a worker."""
 
     labeler: str
     peak: int = 0
-    """The most bytes that its processes held at once."""
+    """Most bytes that its processes held at once."""
     own_peak: int = 0
-    """The most bytes that its own process held."""
+    """Most bytes that its own process held."""
     slowest_answer: float = 0.0
-    """The longest that its monitoring pages took to answer, in seconds."""
+    """Longest time that its monitoring pages took to answer, in seconds."""
     seconds: list[float] = field(default_factory=list)
-    """From the sending of each ordinary page to its document."""
-    fates: Counter[str] = field(default_factory=Counter)
-    """What became of how many hostile pages."""
+    """Seconds from the sending of each ordinary page to its document."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Number of hostile pages by their result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class _Worker(Worker):
 
 
 def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[Watched]:
-    """A worker with each labeler on the same pages, the hostile ones so many times over."""
+    """Measure a worker with each labeler on the same pages, the hostile ones so many times over."""
     with temporary_folder() as folder, LocalStack(folder) as stack:
         return [asyncio.run(_measure(stack, pages, labeler, rounds, folder)) for labeler in labelers]
 
@@ -79,13 +75,10 @@ def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list
 async def _measure(
     stack: LocalStack, pages: Sequence[Page], labeler: str, rounds: int, directory: Path
 ) -> Watched:
-    name = f"bench-{uuid4().hex[:8]}"
-    kafka = KafkaSettings(stack.addresses.kafka)
-    topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
-    await create_topics(kafka, [Topic(topics.input, _PARTITIONS, 1)])
-    await ensure_topics(kafka, topics)
+    kafka, topics = KafkaSettings(stack.addresses.kafka), new_topics()
+    await create_new(kafka, topics)
     program = _Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=False)
-    worker = Service(program, directory / f"{name}.log")
+    worker = Service(program, directory / f"{topics.group}.log")
     watched = Watched(labeler)
     try:
         await asyncio.to_thread(worker.start)
@@ -99,7 +92,7 @@ async def _measure(
 
 
 async def _send(kafka: KafkaSettings, topic: str, pages: Sequence[Page], rounds: int) -> dict[bytes, float]:
-    """When each ordinary page was sent, by its URL."""
+    """Send the pages; return the time at which each ordinary one was sent, by its URL."""
     sent: dict[bytes, float] = {}
     async with create_producer(kafka) as producer:
         for number, page in enumerate(islice(cycle(pages), _ORDINARY_PAGES)):
@@ -122,7 +115,7 @@ async def _send_hostile(producer: AIOKafkaProducer, topic: str, rounds: int) -> 
 
 
 def _watch(program: Worker, watched: Watched, expected: int) -> None:
-    """Look at the worker until it has finished so many pages."""
+    """Watch the worker until it has finished so many pages."""
     done, since = 0, time.monotonic()
     while done < expected:
         time.sleep(_LOOK_SECONDS)
@@ -148,20 +141,20 @@ def _memory(process: psutil.Process) -> int:
 async def _compare(
     kafka: KafkaSettings, topics: TopicSettings, sent: Mapping[bytes, float], watched: Watched
 ) -> None:
-    """Note how long the ordinary pages took, and what became of the hostile ones."""
+    """Note the duration of the ordinary pages, and the results of the hostile ones."""
     async for message, milliseconds in read(kafka, topics.output):
         key = message.key or b""
         if key in sent:
             watched.seconds.append(milliseconds / 1000 - sent[key])
         else:
-            watched.fates["document"] += 1
+            watched.outcomes["document"] += 1
     async for message, _ in read(kafka, topics.dead_letters):
         if letter := read_dead_letter(message):
-            watched.fates[letter.reason] += 1
+            watched.outcomes[letter.reason] += 1
 
 
 def report(results: Sequence[Watched]) -> str:
-    """The results as a table, and what became of the hostile pages."""
+    """Return the measurements as a table, and the results of the hostile pages."""
     lines = [
         f"{len(HOSTILE)} kinds of hostile pages amid {_RATE} ordinary pages a second; {_PROCESSES} processes",
         f"{'labeler':10} {'peak MB':>8} {'own process':>12} {'slowest /report':>16}"
@@ -173,12 +166,12 @@ def report(results: Sequence[Watched]) -> str:
             f"{each.labeler:10} {each.peak / 1e6:8.0f} {each.own_peak / 1e6:12.0f}"
             f" {each.slowest_answer:16.2f} {percentiles[9]:19.2f} {near_worst:7.2f} {max(each.seconds):10.2f}"
         )
-    lines += [f"{each.labeler:10} {_fates(each)}" for each in results]
+    lines += [f"{each.labeler:10} {_outcomes(each)}" for each in results]
     return "\n".join(lines)
 
 
-def _fates(watched: Watched) -> str:
-    fates = ", ".join(f"{count} {fate}" for fate, count in watched.fates.most_common())
+def _outcomes(watched: Watched) -> str:
+    hostile = ", ".join(f"{count} {outcome}" for outcome, count in watched.outcomes.most_common())
     return (
-        f"{len(watched.seconds)} of {_ORDINARY_PAGES} ordinary pages have a document; hostile ones: {fates}"
+        f"{len(watched.seconds)} of {_ORDINARY_PAGES} ordinary pages have a document; hostile ones: {hostile}"
     )

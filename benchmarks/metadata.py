@@ -1,6 +1,5 @@
-"""The metadata of pages beside trafilatura's: how often each field is found, how often alike, the time."""
+"""Metadata of pages beside trafilatura's: how often each field is found, how often alike, the time."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -9,7 +8,8 @@ from typing import Any
 from trafilatura.metadata import extract_metadata
 
 from benchmarks.pages import Page
-from dehusk.inference.segmentation import segment
+from benchmarks.steps import Step, best_times
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.metadata import Metadata, MetadataLevel
 
 _THEIRS = {
@@ -23,14 +23,13 @@ _THEIRS = {
     "page_type": "pagetype",
     "license": "license",
 }
-"""Our fields, and what trafilatura calls them; it has no date of modification, and no robots."""
+"""Our fields, and trafilatura's names of them; it has no date of modification, and no robots."""
 _DAY = timedelta(days=1)
-Read = Callable[[Page], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
 class Counts:
-    """On how many pages a field is found, by us, by trafilatura and by both, and is the same."""
+    """Numbers of pages on which a field is found, by us, by trafilatura and by both, and is the same."""
 
     ours: int = 0
     theirs: int = 0
@@ -40,7 +39,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Comparison:
-    """What came of some pages."""
+    """Result of the comparison of some pages."""
 
     pages: int
     fields: dict[str, Counts] = field(default_factory=lambda: {name: Counts() for name in _THEIRS})
@@ -49,23 +48,18 @@ class Comparison:
 
 
 def measure(pages: Sequence[Page], rounds: int) -> Comparison:
-    """What is found, with metadata of the level `full`; the times are the best of some rounds, in turn."""
+    """Compare metadata of the level `full`; the times are the best of some rounds, in turn."""
     result = Comparison(len(pages))
     for page in pages:
         _count(result.fields, _with_dehusk(page), _with_trafilatura(page))
-    steps: dict[str, Callable[[Page], object]] = {
-        **{f"segment, metadata {level}": _segmenting(level) for level in MetadataLevel},
-        "trafilatura, metadata": _with_trafilatura,
-    }
-    for _ in range(rounds):
-        for name, step in steps.items():
-            spent = _milliseconds(step, pages)
-            result.milliseconds[name] = min(result.milliseconds.get(name, spent), spent)
+    steps = [Step(f"segment, metadata {level}", _segmenting(level)) for level in MetadataLevel]
+    steps.append(Step("trafilatura, metadata", _with_trafilatura))
+    result.milliseconds = best_times(steps, pages, rounds)
     return result
 
 
 def report(title: str, result: Comparison) -> str:
-    """The comparison as a table, in shares of the pages; of what both find, the share that agrees."""
+    """Return the comparison as a table, in shares of the pages; of what both find, the share that agrees."""
     lines = [f"{title}: {result.pages} pages", f"{'':14} dehusk trafilatura   both  agree"]
     for name, counts in result.fields.items():
         ours, theirs, both = (each / result.pages for each in (counts.ours, counts.theirs, counts.both))
@@ -90,13 +84,6 @@ def _with_trafilatura(page: Page) -> Mapping[str, Any]:
     return {name: getattr(found, theirs, None) for name, theirs in _THEIRS.items()}
 
 
-def _milliseconds(step: Callable[[Page], object], pages: Sequence[Page]) -> float:
-    started = time.process_time()
-    for page in pages:
-        step(page)
-    return (time.process_time() - started) * 1000 / len(pages)
-
-
 def _count(fields: dict[str, Counts], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
     for name, counts in fields.items():
         one, other = ours[name], theirs[name]
@@ -107,7 +94,7 @@ def _count(fields: dict[str, Counts], ours: Mapping[str, Any], theirs: Mapping[s
 
 
 def _agree(one: object, other: object) -> bool:
-    """Whether two values say the same: dates may differ by one day, as trafilatura's have no time zone."""
+    """Return True if two values agree: dates may differ by one day, as trafilatura's have no time zone."""
     if isinstance(one, date):
         day = one.date() if isinstance(one, datetime) else one
         return abs(day - date.fromisoformat(str(other))) <= _DAY
@@ -115,6 +102,6 @@ def _agree(one: object, other: object) -> bool:
 
 
 def _words(value: object) -> list[str]:
-    """What a value says, whatever the case, the order of several, and what separates them."""
+    """Return the words of a value, whatever the case, the order of several, and what separates them."""
     text = ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return sorted(part.strip(" /").casefold() for part in text.replace(",", ";").split(";"))

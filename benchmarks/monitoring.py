@@ -1,4 +1,4 @@
-"""What it costs a worker to share its figures on a topic while a page shows them, in CPU time.
+"""CPU time that a worker takes to share its figures on a topic while a page shows them.
 
 Two workers at a time, one with the topic and a page that is connected and one with neither, so that what
 else the machine does slows both: first they have nothing to do, then each empties a backlog of its own.
@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,10 @@ from urllib.request import urlopen
 from uuid import uuid4
 
 from benchmarks.pages import Page
-from benchmarks.stream import BenchedWorker, cpu, fill, processes_on, watch
-from dehusk.streams.local.addresses import free_ports
-from dehusk.streams.local.folder import temporary_folder
-from dehusk.streams.local.process import Service
+from benchmarks.stream import BenchedWorker, cpu, fill, new_topics, processes_on, running, watch
+from dehusk.streams.local.folder import free_ports, temporary_folder
 from dehusk.streams.local.stack import LocalStack
-from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.settings import KafkaSettings
 
 _IDLE_SECONDS = 20.0
 _BOTH = (True, False)
@@ -31,14 +29,14 @@ _BOTH = (True, False)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a worker takes."""
+    """CPU time of a worker."""
 
     idle: float
     """CPU seconds in a second in which there is nothing to do."""
     page: float
     """CPU seconds for a page, with all processes."""
     seconds: float
-    """Which it takes for all pages by the clock."""
+    """Seconds that all pages take by the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Pair:
 
 
 def measure(pages: Sequence[Page], repeat: int, rounds: int) -> list[Pair]:
-    """So many pairs, each on the same pages, `repeat` times over."""
+    """Run so many pairs, each on the same pages, `repeat` times over."""
     with temporary_folder() as folder, LocalStack(folder, services=("kafka", "redis")) as stack:
         return [_pair(stack, pages, repeat, folder) for _ in range(rounds)]
 
@@ -86,27 +84,20 @@ def _busy(
 def _running(
     stack: LocalStack, directory: Path, pages: Sequence[Page], repeat: int, *, shares: bool
 ) -> Iterator[BenchedWorker]:
-    """A worker on topics that hold the pages, with a page that is connected where it shares its figures."""
-    name = f"bench-{uuid4().hex[:8]}"
-    figures = f"{name}-figures" if shares else None
-    topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name, monitoring=figures)
+    """Run a worker on topics that hold the pages, with a connected page where it shares its figures."""
+    topics = new_topics(monitoring=f"bench-{uuid4().hex[:8]}-figures" if shares else None)
     asyncio.run(fill(KafkaSettings(stack.addresses.kafka), topics, pages, repeat))
     program = BenchedWorker(stack.addresses, topics, "rules", free_ports(1)[0], with_blocks=False)
-    worker = Service(program, directory / f"{name}.log")
-    worker.start()
-    try:
-        if not shares:
-            yield program
-        else:
-            with _connected(f"{program.monitoring.url}events?of=group"):
-                yield program
-    finally:
-        worker.stop()
+    with (
+        running(program, directory),
+        _connected(f"{program.monitoring.url}events?of=group") if shares else nullcontext(),
+    ):
+        yield program
 
 
 @contextmanager
 def _connected(url: str) -> Iterator[None]:
-    """A page that reads what it is sent."""
+    """Connect a page that reads what it is sent."""
     is_over = Event()
 
     def read() -> None:
@@ -124,7 +115,7 @@ def _connected(url: str) -> Iterator[None]:
 
 
 def report(pairs: Sequence[Pair]) -> str:
-    """The medians of the pairs."""
+    """Return the medians of the pairs."""
     idle = [1000 * (each.shared.idle - each.alone.idle) for each in pairs]
     more = [each.shared.page / each.alone.page - 1 for each in pairs]
     slower = [each.shared.seconds / each.alone.seconds - 1 for each in pairs]

@@ -1,4 +1,4 @@
-"""The pages that the benchmarks measure on: JSON lines with `html` and `url`, perhaps `main_content`."""
+"""Pages that the benchmarks measure on: JSON lines with `html` and `url`, perhaps `main_content`."""
 
 import json
 import lzma
@@ -20,13 +20,13 @@ class Page:
     url: str
     html: bytes
     kind: str = ""
-    """The type of page, where the file says it."""
+    """Type of page, where the file says it."""
     content: str | None = None
-    """The page's content, where the file has it."""
+    """Content of the page, where the file has it."""
 
 
 def load_pages(path: Path, every: int = 1) -> list[Page]:
-    """Every n-th page of a JSON lines file, which may be xz-compressed."""
+    """Read every n-th page of a JSON lines file, which may be xz-compressed."""
     open_lines = lzma.open if path.suffix == ".xz" else open
     with open_lines(path, "rt", encoding="utf-8") as lines:
         rows = map(json.loads, islice(lines, 0, None, every))
@@ -39,7 +39,7 @@ def _page(row: dict[str, Any]) -> Page:
 
 
 def stripped(page: Page) -> Page:
-    """The page without scripts, styles, comments, `<noscript>` and drawings, as many data sets have it."""
+    """Return the page without scripts, styles, comments, `<noscript>` and drawings, as in many data sets."""
     document = LexborHTMLParser(page.html)
     document.strip_tags(["script", "style", "noscript", "svg"], recursive=True)
     return replace(page, html=_COMMENT.sub("", document.html or "").encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""How well the content of a page is found, beside other extractors, where it is known.
+"""Agreement of texts with the content of pages where it is known, beside other extractors.
 
 Word-level F1: the overlap of the kept text with `main_content`, as multisets of words, mean over pages.
 """
@@ -8,11 +8,11 @@ from statistics import fmean
 
 from benchmarks.extractors import Extractor, with_dehusk, with_resiliparse, with_trafilatura
 from benchmarks.pages import Page
-from dehusk.training.score import score_words, word_f1
+from dehusk.training.scores import score_words, word_f1
 
 
 def measure(pages: Sequence[Page], model: str) -> dict[str, list[float]]:
-    """The F1 of each page by extractor."""
+    """Return the F1 of each page by extractor."""
     gold = [score_words(page.content or "") for page in pages]
     extractors: dict[str, Extractor] = {
         f"dehusk ({model})": with_dehusk(model),
@@ -26,7 +26,7 @@ def measure(pages: Sequence[Page], model: str) -> dict[str, list[float]]:
 
 
 def report(title: str, pages: Sequence[Page], scores: dict[str, list[float]]) -> str:
-    """The mean scores of all pages and of each type of page, as a table."""
+    """Return the mean scores of all pages and of each type of page, as a table."""
     lines = [f"{title}: word-level F1", f"{'':16} pages " + " ".join(f"{name:>20}" for name in scores)]
     for kind in ("all", *sorted({page.kind for page in pages})):
         chosen = [index for index, page in enumerate(pages) if kind in ("all", page.kind)]

@@ -1,4 +1,4 @@
-"""What swaps of versions cost pages under load: the time to a document, and until the old version is gone.
+"""Cost of swaps of versions under load: the time to a document, and until the old version is gone.
 
 Times are those of the records in Kafka, so what the benchmark itself takes is not in them.
 """
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from benchmarks.swaps import Document, Outcome, Size, Step, run
+from benchmarks.stage import Document, Outcome, Size, Step
+from benchmarks.swaps import run
 from benchmarks.versions import write_repository
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import LocalStack
@@ -21,7 +22,7 @@ _BEFORE_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """How long a version went on that another one follows."""
+    """Duration for which a version went on that another one follows."""
 
     kind: str
     command: float
@@ -31,7 +32,7 @@ class Handover:
 
 
 def measure(size: Size = FULL) -> Outcome:
-    """All steps on a local stack of their own."""
+    """Run all steps on a local stack of their own."""
     with temporary_folder() as folder:
         write_repository(folder / "models")
         with LocalStack(folder / "stack", repository=folder / "models") as stack:
@@ -40,17 +41,17 @@ def measure(size: Size = FULL) -> Outcome:
 
 
 def lost(outcome: Outcome) -> set[bytes]:
-    """The keys of pages without a document."""
+    """Return the keys of pages without a document."""
     return {*outcome.produced} - {each.key for each in outcome.documents}
 
 
 def repeated(outcome: Outcome) -> int:
-    """Documents that a newer one of the same key replaces."""
+    """Count the documents that a newer one of the same key replaces."""
     return len(outcome.documents) - len({each.key for each in outcome.documents})
 
 
 def waits(outcome: Outcome) -> dict[str, list[float]]:
-    """Seconds from each page to its first document, by the kind of step during which it was produced."""
+    """Return the seconds from each page to its first document, by the kind of step at its production."""
     first: dict[bytes, int] = {}
     for each in outcome.documents:
         first[each.key] = min(each.at, first.get(each.key, each.at))
@@ -67,7 +68,7 @@ def _kind_at(steps: Sequence[Step], at: int) -> str:
 
 
 def handovers(outcome: Outcome) -> list[Handover]:
-    """How long the old version went on in each step that changed the version."""
+    """Return the duration for which the old version went on in each step that changed the version."""
     return [
         _handover(step, at, outcome.documents)
         for step in outcome.steps
@@ -83,7 +84,7 @@ def _handover(step: Step, state_at: int, documents: Sequence[Document]) -> Hando
 
 
 def report(outcome: Outcome) -> str:
-    """Times by the kind of step, how long old versions went on, and what became of the pages."""
+    """Return times by the kind of step, the durations of old versions, and the results of the pages."""
     lines = [f"{'pages produced during':24} {'pages':>7} {'median s':>9} {'99 % s':>7} {'longest s':>10}"]
     for kind, seconds in waits(outcome).items():
         worst = quantiles(seconds, n=100)[-1] if len(seconds) > 1 else seconds[0]

@@ -1,4 +1,4 @@
-"""What the statistics of sites take of a Redis, beside a plain hash and set per site that count the same.
+"""Cost of the statistics of sites in a Redis, beside a plain hash and set per site that count the same.
 
 The pages are made up, in the proportions of crawled ones: their 110 blocks have 90 different texts, 38 of
 which no other page has, and stand in 22 structures, two of which no other page has.
@@ -42,10 +42,10 @@ class Load:
 
     sites: int
     pages: int
-    """Of each site."""
+    """Pages of each site."""
 
     def batches(self) -> Iterator[list[SiteObservation]]:
-        """The pages, in micro-batches."""
+        """Return the pages, in micro-batches."""
         order = np.random.default_rng(0).permutation(np.repeat(np.arange(self.sites), self.pages))
         numbers = np.random.default_rng(1)
         for start in range(0, len(order), _BATCH):
@@ -64,26 +64,26 @@ LOADS = (
     Load(20_000, 1),
 )
 _MOST_PLAIN = 200_000
-"""Pages in the plain store, at four kilobytes each."""
+"""Most pages in the plain store, at four kilobytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a load took."""
+    """Cost of a load."""
 
     load: Load
     store: str
     bytes_per_page: float
     script_microseconds: float
-    """The time that Redis says its scripts took, per page."""
+    """Time that Redis says its scripts took, per page."""
     redis_microseconds: float
     """Redis' CPU time, per page: the scripts, and reading, writing and freeing what they are sent."""
     worker_microseconds: float
-    """The CPU time of this process, per page, without making the pages up."""
+    """CPU time of this process, per page, without making the pages up."""
 
 
 def measure(loads: Sequence[Load]) -> Iterator[Cost]:
-    """The loads, in both stores, on a Redis of their own each time; large sites in the packed one alone."""
+    """Measure each load in both stores, on a Redis of its own; large sites in the packed one alone."""
     for load in loads:
         yield asyncio.run(_measure(load, PACKED, _packed))
         if load.pages <= 10_000 and load.sites * load.pages <= _MOST_PLAIN:
@@ -95,7 +95,7 @@ Observe = Callable[[Sequence[SiteObservation]], Awaitable[object]]
 
 
 async def _measure(load: Load, name: str, open_store: Callable[[str], Observe]) -> Cost:
-    with temporary_folder() as folder, LocalStack(folder, services=("redis",)) as stack:
+    with temporary_folder() as folder, LocalStack(folder, services=["redis"]) as stack:
         observe, client = open_store(stack.addresses.redis), Redis.from_url(stack.addresses.redis)
         client.config_set("maxmemory", 0)
         await observe([_page(-1, np.random.default_rng(0))])
@@ -112,7 +112,7 @@ async def _measure(load: Load, name: str, open_store: Callable[[str], Observe]) 
 
 
 def _used(client: Redis) -> npt.NDArray[np.float64]:
-    """The seconds that Redis' processor has spent, the microseconds of scripts, the bytes of all keys."""
+    """Return the seconds of Redis' processor, the microseconds of scripts, and the bytes of all keys."""
     cpu, commands, pipeline = (
         client.info("cpu"),
         client.info("commandstats"),
@@ -129,7 +129,7 @@ def _packed(url: str) -> Observe:
 
 
 def _plain(url: str) -> Observe:
-    """A set of pages and a hash of counts per site: of each text, and three numbers of each structure."""
+    """Store per site a set of pages and a hash of counts: of each text, and three of each structure."""
     client = Redis.from_url(url)
 
     async def observe(pages: Sequence[SiteObservation]) -> None:
@@ -155,18 +155,18 @@ def _page(site: int, numbers: np.random.Generator) -> SiteObservation:
 
 
 def _hashes(site: int, numbers: npt.NDArray[np.int64]) -> Fingerprints:
-    """Fingerprints of things of a site."""
+    """Return fingerprints of things of a site."""
     return (numbers.astype(np.uint64) + np.uint64(site % 2**32) * np.uint64(2**20)) * np.uint64(
         0x9E3779B97F4A7C15
     )
 
 
 HEAD = "   sites pages each    store bytes/page scripts us/page Redis us/page worker us/page"
-"""What the columns of a row are."""
+"""Heads of the columns of a row."""
 
 
 def row(cost: Cost) -> str:
-    """A cost as a row of a table."""
+    """Return a cost as a row of a table."""
     numbers = (
         cost.bytes_per_page,
         cost.script_microseconds,

@@ -1,4 +1,4 @@
-"""The steps of a page before the model, beside the bare parse and other extractors, in CPU time."""
+"""Steps of a page before the model, beside the bare parse and other extractors, in CPU time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,13 +8,12 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.extractors import with_dehusk, with_resiliparse, with_trafilatura
 from benchmarks.pages import Page
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.html import Html
 
-_ROUNDS = 3
 _SLOW_EVERY = 10
 """Trafilatura is measured on every tenth of the pages."""
 
@@ -24,15 +23,16 @@ class Step:
     """Something done to one page."""
 
     name: str
-    do: Callable[[bytes], object]
+    do: Callable[[Page], object]
     every: int = 1
+    """Number of pages of which one is measured."""
 
 
 _SOURCE = Html(PageLimits().max_bytes)
 
 
 def decode(html: bytes) -> bytes:
-    """What the decoder of plain pages makes of a page whose server declared UTF-8."""
+    """Decode a page whose server declared UTF-8."""
     (page,) = _SOURCE.decode(
         Message(b"http://example.org/", html, (("content-type", b"text/html; charset=utf-8"),))
     )
@@ -47,19 +47,24 @@ PARSE = "bare parse (selectolax)"
 
 
 def _steps(model: str) -> tuple[Step, ...]:
+    clean = with_dehusk(model)
     return (
-        Step(PARSE, LexborHTMLParser),
-        Step("decode + segment", lambda html: segment(decode(html))),
-        Step("decode + segment + encode", lambda html: encode(segment(decode(html)))),
-        Step(f"all, with {model} (onnx)", with_dehusk(model)),
-        Step(RESILIPARSE, with_resiliparse),
-        Step(TRAFILATURA, with_trafilatura, _SLOW_EVERY),
+        Step(PARSE, lambda page: LexborHTMLParser(page.html)),
+        Step("decode + segment", lambda page: segment(decode(page.html))),
+        Step("decode + segment + encode", lambda page: encode(segment(decode(page.html)))),
+        Step(f"all, with {model} (onnx)", lambda page: clean(page.html)),
+        Step(RESILIPARSE, lambda page: with_resiliparse(page.html)),
+        Step(TRAFILATURA, lambda page: with_trafilatura(page.html), _SLOW_EVERY),
     )
 
 
-def measure(pages: Sequence[Page], model: str, rounds: int = _ROUNDS) -> dict[str, float]:
-    """Milliseconds of CPU time per page of each step: the best of some rounds, taken in turn."""
-    steps = _steps(model)
+def measure(pages: Sequence[Page], model: str, rounds: int) -> dict[str, float]:
+    """Return the times of each step."""
+    return best_times(_steps(model), pages, rounds)
+
+
+def best_times(steps: Sequence[Step], pages: Sequence[Page], rounds: int) -> dict[str, float]:
+    """Return milliseconds of CPU time per page of each step: the best of some rounds, taken in turn."""
     best = {step.name: float("inf") for step in steps}
     for _ in range(rounds):
         for step in steps:
@@ -70,12 +75,12 @@ def measure(pages: Sequence[Page], model: str, rounds: int = _ROUNDS) -> dict[st
 def _milliseconds(step: Step, pages: Sequence[Page]) -> float:
     started = time.process_time()
     for page in pages:
-        step.do(page.html)
+        step.do(page)
     return (time.process_time() - started) * 1000 / len(pages)
 
 
 def report(title: str, pages: Sequence[Page], times: dict[str, float]) -> str:
-    """The times as a table, with ratios to the bare parse and to resiliparse."""
+    """Return the times as a table, with ratios to the bare parse and to resiliparse."""
     size = sum(len(page.html) for page in pages) / len(pages) / 1000
     parse, peer = times[PARSE], times[RESILIPARSE]
     lines = [

@@ -6,7 +6,8 @@ first finished page to the last, so the figure holds on a machine that does othe
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -17,29 +18,29 @@ import psutil
 
 from benchmarks.pages import Page
 from dehusk.schemas.errors import UnavailableError
-from dehusk.streams.kafka import Topic, create_topics, ensure_topics
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
-from dehusk.streams.local.folder import temporary_folder
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.kafka.producer import create_producer
+from dehusk.streams.local.folder import LOOPBACK, free_ports, temporary_folder
 from dehusk.streams.local.process import Service
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.local.worker import Worker
-from dehusk.streams.producing import create_producer
+from dehusk.streams.monitoring.state import Totals
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 
 _PARTITIONS = 4
 _ORDER = (True, False, False, True)
-"""Whether each worker has the statistics of sites; the first one of all takes more."""
+"""Presence of the statistics of sites for each worker in turn; the first one of all takes more."""
 _LOOK_SECONDS = 0.05
 _STALL_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Emptied:
-    """What emptying the backlog took, from the first finished page to the last."""
+    """Cost of emptying the backlog, from the first finished page to the last."""
 
     labeler: str
     with_sites: bool
-    """Whether there was a Redis for the statistics of sites."""
+    """True if there was a Redis for the statistics of sites."""
     pages: int
     bytes: int
     seconds: float
@@ -53,7 +54,7 @@ class Emptied:
     """Wall seconds that batches spent in each step, several batches at a time."""
 
     def __add__(self, other: "Emptied") -> "Emptied":
-        """Both together, of the same labeler with or without sites."""
+        """Add both, of the same labeler with or without sites."""
         return Emptied(
             self.labeler,
             self.with_sites,
@@ -86,7 +87,7 @@ class BenchedWorker(Worker):
     """A worker that may do without Redis."""
 
     def is_ready(self) -> bool:
-        """Whether its monitoring pages answer."""
+        """Return True if its monitoring pages answer."""
         try:
             self.monitoring.report()
         except UnavailableError:
@@ -95,7 +96,7 @@ class BenchedWorker(Worker):
 
 
 def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[Emptied]:
-    """A worker with each labeler on the same pages, `rounds` times over under different URLs.
+    """Measure a worker with each labeler on the same pages, `rounds` times over under different URLs.
 
     Each works with and without the statistics of sites, in both orders.
     """
@@ -121,27 +122,42 @@ def _measure(
     *,
     with_sites: bool,
 ) -> Emptied:
-    name = f"bench-{uuid4().hex[:8]}"
-    topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
+    topics = new_topics()
     asyncio.run(fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
     port, nowhere = free_ports(2)
-    program = BenchedWorker(stack.addresses, topics, labeler, port, with_blocks=False)
+    addresses = stack.addresses
     if not with_sites:
-        program = replace(
-            program, addresses=replace(stack.addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
-        )
-    worker = Service(program, directory / f"{name}.log")
+        addresses = replace(addresses, redis=f"redis://{LOOPBACK}:{nowhere}/0")
+    with running(BenchedWorker(addresses, topics, labeler, port, with_blocks=False), directory) as program:
+        return watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
+
+
+@contextmanager
+def running(program: BenchedWorker, directory: Path) -> Iterator[BenchedWorker]:
+    """Run a worker, which logs into the directory."""
+    worker = Service(program, directory / f"{program.topics.group}.log")
     try:
         worker.start()
-        return watch(program, stack, labeler, len(pages) * rounds, with_sites=with_sites)
+        yield program
     finally:
         worker.stop()
 
 
-async def fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page], rounds: int) -> None:
-    """Create the topics, and send the pages so many times under different URLs."""
+def new_topics(prefix: str = "bench", monitoring: str | None = None) -> TopicSettings:
+    """Return topics and a group that nobody has used."""
+    group = f"{prefix}-{uuid4().hex[:8]}"
+    return TopicSettings(f"{group}-raw", f"{group}-cleaned", f"{group}-dead", group, monitoring=monitoring)
+
+
+async def create_new(kafka: KafkaSettings, topics: TopicSettings) -> None:
+    """Create the topics that a worker reads and writes."""
     await create_topics(kafka, [Topic(topics.input, _PARTITIONS, 1)])
     await ensure_topics(kafka, topics)
+
+
+async def fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page], rounds: int) -> None:
+    """Create the topics, and send the pages so many times under different URLs."""
+    await create_new(kafka, topics)
     async with create_producer(kafka) as producer:
         for number in range(rounds):
             for page in pages:
@@ -150,7 +166,7 @@ async def fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page
 
 
 def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, with_sites: bool) -> Emptied:
-    """What the worker takes for the expected pages, once it is done with the first."""
+    """Measure a worker over the expected pages, once it is done with the first."""
     processes = processes_on(program.port)
     address = stack.addresses.triton_grpc
     triton = processes_on(int(address.rpartition(":")[2])) if address else []
@@ -173,18 +189,12 @@ def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, wi
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    pages: int
-    bytes: int
-
-
-def _wait_for(program: Worker, pages: int) -> _Done:
+def _wait_for(program: Worker, pages: int) -> Totals:
     done, since = 0, time.monotonic()
     while time.monotonic() - since < _STALL_SECONDS:
         totals = program.monitoring.report().totals
         if totals.pages >= pages:
-            return _Done(totals.pages, totals.bytes)
+            return totals
         if totals.pages > done:
             done, since = totals.pages, time.monotonic()
         time.sleep(_LOOK_SECONDS)
@@ -192,7 +202,7 @@ def _wait_for(program: Worker, pages: int) -> _Done:
 
 
 def processes_on(port: int) -> list[psutil.Process]:
-    """The worker that listens on a port, then its children."""
+    """Return the worker that listens on a port, then its children."""
     owner = next(
         connection.pid
         for connection in psutil.net_connections("tcp")
@@ -203,13 +213,13 @@ def processes_on(port: int) -> list[psutil.Process]:
 
 
 def cpu(processes: Sequence[psutil.Process]) -> list[float]:
-    """The CPU seconds that each has taken."""
+    """Return the CPU seconds that each has taken."""
     times = [process.cpu_times() for process in processes]
     return [each.user + each.system for each in times]
 
 
 def report(results: Sequence[Emptied], peers: Mapping[str, float]) -> str:
-    """The results as a table, beside peers that only extract, in milliseconds of CPU time per page."""
+    """Return the results as a table, beside peers that only extract, in milliseconds of CPU time per page."""
     size = results[0].bytes / results[0].pages / 1000
     lines = [
         f"Kafka in to Kafka out: {size:.0f} KB a page; per second of one core's time",

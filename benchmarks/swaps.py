@@ -6,41 +6,31 @@ the topics.
 """
 
 import asyncio
-import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
-from uuid import uuid4
 
 import orjson
 
+from benchmarks.stage import Document, Outcome, Size, Stage, Step
+from benchmarks.stream import create_new
 from benchmarks.versions import CORRUPT, FAILING, MODEL, OTHER, SERVED, SLOW, USUAL
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.rollout import Rollout, Scope
-from dehusk.streams.consuming import Reader, open_topics, read
-from dehusk.streams.kafka import Topic, create_topics, ensure_topics
-from dehusk.streams.local.addresses import Addresses, free_ports
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import Scope
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.producer import create_producer
+from dehusk.streams.kafka.reader import Reader, open_topics, read
 from dehusk.streams.local.process import Service
-from dehusk.streams.local.worker import Worker
+from dehusk.streams.local.stack import Addresses
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import serve
-from dehusk.streams.producing import create_producer
 from dehusk.streams.rollout.control import Control
-from dehusk.streams.settings import KafkaSettings, TopicSettings
 
-_DEHUSK = Path(sys.executable).with_name("dehusk")
-_PARTITIONS = 4
-_WORKERS = 2
-_TRITON_SECONDS = 10
-_SESSION_SECONDS = 6
 _ALIKE = 20
-"""Documents in a row of one version after which a swap counts as done."""
-_PATIENCE = 120.0
+"""Number of documents in a row of one version after which a swap counts as done."""
 _LEAST_PAGES = 30
-"""Of each version, before times are compared: less than by default, as a test is short."""
+"""Least pages of each version before times are compared: less than by default, as a test is short."""
 _HEADERS = [("content-type", b"text/html; charset=utf-8")]
 _SENTENCE = (
     "Paragraph {block} of page {page} is long enough that a model takes it for the content of its page, and "
@@ -48,174 +38,15 @@ _SENTENCE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much of all that."""
-
-    swaps: int
-    """Back and forth: one of them while Triton restarts, one while a worker is killed, the last at random."""
-    rate: float
-    """Pages a second."""
-    steady_seconds: float
-    """Before the first swap."""
-    pause_seconds: float
-    """At most, after each step."""
-    blocks: int
-    """Of content in a page."""
-    at_once: int
-    """Pairs of commands that come at once."""
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What counts of a document."""
-
-    key: bytes
-    at: int
-    """Milliseconds since 1970, of its record."""
-    version: str
-    least: float
-    """The least probability of its blocks."""
-    degraded: bool
-    partition: int
-
-
-@dataclass(slots=True)
-class Step:
-    """Something that happened, with its times in milliseconds since 1970."""
-
-    kind: str
-    before: str
-    """The version that served."""
-    after: str
-    """The version that is to serve at the end."""
-    began: int = 0
-    ended: int = 0
-    commands: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What the topics hold at the end."""
-
-    expected: str
-    """The version that the last good command had serve."""
-    produced: dict[bytes, int] = field(default_factory=dict)
-    """When each page was produced, by its key, in milliseconds since 1970."""
-    documents: list[Document] = field(default_factory=list)
-    dead_letters: int = 0
-    states: list[tuple[Rollout, int]] = field(default_factory=list)
-    """All states of the roll-out, each with the time of its record."""
-    steps: list[Step] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Worker(Worker):
-    """A worker that follows a control topic."""
-
-    control: str = ""
-
-    def command(self) -> Sequence[str]:
-        return [
-            *Worker.command(self),
-            *("--control-topic", self.control, "--triton-seconds", str(_TRITON_SECONDS)),
-            *("--session-seconds", str(_SESSION_SECONDS), "--processes", "1"),
-        ]
-
-
-class Stage:
-    """Two workers, a producer that goes on, and what they leave on the topics so far."""
-
-    def __init__(
-        self, addresses: Addresses, triton: Service, repository: Path, folder: Path, size: Size
-    ) -> None:
-        name = f"swaps-{uuid4().hex[:8]}"
-        self.kafka = KafkaSettings(addresses.kafka)
-        self.topics = TopicSettings(f"{name}-raw", f"{name}-cleaned", f"{name}-dead", name)
-        self.control = f"{name}-control"
-        self.triton, self.repository, self.addresses, self.size = triton, repository, addresses, size
-        self.random = Random(size.seed)
-        self.workers = [
-            Service(
-                _Worker(addresses, self.topics, "triton", port, name=f"{name}-{port}", control=self.control),
-                folder / f"{name}-{port}.log",
-            )
-            for port in free_ports(_WORKERS)
-        ]
-        self.sent: list[bytes] = []
-        self.documents: list[Document] = []
-        self.states: list[tuple[Rollout, int]] = []
-        self.steps: list[Step] = []
-        self.serving = USUAL
-
-    @property
-    def state(self) -> Rollout:
-        """The current state."""
-        return self.states[-1][0]
-
-    @property
-    def waiting(self) -> int:
-        """Pages that were sent, and have no document yet."""
-        return len(self.sent) - len({each.key for each in self.documents})
-
-    async def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait for a condition.
-
-        Raises:
-            UnavailableError: it does not come.
-        """
-        deadline = time.monotonic() + _PATIENCE
-        while not condition():
-            if time.monotonic() > deadline:
-                words = "\n".join(worker.last_words() for worker in self.workers)
-                raise UnavailableError(f"still waiting after {_PATIENCE:.0f} s: {what}\n{words}")
-            await asyncio.sleep(0.05)
-
-    async def command(self, name: str, version: str = "", *options: str) -> str:
-        """What a command says on standard error, empty where it succeeded.
-
-        Raises:
-            UnavailableError: it ended otherwise than by a refusal.
-        """
-        where = ("--brokers", self.kafka.brokers, "--group", self.topics.group)
-        running = await asyncio.create_subprocess_exec(
-            *(_DEHUSK, "model", *_named(name, version), *options, *where),
-            *("--control-topic", self.control, "--yes"),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        _, said = await running.communicate()
-        if running.returncode not in (0, 1) or b"Traceback" in said:
-            raise UnavailableError(f"{name} {version} ended with {running.returncode}: {said.decode()}")
-        return said.decode() if running.returncode else ""
-
-    async def must(self, name: str, version: str = "", *options: str) -> None:
-        """A command that has to succeed."""
-        if said := await self.command(name, version, *options):
-            raise UnavailableError(f"{name} {version}: {said}")
-
-
-def _named(name: str, version: str) -> tuple[str, ...]:
-    """The words that name what a command is about; workers see whether a version is served."""
-    return (name, f"{MODEL}/{version}", "--without-triton") if version else (name, MODEL)
-
-
 async def run(addresses: Addresses, triton: Service, repository: Path, folder: Path, size: Size) -> Outcome:
-    """All steps, on a Kafka and Redis that run and a Triton that serves the repository.
+    """Run all steps, on a Kafka and Redis that run and a Triton that serves the repository.
 
     Raises:
         UnavailableError: something did not come about in two minutes; the message says what.
     """
     stage = Stage(addresses, triton, repository, folder, size)
-    await create_topics(
-        stage.kafka,
-        [
-            Topic(stage.topics.input, _PARTITIONS, 1),
-            Topic(stage.control, 1, 1, {"cleanup.policy": "compact"}),
-        ],
-    )
-    await ensure_topics(stage.kafka, stage.topics)
+    await create_topics(stage.kafka, [Topic(stage.control, 1, 1, {"cleanup.policy": "compact"})])
+    await create_new(stage.kafka, stage.topics)
     try:
         async with _watching(stage):
             await asyncio.gather(*(asyncio.to_thread(worker.start) for worker in stage.workers))
@@ -250,12 +81,12 @@ async def _watching(stage: Stage) -> AsyncIterator[None]:
     scope, control = Scope(MODEL, stage.topics.group), Control()
 
     async def watch_documents(reader: Reader) -> None:
-        async for message, at in reader.coming():
+        async for message, at in reader.follow():
             key, value = message.key or b"", message.value or b""
             stage.documents.append(_document(key, value, at, message.partition))
 
     async def watch_states(reader: Reader) -> None:
-        async for message, at in reader.coming():
+        async for message, at in reader.follow():
             if control.take(message, at) == scope:
                 stage.states.append((control.states[scope], at))
 
@@ -269,7 +100,7 @@ async def _watching(stage: Stage) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _going_on(*tasks: Awaitable[None]) -> AsyncIterator[None]:
-    """Tasks that are ended behind this; what one of them raises is raised."""
+    """Run tasks that are ended at the end; raise what one of them raises."""
     running = [asyncio.ensure_future(each) for each in tasks]
     try:
         yield
@@ -284,7 +115,7 @@ async def _going_on(*tasks: Awaitable[None]) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _producing(stage: Stage) -> AsyncIterator[None]:
-    """Pages at a steady rate, each of a site of its own, so that nothing of a site changes its labels."""
+    """Produce pages at a steady rate, each of its own site, so that nothing of a site changes its labels."""
     is_over = asyncio.Event()
 
     async def produce() -> None:
@@ -293,10 +124,8 @@ async def _producing(stage: Stage) -> AsyncIterator[None]:
             while not is_over.is_set():
                 number = len(stage.sent)
                 url = f"https://site-{number}.example/{number}".encode()
-                headers = [("content-type", b"text/html; charset=utf-8")]
-                await producer.send(
-                    stage.topics.input, _page(number, stage.size.blocks), url, headers=headers
-                )
+                page = _page(number, stage.size.blocks)
+                await producer.send(stage.topics.input, page, url, headers=_HEADERS)
                 stage.sent.append(url)
                 await asyncio.sleep(begun + number / stage.size.rate - time.monotonic())
             await producer.flush()
@@ -326,7 +155,7 @@ async def _take_steps(stage: Stage) -> None:
 
 
 def _drawn(stage: Stage) -> list[Callable[[Stage], Awaitable[None]]]:
-    """All steps, in an order that is drawn: first a swap, at last one after commands that come at once."""
+    """Draw the order of all steps: first a swap, at last one after commands that come at once."""
     steps: list[Callable[[Stage], Awaitable[None]]] = [_swap] * (stage.size.swaps - 4)
     steps += [_refuse_corrupt, _fail, _slow_down, _restart_triton, _kill_worker]
     stage.random.shuffle(steps)
@@ -335,7 +164,7 @@ def _drawn(stage: Stage) -> list[Callable[[Stage], Awaitable[None]]]:
 
 @asynccontextmanager
 async def _noted(stage: Stage, kind: str, after: str = "") -> AsyncIterator[Step]:
-    """A step with its times, after which documents are of the version that is to serve."""
+    """Note a step with its times, after which documents are of the version that is to serve."""
     step = Step(kind, stage.serving, after or stage.serving, began=_now())
     stage.steps.append(step)
     yield step
@@ -357,7 +186,7 @@ async def _settled(stage: Stage, version: str) -> None:
 
 
 async def _swap(stage: Stage) -> None:
-    """The other version serves: by a rollback, or promoted, perhaps after it was tried."""
+    """Have the other version serve: by a rollback, or promoted, perhaps after it was tried."""
     after = _other(stage)
     if stage.state.previous == after and not stage.state.canary and stage.random.random() < 0.4:
         async with _noted(stage, "swap", after):
@@ -390,21 +219,21 @@ async def _refuse_corrupt(stage: Stage) -> None:
 
 
 async def _fail(stage: Stage) -> None:
-    """A version that answers NaN, as a canary or promoted."""
+    """Bring in a version that answers NaN, as a canary or promoted."""
     name, *options = stage.random.choice([("promote",), ("canary", "--share", "0.5")])
     async with _noted(stage, "NaN"):
         await _try_bad(stage, name, FAILING, *options)
 
 
 async def _slow_down(stage: Stage) -> None:
-    """A version that takes long, as a canary."""
+    """Bring in a version that takes long, as a canary."""
     options = ("--share", "0.5", "--limit", f"least-pages={_LEAST_PAGES}")
     async with _noted(stage, "slow"):
         await _try_bad(stage, "canary", SLOW, *options)
 
 
 async def _try_bad(stage: Stage, name: str, version: str, *options: str) -> None:
-    """A command for a version that is not fit, until it is taken back."""
+    """Run a command for a version that is not fit, until it is taken back."""
     await stage.must(name, version, *options)
     await stage.until(
         lambda: any(f"version {version} taken back" in state.change.reason for state, _ in stage.states),
@@ -413,7 +242,7 @@ async def _try_bad(stage: Stage, name: str, version: str, *options: str) -> None
 
 
 async def _restart_triton(stage: Stage) -> None:
-    """A swap while Triton restarts."""
+    """Swap while Triton restarts."""
     after = _other(stage)
     async with _noted(stage, "Triton restarted", after):
         restarting = asyncio.create_task(asyncio.to_thread(stage.triton.restart))
@@ -423,7 +252,7 @@ async def _restart_triton(stage: Stage) -> None:
 
 
 async def _kill_worker(stage: Stage) -> None:
-    """A swap while a worker is killed, and started again."""
+    """Swap while a worker is killed, and started again."""
     after, worker = _other(stage), stage.random.choice(stage.workers)
     async with _noted(stage, "worker killed", after):
         swapping = asyncio.create_task(stage.must("promote", after))
@@ -434,7 +263,7 @@ async def _kill_worker(stage: Stage) -> None:
 
 
 async def _flurry(stage: Stage) -> None:
-    """Commands that come two at a time, which may refuse each other, then one that has to succeed."""
+    """Run commands two at a time, which may refuse each other, then one that has to succeed."""
     after = stage.random.choice([USUAL, OTHER])
     async with _noted(stage, "flurry", after):
         for _ in range(stage.size.at_once):

@@ -10,8 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dehusk.inference.repository import CONFIG_FILE, DEFAULT_REPOSITORY, MODEL_FILE, find_model
-from dehusk.inference.version_policy import with_versions
+from dehusk.inference.labelers.repository import (
+    CONFIG_FILE,
+    DEFAULT_REPOSITORY,
+    MODEL_FILE,
+    find_model,
+    with_versions,
+)
 
 MODEL = "dehusk"
 USUAL, OTHER = "7", "8"
@@ -31,7 +36,7 @@ _OUTPUT, _RENAMED = b"\x12\x04prob", b"\x12\x04prio"
 
 
 def write_repository(directory: Path) -> None:
-    """A repository of all versions, whose configuration serves those that can be loaded."""
+    """Write a repository of all versions, whose configuration serves those that can be loaded."""
     _, usual = find_model(DEFAULT_REPOSITORY, MODEL)
     content = usual.read_bytes()
     files = {
@@ -59,7 +64,7 @@ def _failing() -> tuple[bytes, ...]:
 
 
 def _slow() -> tuple[bytes, ...]:
-    """A loop that adds nothing many times, for what has more than one block."""
+    """Return a loop that adds nothing many times, for more than one block."""
     body = _graph(
         _field(2, "body"),
         _node("Identity", ["on"], "still"),
@@ -89,7 +94,7 @@ def _is_page() -> tuple[bytes, ...]:
 
 
 def _with(content: bytes, *parts: bytes) -> bytes:
-    """A model with nodes and constants behind it, which read `prio` and give `prob`."""
+    """Return a model with nodes and constants behind it, which read `prio` and give `prob`."""
     if content.count(_OUTPUT) != 1:
         raise ValueError("the default model gives its probabilities otherwise than expected")
     return content.replace(_OUTPUT, _RENAMED) + _field(7, _graph(*parts))
@@ -105,7 +110,7 @@ def _node(kind: str, inputs: list[str], output: str, *attributes: bytes) -> byte
 
 
 def _tensor(name: str, value: np.generic) -> bytes:
-    """A constant without dimensions."""
+    """Return a constant without dimensions."""
     kind = {np.float32: _FLOAT, np.int64: _INT64, np.bool_: _BOOL}[type(value)]
     return _field(5, _field(2, kind) + _field(8, name) + _field(9, value.tobytes()))
 
@@ -115,7 +120,7 @@ def _value(name: str, kind: int) -> bytes:
 
 
 def _field(number: int, value: int | str | bytes) -> bytes:
-    """A field of a protobuf message."""
+    """Return a field of a protobuf message."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     content = value.encode() if isinstance(value, str) else value

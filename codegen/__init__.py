@@ -1,1 +1,1 @@
-"""What is generated in `inference/native` and committed; `python -m codegen` generates it anew."""
+"""Generator of the committed C declarations and JSON Schemas; `python -m codegen` runs it."""

@@ -1,8 +1,10 @@
 """`python -m codegen`: write the generated files."""
 
-from codegen import features, lexbor
+from codegen import features, json_schemas, lexbor
 from codegen.selectolax_sources import pinned_version, unpacked
 
+features.PATH.write_text(features.declarations())
+for name, text in json_schemas.schemas().items():
+    (json_schemas.FOLDER / name).write_text(text)
 with unpacked() as sources:
     lexbor.PATH.write_text(lexbor.header(sources, pinned_version()))
-features.PATH.write_text(features.declarations())

@@ -19,7 +19,7 @@ cdef enum:
 
 
 def declarations() -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     names = (feature.name.upper() for feature in BLOCK_FEATURES)
     columns = "\n".join(f"    {name} = {column}" for column, name in enumerate(names))
     return _DECLARATIONS.format(flags=len(FLAGS), levels=SUBTREE_LEVELS, columns=columns)

@@ -1,4 +1,4 @@
-"""`inference/native/lexbor_abi.h`: where Lexbor keeps what is read of a page's tree.
+"""`inference/native/lexbor_abi.h`: Lexbor's layout of what is read of a page's tree.
 
 A C compiler says it: a small program includes Lexbor's own headers and prints offsets, sizes and numbers.
 """
@@ -113,18 +113,18 @@ static const char *const lexbor_attributes[LXB_DOM_ATTR__LAST_ENTRY] = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the compiler says of Lexbor's headers; sizes and offsets in bytes."""
+    """Layout of Lexbor's headers as the compiler has it; sizes and offsets in bytes."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     members: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
-    """Of each structure the offset and size of its members."""
+    """Offset and size of the members of each structure."""
     tags: list[str] = field(default_factory=list)
     attributes: list[str] = field(default_factory=list)
 
 
 def header(sources: Path, version: str) -> str:
-    """The text of the header, from the sources of a selectolax.
+    """Return the text of the header, from the sources of a selectolax.
 
     Raises:
         subprocess.CalledProcessError: Lexbor's headers have a member no more, or one of another type.
@@ -141,7 +141,7 @@ def header(sources: Path, version: str) -> str:
 
 
 def compiler() -> list[str]:
-    """The command of the C compiler that Python's extensions are built with."""
+    """Return the command of the C compiler that Python's extensions are built with."""
     return str(sysconfig.get_config_var("CC")).split()
 
 
@@ -186,7 +186,7 @@ def _keyword(name: str) -> str:
 
 
 def _structure(name: str, layout: Layout) -> str:
-    """A structure, blank where nothing is read, and assertions that its members are where Lexbor has them."""
+    """Return a structure, blank where nothing is read, and assertions of the offsets of its members."""
     lines, end = [f"{_keyword(name)} {name} {{"], 0
     members = layout.members[name]
     for member, (offset, size) in sorted(members.items(), key=lambda each: each[1][0]):
@@ -208,7 +208,7 @@ def _blank(end: int, offset: int) -> list[str]:
 
 
 def _declaration(kind: str, member: str) -> str:
-    """`char *name` and `char name[2]` of `char *` and `char[2]`."""
+    """Return `char *name` and `char name[2]` of `char *` and `char[2]`."""
     base, bracket, length = kind.partition("[")
     return f"{base}{'' if base.endswith('*') else ' '}{member}{bracket}{length}"
 

@@ -1,4 +1,4 @@
-"""The source distribution of the selectolax that `requirements.lock` names: it holds Lexbor's headers."""
+"""Source distribution of the selectolax that `requirements.lock` names: it holds Lexbor's headers."""
 
 import re
 import subprocess
@@ -25,13 +25,13 @@ def _locked() -> re.Match[str]:
 
 
 def pinned_version() -> str:
-    """The version in `requirements.lock`."""
+    """Return the version in `requirements.lock`."""
     return _locked()["version"]
 
 
 @contextmanager
 def unpacked() -> Iterator[Path]:
-    """A temporary folder with the sources.
+    """Unpack the sources into a temporary folder.
 
     Raises:
         ValueError: their hash is not one of those in `requirements.lock`.

@@ -47,7 +47,7 @@ _ORIGINS = {
     "MetadataLevel": "dehusk.schemas.metadata:MetadataLevel",
     "extract": "dehusk.extractor:extract",
 }
-"""Where each public name comes from, as `module:name`."""
+"""Origin of each public name, as `module:name`."""
 
 
 def __getattr__(name: str) -> object:

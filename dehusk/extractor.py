@@ -6,17 +6,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import extract as extract_document
-from dehusk.inference.labeler import LocalLabeler, encodings_read
-from dehusk.inference.labelers import LOCAL_LABELERS, open_local_labeler
-from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS, LocalLabeler, encodings_read, open_local_labeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.preparing import prepare
 from dehusk.schemas.documents import CleanedDocument, Comments
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.options import DocumentOptions, Rendering
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
-from dehusk.schemas.rendering import Rendering
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.page import offline_page
 
@@ -74,15 +73,19 @@ class Extractor:
         max_page_bytes: int = _LIMITS.max_bytes,
         max_page_blocks: int = _LIMITS.max_blocks,
     ) -> None:
-        self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
+        self._arguments = {
+            name: value for name, value in locals().items() if name not in {"self", "__class__"}
+        }
         for name in ("with_blocks", "with_markdown", "with_html", "links", "images", "tables"):
-            if not isinstance(self._options[name], bool):
-                raise ConfigurationError(f"{name} is {self._options[name]!r}; it may be True or False")
-        self._comments = Comments(_one_of("comments", comments, tuple(Comments)))
-        self._drop_hidden = _one_of("hidden_text", hidden_text, ("model", "drop")) == "drop"
-        self._metadata = MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel)))
-        self._with_blocks = with_blocks
-        self._rendering = Rendering(with_markdown, with_html, links, images, tables)
+            if not isinstance(self._arguments[name], bool):
+                raise ConfigurationError(f"{name} is {self._arguments[name]!r}; it may be True or False")
+        self._options = DocumentOptions(
+            with_blocks,
+            _one_of("hidden_text", hidden_text, ("model", "drop")) == "drop",
+            Comments(_one_of("comments", comments, tuple(Comments))),
+            MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel))),
+            Rendering(with_markdown, with_html, links, images, tables),
+        )
         self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks
         self._labeler = (
             _open_model(model, model_version, Path(model_repository))
@@ -92,12 +95,12 @@ class Extractor:
         self._encodings = encodings_read(self._labeler)
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Extractor"], tuple[dict[str, Any]]]:
-        return _opened, (self._options,)
+        return _opened, (self._arguments,)
 
     def extract(
         self, html: str | bytes, url: str = "", *, content_type: str = "text/html"
     ) -> CleanedDocument:
-        """The document of a page.
+        """Clean a page and return its document.
 
         Args:
             html: the page as text, or as the bytes that a server sent, compressed by gzip or not.
@@ -112,8 +115,7 @@ class Extractor:
         prepared = prepare(
             self._page(html, url, content_type),
             self._max_blocks,
-            metadata=self._metadata,
-            with_markup=self._rendering.needs_markup,
+            self._options,
             encodings=self._encodings,
         )
         if isinstance(prepared, Broken):
@@ -121,20 +123,12 @@ class Extractor:
         labels = self._labeler.label_here(prepared.encoded)
         if isinstance(labels, Broken):
             raise ExtractionError(labels.reason, labels.detail)
-        return extract_document(
-            prepared,
-            labels,
-            None,
-            with_blocks=self._with_blocks,
-            drop_hidden=self._drop_hidden,
-            comments=self._comments,
-            rendering=self._rendering,
-        )
+        return extract_document(prepared, labels, options=self._options)
 
     async def extract_async(
         self, html: str | bytes, url: str = "", *, content_type: str = "text/html"
     ) -> CleanedDocument:
-        """What `extract` returns and raises; a thread cleans the page, so that the event loop stays free."""
+        """Clean a page in a thread, so that the event loop stays free; return and raise as `extract` does."""
         return await asyncio.to_thread(self.extract, html, url, content_type=content_type)
 
     def _page(self, html: str | bytes, url: str, content_type: str) -> RawPage:
@@ -152,7 +146,7 @@ class Extractor:
 
 
 def extract(html: str | bytes, url: str = "", *, content_type: str = "text/html") -> CleanedDocument:
-    """The document of one page, by the default model and options: see `Extractor.extract`.
+    """Clean one page by the default model and options: see `Extractor.extract`.
 
     The model is loaded at the first call, which takes some tenths of a second, and kept.
     """
@@ -169,7 +163,7 @@ def _default() -> Extractor:
 
 
 def _open_model(model: str, version: str, repository: Path) -> LocalLabeler:
-    from dehusk.inference.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
+    from dehusk.inference.labelers.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
 
     return OnnxLabeler(model, version, repository)
 

@@ -1,4 +1,4 @@
-"""From HTML to labeled blocks to text; knows neither Kafka nor Redis."""
+"""From HTML to labeled blocks to documents; needs neither Kafka nor Redis."""
 
 import os
 

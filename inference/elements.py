@@ -1,4 +1,4 @@
-"""What each HTML element is to a reader."""
+"""The meaning of each HTML element to a reader, by its tag."""
 
 from typing import NamedTuple
 
@@ -8,40 +8,40 @@ from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 
 # Plain integers: the walk over a page compares one per node.
 SKIPPED = 0
-"""Not shown, with all that it holds."""
+"""Not shown, nor anything in it."""
 TIGHT = 1
-"""Part of a line; its edges do not part words: `w<b>or</b>d`."""
+"""Part of a line; its edges do not separate words: `w<b>or</b>d`."""
 INLINE = 2
-"""Part of a line; its edges part words."""
+"""Part of a line; its edges separate words."""
 LINK = 3
 """An inline element whose text is linked."""
 BREAK = 4
 """The end of a line."""
 BLOCK = 5
-"""On lines of its own."""
+"""An element on lines of its own."""
 FALLBACK = 6
-"""A block that is shown only where scripts do not run."""
+"""A block that is shown only without scripts."""
 CUSTOM = 7
-"""An element that HTML does not know: part of a line where it stands in one, else on lines of its own."""
+"""An unknown element: part of a line within one, else on lines of its own."""
 
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-"""Elements without an end tag; what follows them is not in them."""
+"""Elements without content and end tag."""
 
 MAX_PATH = 64
-"""Tags in a path; of a deeper element the innermost are named."""
+"""Limit of tags in a path; of a deeper element the innermost are named."""
 
 NEVER = 0
 """Never hidden: a page that hides itself shows itself by script."""
 BY_ATTRIBUTE = 1
-"""Hidden by its attributes `hidden` or `style`."""
+"""Hidden by its attributes `hidden`, `popover` or `style`."""
 UNLESS_OPEN = 2
-"""Hidden unless it has the attribute `open`."""
+"""Hidden, too, unless it has the attribute `open`."""
 
 NOTHING = 0
 BULLETED = 1
-"""A list whose items are marked alike."""
+"""A list whose items have the same mark."""
 NUMBERED = 2
-"""A list whose items are counted."""
+"""A list whose items have numbers."""
 ITEM = 3
 """An item of a list."""
 
@@ -52,17 +52,17 @@ CELL = 3
 TITLE = 1
 """Its text is the page's title."""
 META = 2
-"""Its attributes declare something of the page."""
+"""Its attributes may describe the page."""
 SCRIPT = 3
 """Its text may be structured data on the page."""
 DRAWING = 4
-"""Nothing in it speaks of the page, but what it holds of HTML."""
+"""Its content does not describe the page, apart from HTML in it."""
 FORMULA = 5
-"""It may be annotated with TeX, which says the same."""
+"""It may be annotated with TeX, which has the same meaning."""
 HOLDS_HTML = 6
-"""What it holds is HTML again, amid a drawing."""
+"""An element of a drawing whose content is HTML again."""
 TEMPLATE = 7
-"""It may be a shadow root, which is shown."""
+"""It may be a shadow root, whose content is shown."""
 
 _KINDS = {
     "noscript": FALLBACK,
@@ -141,7 +141,7 @@ ROLES = {
     "contentinfo": ElementFlag.FOOTER,
     "complementary": ElementFlag.ASIDE,
 }
-"""The flags that ARIA roles stand for."""
+"""Flags of ARIA roles."""
 _COUNTS = {
     "article": TagCount.ARTICLES,
     "img": TagCount.IMAGES,
@@ -171,45 +171,45 @@ TAGS = tuple(
     thead time title tr track tt u ul var video wbr xmp
     """.split()
 )
-"""All tags that are known, here or to the parser."""
+"""All tags known here or to the parser."""
 _KNOWN = frozenset(TAGS)
 
 
 class Traits(NamedTuple):
-    """What is known of an element by its tag."""
+    """Properties of an element by its tag."""
 
     kind: int
     edge: int
-    """The boundary at its start and its end."""
+    """Boundary at its start and its end."""
     lists: int
-    """What it is to lists."""
+    """Role in a list."""
     tables: int
-    """What it is to tables."""
+    """Role in a table."""
     shift: str
-    """What stands for its raising or lowering where digits meet at its start, or a null byte."""
+    """`^` or `_`, written before it between two digits; else a null byte."""
     opening: str
-    """What stands before its text, or nothing."""
+    """Text before its own, or nothing."""
     closing: str
-    """What stands behind its text, or nothing."""
+    """Text behind its own, or nothing."""
     joints: str
-    """What stands between its first elements: a symbol for each but the first."""
+    """Symbols between its first elements: one for each but the first."""
     phrasing: bool
-    """Whether it holds nothing but parts of lines, as HTML has it."""
+    """True if it may hold nothing but parts of lines, by the HTML standard."""
     preformatted: bool
-    """Whether its white space counts."""
+    """True if its white space counts."""
     parts: str
-    """What stands for its edge in preformatted text: a line break, a tab, or a null byte for a new block."""
+    """Character for its edge in preformatted text: a line break, a tab, or a null byte for a new block."""
     flag: int
     heading: int
-    """The level of a heading, else 0."""
+    """Level of a heading, else 0."""
     counted: int
-    """The index of its `TagCount`, or -1."""
+    """Index of its `TagCount`, or -1."""
     hides: int
     says: int
 
 
 def traits(tag: str) -> Traits:
-    """An element's traits."""
+    """Return the traits of an element."""
     return Traits(
         kind=_KINDS.get(tag, BLOCK if tag in _KNOWN else CUSTOM),
         edge=_EDGES.get(tag, Boundary.LINE).value,

@@ -1,65 +1,77 @@
-"""Labeled blocks as a cleaned document."""
+"""The cleaned document of a labeled page: its texts, and the keys by which consumers find duplicates."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
-from dehusk.inference.choice import Choice, choose
-from dehusk.inference.cleaning import PreparedPage
-from dehusk.inference.duplicates import content_hash, similarity_hash
-from dehusk.inference.html import html
-from dehusk.inference.language import language_of
-from dehusk.inference.markdown import markdown
-from dehusk.inference.outline import outline
-from dehusk.inference.plain_text import plain_text
+from dehusk.inference.document.html import html
+from dehusk.inference.document.language import language_of
+from dehusk.inference.document.markdown import markdown
+from dehusk.inference.document.outline import outline
+from dehusk.inference.native.simhash import simhash
+from dehusk.inference.native.writing import written
+from dehusk.inference.selection.selection import Choice, choose
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
-from dehusk.schemas.pages import BlockFrequencies, Prediction, SegmentedPage
-from dehusk.schemas.rendering import NO_RENDERING, Rendering
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
+from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SegmentedPage
+
+_HASH_BYTES = 16
+PART_CHARACTERS = 100_000
+"""Characters of a part of a text; the words of a long text, all at once, would take many times its memory."""
+_SPACE = re.compile(r"\s")
+
+
+def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
+    """Return the kept blocks as plain text, laid out as on the page; `content` has shape [T].
+
+    Blank lines part paragraphs, tabs the cells of a row, spaces the blocks in one of these cells. An item is
+    marked by `- ` or its number, and further blocks of it are indented, lists included. A line goes on behind
+    hidden text in it that is left out.
+    """
+    return written(
+        segmented.texts,
+        segmented.boundaries,
+        segmented.hidden,
+        segmented.lists_and_tables,
+        segmented.items,
+        content.view(np.uint8),
+    )
 
 
 def extract(
     page: PreparedPage,
     labels: Prediction,
-    frequencies: BlockFrequencies | None,
+    frequencies: BlockFrequencies | None = None,
+    options: DocumentOptions = DEFAULT_OPTIONS,
     *,
     origin: Origin | None = None,
     degraded: tuple[str, ...] = (),
-    with_blocks: bool = False,
-    drop_hidden: bool = False,
-    comments: Comments = Comments.SEPARATE,
-    rendering: Rendering = NO_RENDERING,
 ) -> CleanedDocument:
-    """The document of a page: the blocks that are chosen as its content, or only the shown ones of them."""
-    choice = choose(page.encoded, labels, drop_hidden=drop_hidden, comments=comments)
-    return document_of(
-        page,
-        labels,
-        choice,
-        frequencies,
-        origin=origin,
-        degraded=degraded,
-        with_blocks=with_blocks,
-        comments=comments,
-        rendering=rendering,
-    )
+    """Return the document of a page, with the blocks that are chosen as its content."""
+    choice = choose(page.encoded, labels, options)
+    return document_of(page, labels, choice, frequencies, options, origin=origin, degraded=degraded)
 
 
 def document_of(
     page: PreparedPage,
     labels: Prediction,
     choice: Choice,
-    frequencies: BlockFrequencies | None,
+    frequencies: BlockFrequencies | None = None,
+    options: DocumentOptions = DEFAULT_OPTIONS,
     *,
-    origin: Origin | None,
-    degraded: tuple[str, ...],
-    with_blocks: bool,
-    comments: Comments,
-    rendering: Rendering = NO_RENDERING,
+    origin: Origin | None = None,
+    degraded: tuple[str, ...] = (),
 ) -> CleanedDocument:
-    """The document of a page whose blocks are chosen."""
-    identity, segmented = page.identity, page.segmented
+    """Return the document of a page whose blocks are chosen."""
+    identity, segmented, rendering = page.identity, page.segmented, options.rendering
     tree = outline(segmented, choice.content, identity.url, rendering) if rendering.needs_markup else None
     text = plain_text(segmented, choice.content)
     declared = segmented.language or identity.language
-    tells_comments = comments is Comments.SEPARATE and labels.comments is not None
+    tells_comments = options.comments is Comments.SEPARATE and labels.comments is not None
     return CleanedDocument(
         id=identity.id,
         url=identity.url,
@@ -80,7 +92,7 @@ def document_of(
         content_hash=content_hash(text),
         simhash=similarity_hash(text),
         metadata=segmented.metadata,
-        blocks=_blocks(segmented, choice, frequencies) if with_blocks else None,
+        blocks=_blocks(segmented, choice, frequencies) if options.with_blocks else None,
         markdown=markdown(tree) if rendering.markdown and tree is not None else None,
         html=html(tree) if rendering.html and tree is not None else None,
     )
@@ -102,3 +114,30 @@ def _template(choice: Choice, frequencies: BlockFrequencies | None) -> Template 
         int(np.count_nonzero(each)) for each in (frequencies.counts > 1, choice.dropped, choice.saved)
     )
     return Template(frequencies.pages_seen, matched, dropped, saved)
+
+
+def content_hash(text: str) -> str | None:
+    """Return the BLAKE2b-128 of a text in NFC and UTF-8, white space folded; None if it is empty."""
+    digest, is_empty = hashlib.blake2b(digest_size=_HASH_BYTES), True
+    for part in _parts(unicodedata.normalize("NFC", text)):
+        line = " ".join(part.split())
+        if line:
+            digest.update((line if is_empty else f" {line}").encode("utf-8", "replace"))
+            is_empty = False
+    return None if is_empty else digest.hexdigest()
+
+
+def similarity_hash(text: str) -> str | None:
+    """Return the simhash in 16 hexadecimal digits; None if the text has no word."""
+    value = simhash(text)
+    return None if value is None else f"{value:016x}"
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text in parts, cut at white space."""
+    start = 0
+    while start < len(text):
+        space = _SPACE.search(text, start + PART_CHARACTERS)
+        end = space.start() if space else len(text)
+        yield text[start:end]
+        start = end

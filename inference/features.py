@@ -1,13 +1,13 @@
-"""What the default model is told of a block and of its page, as columns of bytes.
+"""Features of a block and of its page for the default model, as columns of bytes.
 
-Every column has a range that is mapped onto 0 … 255; values outside are clipped. The groups are those of the
-ablation in `docs/models.md`.
+The range of each column is mapped onto 0 … 255; values outside are clipped. The groups are those of the
+ablation in `docs/explanation/experiments.md`.
 """
 
 from dataclasses import dataclass
 
 LOGARITHM = (0.0, 12.0)
-"""The natural logarithm of 1 + a count."""
+"""Natural logarithm of 1 + a count."""
 SHARE = (0.0, 1.0)
 """A share, a ratio or a flag."""
 RATIO = (0.0, 3.0)
@@ -32,7 +32,7 @@ def _group(group: str, **ranges: tuple[float, float]) -> tuple[Feature, ...]:
 FLAGS = (
     "article main nav header footer aside form li cell button hidden pre figure".split()  # noqa: SIM905 -- a table of names
 )
-"""Elements, by tag or ARIA role, of which a block is told whether one holds it."""
+"""Elements around a block, by tag or ARIA role."""
 SUBTREE_LEVELS = 5
 
 

@@ -1,4 +1,4 @@
-"""The languages that pages and servers declare, by their codes in ISO 639."""
+"""The codes in ISO 639 of the languages that pages and servers declare."""
 
 _OF_MODEL = """
     af als am an ar arz as ast av az azb ba bar bcl be bg bh bn bo bpy br bs bxr ca cbk ce ceb ckb co cs
@@ -13,15 +13,15 @@ _OTHERS = """
     nd ng nr nv ny oj om pi rn rw se sg sm sn ss st tn to ts tw ty ve wo xh za zu bal ber chr cmn cnr fil
     fur gsw hak haw hmn kab lad lij nan nso prs sma smj smn sms szl tet tpi tzm udm
 """
-"""Two letters: all that the model does not know. Three: some of those that pages declare."""
+"""Two letters: all that the model does not know. Three: some that pages declare."""
 _RENAMED = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro"}
 _CODES = frozenset((*_OF_MODEL.split(), *_OTHERS.split()))
 
 
 def primary_language(tag: str | None) -> str | None:
-    """The primary subtag of a language tag, or of the first in a list: `en` of `en-GB, fr`.
+    """Return the primary subtag of a language tag, or of the first in a list: `en` of `en-GB, fr`.
 
-    It is None where it is no code of a language; a deprecated code is replaced, such as `iw` by `he`.
+    Return None if it is no code of a language; a deprecated code is replaced, such as `iw` by `he`.
     """
     code = (tag or "").replace("_", "-").split(",")[0].split("-")[0].strip().lower()
     code = _RENAMED.get(code, code)

@@ -1,4 +1,4 @@
-"""The address of an image, also of one that a script loads when it is scrolled to."""
+"""The address of an image, even if a script loads it on scrolling."""
 
 from collections.abc import Mapping
 
@@ -6,16 +6,16 @@ ATTRIBUTES = (
     *("src", "srcset", "width", "height", "alt"),
     *("data-src", "data-original", "data-lazy-src", "data-srcset", "data-lazy-srcset"),
 )
-"""The attributes that are read."""
+"""Attributes that are read."""
 
 _LAZY = ("data-src", "data-original", "data-lazy-src")
 _SETS = ("data-srcset", "data-lazy-srcset", "srcset")
 _LARGEST_ICON = 16
-"""Pixels on a side; what is smaller counts visits, draws a line or is an icon."""
+"""Pixels on a side; smaller images are icons, lines or tracking pixels."""
 
 
 def address_of(attributes: Mapping[str, str]) -> str | None:
-    """The address of an image, or None for an icon, a tracking pixel and what stands in the page itself."""
+    """Return the address of an image, or None for an icon, a tracking pixel and an image within the page."""
     if any(_is_small(attributes.get(side, "")) for side in ("width", "height")):
         return None
     sets = (_first_of_set(attributes.get(name, "")) for name in _SETS)
@@ -30,6 +30,5 @@ def _is_small(pixels: str) -> bool:
 
 
 def _first_of_set(candidates: str) -> str:
-    """The first address of a `srcset`."""
     first = candidates.split(None, 1)
     return first[0].rstrip(",") if first else ""

@@ -1,63 +1,62 @@
-"""Which site a URL belongs to, and what is kept of a page beside its blocks."""
+"""The site of a URL, and the identity of a page without its HTML."""
 
 import unicodedata
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from dehusk.inference.language_codes import primary_language
 from dehusk.schemas.pages import PageIdentity, RawPage
 
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
 NameSite = Callable[[str], str]
-"""The name of the site of a URL; empty where the URL has no host: then the page is of no site."""
+"""Function that returns the name of the site of a URL; empty for one without a host, which is of no site."""
 _IDEOGRAPHIC_STOP = "\u3002"
-"""Parts the labels of a host as a point does."""
+"""Separator of a host's labels, like a full stop."""
 
 
 class SiteKey(StrEnum):
-    """Which pages are of one site: their statistics are counted together.
+    """Granularity of sites; the pages of a site are counted together.
 
-    The same site has another name by each key, but where the pages are the same ones: statistics that were
-    counted by different keys do not mix.
+    The same site has another name by each key, unless its pages are the same by both, so statistics by
+    different keys do not mix.
     """
 
     HOST = "host"
-    """Those of a host: `blog.example.org`."""
+    """A host: `blog.example.org`."""
     DOMAIN = "domain"
-    """Those of all hosts of a registrable domain: `.example.org`."""
+    """All hosts of a registrable domain: `.example.org`."""
     PATH = "path"
-    """Those in a folder at the top of a host: `example.org/blog`; `example.org/` are those in none."""
+    """A folder at the top of a host: `example.org/blog`; pages in none are of `example.org/`."""
 
 
 def open_naming(key: SiteKey) -> NameSite:
-    """How the sites of URLs are named."""
-    if key is SiteKey.PATH:
-        return _folder_of
-    if key is SiteKey.DOMAIN:
-        from dehusk.inference.domains import registrable_domain  # noqa: PLC0415 it loads a list that few need
-
-        def domain_of(url: str) -> str:
-            domain = registrable_domain(host_of(url))
-            return f".{domain}" if domain else site_of(url)
-
-        return domain_of
-    return site_of
+    """Return the function that names the sites of URLs."""
+    return {SiteKey.HOST: site_of, SiteKey.DOMAIN: _domain_of, SiteKey.PATH: _folder_of}[key]
 
 
 def key_of(name: str) -> SiteKey:
-    """By which key a site has its name; what has no registrable domain has the same by host and by domain."""
+    """Return the key that a site is named by; without a registrable domain, both host and domain fit."""
     if name.startswith("."):
         return SiteKey.DOMAIN
     return SiteKey.PATH if "/" in name else SiteKey.HOST
 
 
 def site_of(url: str) -> str:
-    """The host of a URL, as `host_of` spells it, without `www.`; empty where the URL has none."""
+    """Return the host of a URL, as `host_of` spells it, without `www.`; empty if it has none."""
     return host_of(url).removeprefix("www.")
 
 
+def _domain_of(url: str) -> str:
+    domain = registrable_domain(host_of(url))
+    return f".{domain}" if domain else site_of(url)
+
+
 def _folder_of(url: str) -> str:
-    """The host, and the first folder of the path."""
     host = site_of(url)
     if not host:
         return ""
@@ -66,7 +65,7 @@ def _folder_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host of a URL in its one spelling: lower case, Punycode, without port; empty where it has none."""
+    """Return the host of a URL in lower case and Punycode, without port; empty if it has none."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
@@ -75,7 +74,7 @@ def host_of(url: str) -> str:
 
 
 def _in_punycode(host: str) -> str:
-    """A host as browsers send it: `xn--mnchen-3ya.de` for `münchen.de`."""
+    """Return a host as browsers send it: `xn--mnchen-3ya.de` for `münchen.de`."""
     folded = unicodedata.normalize("NFKC", host.replace(_IDEOGRAPHIC_STOP, ".")).lower()
     return ".".join(
         label if label.isascii() else f"xn--{label.encode('punycode').decode()}"
@@ -84,7 +83,7 @@ def _in_punycode(host: str) -> str:
 
 
 def identify(page: RawPage, name_site: NameSite = site_of) -> PageIdentity:
-    """What is kept of a page when its HTML is let go."""
+    """Return the identity of a page, which is kept without its HTML."""
     return PageIdentity(
         id=page.name,
         url=page.url,
@@ -93,3 +92,22 @@ def identify(page: RawPage, name_site: NameSite = site_of) -> PageIdentity:
         language=primary_language(page.language),
         raw_length=len(page.html),
     )
+
+
+def registrable_domain(host: str) -> str | None:
+    """Return the public suffix of a host and the label before it: `example.co.uk` of `shop.example.co.uk`.
+
+    Private suffixes are public ones, too: `me.github.io` is a domain. Return None for an IP address, a public
+    suffix, a host of one label or with empty labels.
+    """
+    if ":" in host or host.rpartition(".")[2].isdecimal():
+        return None
+    return _suffixes().privatesuffix(host)
+
+
+@cache
+def _suffixes() -> "PublicSuffixList":
+    """Return the Public Suffix List of its package: nothing is downloaded."""
+    from publicsuffixlist import PublicSuffixList  # noqa: PLC0415 its list is loaded only where it is used
+
+    return PublicSuffixList()

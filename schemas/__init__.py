@@ -1,1 +1,1 @@
-"""The messages of dehusk: frozen values, one type per step of a page's way, and their JSON."""
+"""The values that pass between the steps of dehusk, frozen, one type per step, and their JSON."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 import orjson
 
 from dehusk.schemas.metadata import Metadata
-from dehusk.schemas.pages import ModelVersion
+from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.schemas.pickled import PickledByFields
 
 SCHEMA_VERSION = "1"
@@ -15,12 +15,12 @@ _OPTIONAL = ("blocks", "markdown", "html")
 
 
 class Comments(StrEnum):
-    """What becomes of user comments below a page's content; posts of a forum are content."""
+    """Treatment of user comments below a page's content; posts of a forum are content."""
 
     SEPARATE = "separate"
-    """They are a text of their own."""
+    """A text of their own."""
     INCLUDE = "include"
-    """They are part of the text."""
+    """Part of the text."""
     DROP = "drop"
 
 
@@ -33,27 +33,27 @@ class CleanedBlock:
     probability: float
     content: bool
     comment: bool = False
-    """Whether it is a user comment, and no content."""
+    """True for a user comment that is no content."""
     frequency: int | None = None
-    """Distinct pages of the site that hold this text; None where frequencies are unknown."""
+    """Distinct pages of the site with this text; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What was known of the site's template when the page was cleaned."""
+    """The site's template as known when the page was cleaned."""
 
     pages_seen: int
     blocks_matched: int
     """Blocks of this page that were on at least one other page of the site."""
     blocks_dropped: int
-    """Blocks that would be part of the text, were nothing known of the site."""
+    """Blocks that would be part of the text without the statistics of the site."""
     blocks_saved: int
-    """Blocks of the text that would not be part of it then."""
+    """Blocks of the text that would not be part of it without them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin(PickledByFields):
-    """The Kafka record that the page came from."""
+    """Kafka record that the page came from."""
 
     topic: str
     partition: int
@@ -61,6 +61,11 @@ class Origin(PickledByFields):
 
     def __str__(self) -> str:
         return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+def origin_of(message: Message) -> Origin:
+    """Return the place of a message."""
+    return Origin(message.topic, message.partition, message.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +82,11 @@ class CleanedDocument:
     fetched_at: datetime | None
     title: str
     text: str
-    """The content, one line per block, a blank line between paragraphs."""
+    """Content, one line per block, a blank line between paragraphs."""
     comments: str | None
-    """The user comments, in the same form; None where they are not told apart, or no text of their own."""
+    """User comments, in the same form; None where they are not distinguished, or not a text of their own."""
     language: str | None
-    """The primary language of the text, e.g. `en`: as detected, else as declared."""
+    """Primary language of the text, e.g. `en`: as detected, else as declared."""
     raw_length: int
     """Bytes of the page's HTML in UTF-8."""
     text_length: int
@@ -89,28 +94,28 @@ class CleanedDocument:
     model: ModelVersion
     labeler: str
     degraded: tuple[str, ...]
-    """What was unavailable when the page was cleaned: `frequencies` (Redis), `model` (Triton)."""
+    """Services unavailable when the page was cleaned: `frequencies` (Redis), `model` (Triton)."""
     template: Template | None
     source: Origin | None
     revision: int = 1
-    """1 for the first cleaning of the page, 2 where it was cleaned again when more of its site was known."""
+    """1 for the first cleaning of the page, 2 for the one repeated when more of its site was known."""
     declared_language: str | None = None
-    """The primary language that the page declares, else its server."""
+    """Primary language that the page declares, else its server."""
     content_hash: str | None = None
-    """128 bits of the normalised text in hexadecimal digits; None of an empty text."""
+    """128 bits of the normalised text in hexadecimal digits; None for an empty text."""
     simhash: str | None = None
     """64 bits in hexadecimal digits, few of which differ between similar texts; None without words."""
     metadata: Metadata | None = None
-    """What the page says of itself; None where it was not asked for."""
+    """Declarations of the page; None where they were not asked for."""
     blocks: tuple[CleanedBlock, ...] | None = None
     """Every block of the page with its label, where asked for."""
     markdown: str | None = None
-    """The content as Markdown, where asked for."""
+    """Content as Markdown, where asked for."""
     html: str | None = None
-    """The content as HTML, what stands in its body, where it is written as HTML."""
+    """Content as HTML, the inside of a body, where asked for."""
 
     def to_json(self) -> bytes:
-        """One JSON object; times in RFC 3339 UTC; `blocks`, `markdown` and `html` only where present."""
+        """Return one JSON object; times in RFC 3339 UTC; `blocks`, `markdown`, `html` only where present."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in _OPTIONAL:
             if named[name] is None:
@@ -118,3 +123,19 @@ class CleanedDocument:
         if self.fetched_at is not None:
             named["fetched_at"] = self.fetched_at.astimezone(UTC)
         return orjson.dumps(named, option=orjson.OPT_UTC_Z)
+
+
+@dataclass(frozen=True, slots=True)
+class TextSample(PickledByFields):
+    """Text of a block that many pages of its site have, or that the statistics of the site corrected."""
+
+    fingerprint: int
+    """As in `EncodedPage.fingerprints`."""
+    text: str
+    """First characters of the text."""
+    pages: int
+    """Pages of the site with it, this one included."""
+    dropped: bool = False
+    """True if the statistics of the site removed it from the document."""
+    saved: bool = False
+    """True if the statistics of the site kept it in the document."""

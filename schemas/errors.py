@@ -5,7 +5,8 @@
     ├── UnavailableError          a dependency (Kafka, Redis, Triton) did not answer; trying again may help
     ├── ConflictError             somebody else has changed what was to be changed; nothing was written
     ├── NotEncodedError           a page lacks what its labeler reads; it is to be prepared again
-    └── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
+    ├── PageError                 this one page cannot be cleaned; carries a `BrokenReason`
+    └── ExtractionError           this one page has no document; carries a `BrokenReason` or a `SkipReason`
 
 Third-party exceptions are translated into these at the one module that imports the third party.
 Expected outcomes of a page are not exceptions but values: see `dehusk.schemas.outcomes`.
@@ -30,15 +31,15 @@ class ConfigurationError(DehuskError):
 
 
 class UnavailableError(DehuskError):
-    """A dependency that dehusk talks to did not answer; trying again may help."""
+    """A dependency that did not answer; trying again may help."""
 
 
 class ConflictError(DehuskError):
-    """Somebody else has changed meanwhile what was to be changed; the message says who and what."""
+    """A concurrent change of the same thing by somebody else; the message names both."""
 
 
 class NotEncodedError(DehuskError):
-    """A page that was prepared without an encoding that its labeler reads; it is to be prepared again."""
+    """A page prepared without an encoding that its labeler reads; it is to be prepared again."""
 
     def __init__(self, encoding: Encoding) -> None:
         super().__init__(f"the labeler reads the encoding {encoding!r}, which the page was prepared without")
@@ -58,7 +59,7 @@ class PageError(DehuskError):
 
 
 class ExtractionError(DehuskError):
-    """A page without a document: it is no HTML page or cannot be cleaned, however often it is tried."""
+    """A page without a document: it is no HTML page, or it cannot be cleaned, however often it is tried."""
 
     def __init__(self, reason: BrokenReason | SkipReason, message: str) -> None:
         super().__init__(reason, message)

@@ -1,4 +1,4 @@
-"""The markup of a page that its text blocks stand in: what Markdown and HTML are written from."""
+"""The markup around the text blocks of a page, for Markdown and HTML, and whole documents as columns."""
 
 from __future__ import annotations  # its arrays are annotations alone: who needs none does not load numpy
 
@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from dehusk.schemas.pickled import PickledByFields
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 
 class Container(IntEnum):
-    """An element that blocks stand in, by what it means."""
+    """Meaning of an element around blocks."""
 
     HEADING = 1
     LIST = 2
@@ -26,17 +28,17 @@ class Container(IntEnum):
     CELL = 9
     HEADER_CELL = 10
     CAPTION = 11
-    """Of a table."""
+    """Caption of a table."""
     FIGURE = 12
     FIGURE_CAPTION = 13
     TERMS = 14
-    """A list of terms and what describes them."""
+    """List of terms and their descriptions."""
     TERM = 15
     DESCRIPTION = 16
 
 
 class Mark(IntEnum):
-    """What part of a block's text is."""
+    """Meaning of a part of a block's text."""
 
     LINK = 1
     STRONG = 2
@@ -55,7 +57,7 @@ class Markup:
     """The C containers of a page's T blocks, the S marks in their texts, and its M images, in DOM order."""
 
     base: str
-    """The address that the page gives for its relative ones, e.g. `/a/`; empty where it gives none."""
+    """Base that the page declares for its relative addresses, e.g. `/a/`; empty without one."""
     containers: npt.NDArray[np.int32]
     """Shape [3, C]: 1 + the index of the container around each, which comes before it, 0 for none; its
     `Container`; and the level of a heading, the number of an item, the column of a cell from 1 on, or 1 + the
@@ -74,3 +76,33 @@ class Markup:
     behind the figure with text that it stands in, of the innermost element around that holds others, -1 for
     none; and the indices in `strings` of its address and its alternative text."""
     strings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentTree(PickledByFields):
+    """The E elements of a document and its L texts, each in document order.
+
+    Positions are characters of the document as a parser would write it: start tags with their attributes in
+    double quotes, texts with no character escaped, end tags where an element has one; no comments.
+    """
+
+    tags: tuple[str, ...]
+    """Shape [E]: the tag of each element, e.g. `div`."""
+    parents: npt.NDArray[np.int32]
+    """Shape [E]: the element that holds each, which comes before it; -1 for the root."""
+    classes: tuple[str, ...]
+    """Shape [E]: the class attribute, empty where there is none."""
+    ids: tuple[str, ...]
+    """Shape [E]: the id attribute, empty where there is none."""
+    begins: npt.NDArray[np.int32]
+    """Shape [E]: where the start tag of each element begins."""
+    ends: npt.NDArray[np.int32]
+    """Shape [E]: where each element has ended."""
+    texts: tuple[str, ...]
+    """Shape [L]: the texts, also of white space, and of scripts and styles."""
+    holders: npt.NDArray[np.int32]
+    """Shape [L]: the element that holds each text."""
+    text_begins: npt.NDArray[np.int32]
+    """Shape [L]: where each text begins."""
+    blocks: npt.NDArray[np.int32]
+    """Shape [L]: the block that each text is part of; -1 for white space, and for what is not read."""

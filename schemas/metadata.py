@@ -1,4 +1,4 @@
-"""What a page says of itself, beside its content."""
+"""Metadata of a page, apart from its content."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -6,24 +6,24 @@ from enum import StrEnum
 
 
 class MetadataLevel(StrEnum):
-    """How far the metadata of a page are looked for."""
+    """Effort to find the metadata of a page."""
 
     NONE = "none"
-    """Not at all: `metadata` is null."""
+    """None: `metadata` is null."""
     FAST = "fast"
-    """Where pages declare them to machines."""
+    """Declarations for machines."""
     FULL = "full"
-    """Where these say nothing, in bylines and dates that readers see, too."""
+    """Also bylines and dates that readers see, for lack of such declarations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a page says of itself; None or empty where it says nothing that can be understood."""
+    """Metadata of a page; None or empty where it says nothing that can be understood."""
 
     author: str | None = None
-    """The names of those who wrote it, separated by `; `."""
+    """Names of the authors, separated by `; `."""
     published: date | datetime | None = None
-    """In UTC; the day alone where no time, or no time zone, is declared."""
+    """Time in UTC; the day alone where no time, or no time zone, is declared."""
     modified: date | datetime | None = None
     description: str | None = None
     site_name: str | None = None
@@ -32,8 +32,8 @@ class Metadata:
     image: str | None = None
     tags: tuple[str, ...] = ()
     page_type: str | None = None
-    """The type of schema.org, e.g. `NewsArticle`, else of Open Graph, e.g. `article`."""
+    """Type of schema.org, e.g. `NewsArticle`, else of Open Graph, e.g. `article`."""
     license: str | None = None
     """Its address, else its name."""
     robots: tuple[str, ...] = ()
-    """What the page asks of robots, e.g. `noindex`, in lower case."""
+    """Directives for robots, e.g. `noindex`, in lower case."""

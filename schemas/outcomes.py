@@ -1,11 +1,11 @@
-"""What can become of a message besides a document: each drop has a named reason that is counted."""
+"""Outcomes of a message other than a document: each drop has a named reason that is counted."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class SkipReason(StrEnum):
-    """Why a message is not a page; it is counted and passed over."""
+    """Reason for which a message is not a page; it is counted and passed over."""
 
     NOT_HTML = "not-html"
     """The content type or the bytes are of something else: an image, a PDF, plain text, JSON, binary data."""
@@ -18,7 +18,7 @@ class SkipReason(StrEnum):
 
 
 class BrokenReason(StrEnum):
-    """Why a message or page cannot be cleaned; it becomes a dead letter."""
+    """Reason for which a message or page cannot be cleaned; it becomes a dead letter."""
 
     MALFORMED_MESSAGE = "malformed-message"
     """The message claims or looks to be of a format whose rules it breaks."""
@@ -62,7 +62,10 @@ class Skipped:
     detail: str
     url: str | None = None
     id: str | None = None
-    """What its own input calls it, where that is known."""
+    """Identifier in its input, where known."""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +76,21 @@ class Broken:
     detail: str
     url: str | None = None
     id: str | None = None
-    """What its own input calls it, where that is known."""
+    """Identifier in its input, where known."""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
 
 
 class Damaged(Broken):
-    """The place from which an input cannot be read: whatever pages come behind it are lost."""
+    """Place from which an input cannot be read: all pages behind it are lost."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A null value: the crawler says that a page is gone."""
+    """Null value: the crawler reports that a page is gone."""
 
     key: bytes
-    """That of the page's document: its URL."""
+    """Key of the page's document: its URL."""

@@ -1,20 +1,25 @@
-"""Labels that people gave to the blocks of a page, and whether they are those of a page at hand."""
+"""Labels that people gave to the blocks of a page, and their comparison with a page at hand."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
+from typing import Annotated
+
+from msgspec import Meta
 
 from dehusk.schemas.pickled import PickledByFields
 
-Label = int | None
+Label = Annotated[int, Meta(ge=0, le=1)] | None
 """1 for content, 0 for boilerplate, None where nobody has said."""
+_Name = Annotated[str, Meta(min_length=1)]
 _DIGEST_BYTES = 16
+_Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
 class Misfit(StrEnum):
-    """Why the labels of a page cannot be learned from."""
+    """Reason why the labels of a page cannot be learned from."""
 
     UNKNOWN_PAGE = "unknown-page"
     """No page at hand has their identifier."""
@@ -28,32 +33,32 @@ class Misfit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageLabels(PickledByFields):
-    """The labels of a page of T blocks."""
+    """Labels of a page of T blocks; `msgspec.convert` checks them where they are read."""
 
-    id: str
+    id: _Name
     """The page's own identifier, else its URL."""
-    url: str | None
-    html_hash: str
+    url: _Name | None
+    html_hash: _Digest
     """`html_hash` of the HTML that was labeled."""
-    blocks_hash: str
+    blocks_hash: _Digest
     """`blocks_hash` of its blocks."""
     labels: tuple[Label, ...]
     """T labels, in the order of `SegmentedPage`."""
-    labeled_at: datetime
-    """When the last of them was given, with a time zone."""
+    labeled_at: Annotated[datetime, Meta(tz=True)]
+    """Time of the last of them."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether every block has a label."""
+        """True if every block has a label."""
         return None not in self.labels
 
     @property
     def is_begun(self) -> bool:
-        """Whether any block has a label; so has a page without blocks, of which nothing is left to say."""
+        """True if any block has a label, or the page has no blocks."""
         return self.is_complete or any(label is not None for label in self.labels)
 
     def misfit_with(self, html_hash: str, texts: Sequence[str]) -> Misfit | None:
-        """Why a page of this hash and these blocks cannot be learned from by them; None where it can."""
+        """Return why a page of this hash and these blocks cannot be learned from; None if it can."""
         if html_hash != self.html_hash:
             return Misfit.CHANGED_PAGE
         if len(texts) != len(self.labels) or blocks_hash(texts) != self.blocks_hash:
@@ -62,12 +67,12 @@ class PageLabels(PickledByFields):
 
 
 def html_hash(html: bytes) -> str:
-    """The BLAKE2b-128 of a page's HTML, given in UTF-8 as in `RawPage`, in hexadecimal digits."""
+    """Return the BLAKE2b-128 of a page's HTML in UTF-8, as in `RawPage`, in hexadecimal digits."""
     return blake2b(html, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def blocks_hash(texts: Iterable[str]) -> str:
-    """The BLAKE2b-128 of the texts of a page's blocks, each followed by a NUL, in hexadecimal digits."""
+    """Return the BLAKE2b-128 of the texts of blocks, each followed by a NUL, in hexadecimal digits."""
     digest = blake2b(digest_size=_DIGEST_BYTES)
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0")

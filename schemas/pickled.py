@@ -1,4 +1,4 @@
-"""How what travels between processes is pickled."""
+"""Fast pickling of the values that travel between processes."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -8,9 +8,9 @@ from typing import Any
 
 
 class PickledByFields:
-    """A dataclass of two fields or more that is pickled as its fields, and made of them again.
+    """A dataclass of two fields or more that is pickled as its fields.
 
-    A frozen dataclass with slots pickles itself several times as slowly: it looks its fields up each time.
+    The pickling of a frozen dataclass with slots is several times as slow: it looks its fields up each time.
     """
 
     __slots__ = ()
@@ -22,5 +22,5 @@ class PickledByFields:
 
 @cache
 def _values(kind: Any) -> Callable[[Any], tuple[Any, ...]]:  # noqa: ANN401 the class of any dataclass
-    """What reads all fields of a dataclass, in the order in which it takes them."""
+    """Return the reader of all fields of a dataclass, in the order of its constructor."""
     return attrgetter(*(field.name for field in fields(kind)))

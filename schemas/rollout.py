@@ -1,25 +1,61 @@
-"""Which versions of a model label the pages of a group: the state of its roll-out, and its JSON."""
+"""Messages of the control topic: the state of a roll-out, and the reports of workers.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+orjson writes them, and msgspec reads them: it checks types and bounds, and ignores fields that it does not
+know. So workers of several versions of dehusk can share a topic.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Self, TypeVar
+from math import log2
+from typing import Annotated, TypeVar
 
+import msgspec
 import orjson
+from msgspec import Meta
 
 from dehusk.schemas.errors import ConfigurationError
 
-Value = TypeVar("Value")
-_LONGEST_VERSION = 18
+_VERSION = re.compile(r"^[0-9]{1,18}\Z")
+_MAX_COUNT = (1 << 63) - 1
+_MAX_NUMBER = sys.float_info.max
+_MAX_BUCKET = 1000
+_BUCKETS_PER_DOUBLING = 4
+"""A bucket of time is 19 % longer than the one before."""
+MAX_EXAMPLES = 8
+"""Examples of differing blocks in one report."""
+
+Version = Annotated[str, Meta(pattern=_VERSION.pattern)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+Time = Annotated[datetime, Meta(tz=True)]
+Count = Annotated[int, Meta(ge=0, le=_MAX_COUNT)]
+PositiveCount = Annotated[int, Meta(ge=1, le=_MAX_COUNT)]
+Number = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
+Bucket = Annotated[int, Meta(ge=-_MAX_BUCKET, le=_MAX_BUCKET)]
+Decoded = TypeVar("Decoded")
+
+
+def is_version(name: str) -> bool:
+    """Return True if a name can be that of a version in a model repository."""
+    return _VERSION.match(name) is not None
+
+
+def bucket_of(seconds: float) -> int:
+    """Return the bucket of a time: the number of its upper bound."""
+    return -int(-_BUCKETS_PER_DOUBLING * log2(max(seconds, 1e-6)) // 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose roll-out it is: a group is moved alone, and a worker labels with one model."""
+    """Model and group of a roll-out: each group is moved alone, and a worker labels with one model."""
 
     model: str
     group: str
-    """The consumer group of the workers."""
+    """Consumer group of the workers."""
 
     def __str__(self) -> str:
         return f"model {self.model} in group {self.group}"
@@ -29,196 +65,241 @@ class Scope:
 class Part:
     """A version that is tried on a part of the crawl."""
 
-    version: str
-    share: float
-    """Of the sites that a canary labels, or of the micro-batches that a shadow labels, too; in (0, 1]."""
+    version: Version
+    share: Share
+    """Share of the sites that a canary labels, or of the micro-batches that a shadow labels as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Beyond which a worker takes a version back by itself, from what it has seen alone."""
+    """Limits beyond which a worker takes a version back, by its own figures alone."""
 
-    least_pages: int = 200
+    least_pages: PositiveCount = 200
     """Pages that each version must have labeled before latency, text and disagreement are compared."""
-    least_failures: int = 5
+    least_failures: PositiveCount = 5
     """Failures before their share counts."""
-    most_errors: float = 0.02
+    most_errors: Number = 0.02
     """Share of the pages that the version gave no answer for, although the trusted one did."""
-    most_rejected: float = 0.001
+    most_rejected: Number = 0.001
     """Share of the pages that it answered with NaN, or not with one probability per block."""
-    most_latency: float = 3.0
-    """The 99th percentile of the seconds of a call, as a multiple of the trusted version's."""
-    least_kept: float = 0.5
-    """The share of words kept, as a multiple of the trusted version's."""
-    most_kept: float = 2.0
-    most_disagreement: float = 0.2
+    most_latency: Number = 3.0
+    """99th percentile of the seconds of a call, as a multiple of the trusted version's."""
+    least_kept: Number = 0.5
+    """Share of words kept, as a multiple of the trusted version's."""
+    most_kept: Number = 2.0
+    most_disagreement: Number = 0.2
     """Share of the blocks that a shadow decides otherwise."""
-    probation_seconds: float = 600.0
-    """How long after a promotion the version before is the trusted one, to which workers go back."""
+    probation_seconds: Number = 600.0
+    """Time after a promotion in which the version before is the trusted one, to which workers go back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """The last change of a state."""
 
-    at: datetime
+    at: Time
     by: str
     """A user and host, or a worker."""
     reason: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", _in_utc(self.at))
+
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """The versions of a model that a group labels with; each change makes a new one."""
+    """The versions of a model that a group labels with; each change makes a new state."""
 
-    revision: int
+    revision: PositiveCount
     """One greater than that of the state before, from 1 on."""
-    serving: str
+    serving: Version
     """The version that labels what no canary labels."""
     change: Change
-    previous: str | None = None
-    """The version that served before; None where it is not known, or where it is the one gone back from."""
-    promoted_at: datetime | None = None
-    """When the serving version was promoted; None where it was gone back to, or is the first one."""
+    previous: Version | None = None
+    """The version that served before; None where it is not known, or was gone back from."""
+    promoted_at: Time | None = None
+    """Time of the serving version's promotion; None where it was gone back to, or is the first one."""
     canary: Part | None = None
     shadow: Part | None = None
     limits: Limits = field(default_factory=Limits)
 
+    def __post_init__(self) -> None:
+        if self.promoted_at is not None:
+            object.__setattr__(self, "promoted_at", _in_utc(self.promoted_at))
+
     @property
     def versions(self) -> tuple[str, ...]:
-        """Those that are named to label pages, the serving one first."""
+        """Versions that are to label pages, the serving one first."""
         named = (self.serving, *(part.version for part in (self.canary, self.shadow) if part))
         return tuple(dict.fromkeys(named))
 
     @property
     def kept(self) -> set[str]:
-        """Those that it names, and the one that it goes back to."""
+        """Versions that it names, and the one that it goes back to."""
         return {*self.versions, *([self.previous] if self.previous else ())}
 
     def trusted(self, now: datetime) -> str | None:
-        """The version before, while the serving one is on probation; else None."""
+        """Return the version before while the serving one is on probation, else None."""
         if self.promoted_at is None:
             return None
         on_probation = (now - self.promoted_at).total_seconds() < self.limits.probation_seconds
         return self.previous if on_probation else None
 
-    def written(self) -> bytes:
-        """The state as JSON."""
+    def encode(self) -> bytes:
+        """Return the state as JSON."""
         return orjson.dumps(self)
 
     @classmethod
-    def read(cls, value: bytes) -> Self:
-        """The state that `written` gave, or that another version of dehusk wrote with more fields.
+    def decode(cls, value: bytes) -> Rollout:
+        """Return the state that JSON holds.
 
         Raises:
-            ConfigurationError: it is none; the message names the field.
+            ConfigurationError: it holds none; the message names the field.
         """
-        try:
-            found = orjson.loads(value)
-        except ValueError as error:
-            raise ConfigurationError(f"a state of a roll-out is no JSON: {error}") from error
-        return cls(
-            revision=_field(_object(found, "it"), "revision", _positive),
-            serving=_field(found, "serving", _version),
-            change=_field(found, "change", _change),
-            previous=_given(found, "previous", _optional(_version), None),
-            promoted_at=_given(found, "promoted_at", _optional(_time), None),
-            canary=_given(found, "canary", _optional(_part), None),
-            shadow=_given(found, "shadow", _optional(_part), None),
-            limits=_given(found, "limits", _limits, Limits()),
+        return _decode(value, cls, "a state of a roll-out")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Counts of the pages that a version labeled; those of several workers can be added."""
+
+    pages: Count = 0
+    """Pages that it was asked for."""
+    errors: Count = 0
+    """Pages that it gave no answer for, although another version did."""
+    rejected: Count = 0
+    """Pages that it answered with what are no probabilities."""
+    words: Count = 0
+    """Words of the pages that it labeled."""
+    kept: Count = 0
+    """Words that its own probabilities keep, before the correction by the site."""
+    calls: Mapping[Bucket, Count] = field(default_factory=dict)
+    """Number of calls by the bucket of their time."""
+
+    def __add__(self, other: Figures) -> Figures:
+        calls = {
+            bucket: self.calls.get(bucket, 0) + other.calls.get(bucket, 0)
+            for bucket in (*self.calls, *other.calls)
+        }
+        return Figures(
+            self.pages + other.pages,
+            self.errors + other.errors,
+            self.rejected + other.rejected,
+            self.words + other.words,
+            self.kept + other.kept,
+            calls,
         )
 
+    @property
+    def labeled(self) -> int:
+        """Pages that it labeled."""
+        return self.pages - self.errors - self.rejected
 
-def is_version(name: str) -> bool:
-    """Whether it may name a version in a model repository."""
-    return name.isascii() and name.isdecimal() and len(name) <= _LONGEST_VERSION
+    @property
+    def kept_share(self) -> float:
+        """Share of words that are kept; 0 where there are none."""
+        return self.kept / self.words if self.words else 0.0
+
+    def seconds(self, share: float) -> float:
+        """Return the time within which this share of the calls ended, to a fifth of it; 0 without calls."""
+        wanted, passed = share * sum(self.calls.values()), 0
+        for bucket in sorted(self.calls):
+            passed += self.calls[bucket]
+            if passed >= wanted:
+                return float(2.0 ** (bucket / _BUCKETS_PER_DOUBLING))
+        return 0.0
 
 
-def _field(found: Mapping[str, Any], name: str, read: Callable[[Any], Value]) -> Value:
-    """A field of an object as it is read.
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A block that two versions decide differently."""
 
-    Raises:
-        ConfigurationError: it is missing, or not what it has to be.
-    """
+    url: str
+    text: str
+    """Text of the block, shortened."""
+    serving: float
+    """Probability of content by the version that labels the page."""
+    shadow: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A shadow beside the versions that label, on the same pages."""
+
+    serving: Figures = field(default_factory=Figures)
+    shadow: Figures = field(default_factory=Figures)
+    blocks: Count = 0
+    """Blocks of the pages that both labeled."""
+    differing: Count = 0
+    """Blocks that one keeps and the other does not, before the correction by the site."""
+    missed: Count = 0
+    """Pages of the sample that were not compared, as the shadow did not keep up."""
+    examples: tuple[Example, ...] = ()
+    """The latest of what differs."""
+
+    def __add__(self, other: Comparison) -> Comparison:
+        return Comparison(
+            self.serving + other.serving,
+            self.shadow + other.shadow,
+            self.blocks + other.blocks,
+            self.differing + other.differing,
+            self.missed + other.missed,
+            (*self.examples, *other.examples)[-MAX_EXAMPLES:],
+        )
+
+    @property
+    def disagreement(self) -> float:
+        """Share of blocks that differ; 0 where there are none."""
+        return self.differing / self.blocks if self.blocks else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """The versions that one worker labels with, and its figures since the roll-out was last changed."""
+
+    worker: str
+    revision: Count
+    """Revision of the state that it follows, but for the versions that it refuses; 0 for none."""
+    serving: str
+    """The version that labels its pages; empty where none has answered yet."""
+    canary: str | None = None
+    shadow: str | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Versions of the state that it does not label with, each with the reason."""
+    figures: Mapping[str, Figures] = field(default_factory=dict)
+    """Figures of the versions that label pages."""
+    comparison: Comparison | None = None
+    """Comparison of the shadow."""
+
+    def encode(self) -> bytes:
+        """Return the report as JSON."""
+        return orjson.dumps(self, option=orjson.OPT_NON_STR_KEYS)
+
+    @classmethod
+    def decode(cls, value: bytes) -> WorkerReport:
+        """Return the report that JSON holds.
+
+        Raises:
+            ConfigurationError: it holds none.
+        """
+        return _decode(value, cls, "a worker's report")
+
+
+def total(comparisons: Iterable[Comparison | None]) -> Comparison | None:
+    """Return the comparisons of several workers together; None where there are none."""
+    found = [each for each in comparisons if each is not None]
+    return sum(found[1:], found[0]) if found else None
+
+
+def _decode(value: bytes, kind: type[Decoded], name: str) -> Decoded:
     try:
-        return read(found[name])
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise ConfigurationError(f"a state of a roll-out has no valid {name!r}: {error}") from error
+        return msgspec.json.decode(value, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{name} cannot be read: {error}") from error
 
 
-def _given(found: Mapping[str, Any], name: str, read: Callable[[Any], Value], default: Value) -> Value:
-    """A field of an object that may be missing."""
-    return _field(found, name, read) if name in found else default
-
-
-def _object(found: object, name: str) -> Mapping[str, Any]:
-    if not isinstance(found, dict):
-        raise ConfigurationError(f"a state of a roll-out is no JSON object: {name} is {type(found).__name__}")
-    return found
-
-
-def _optional(read: Callable[[Any], Value]) -> Callable[[Any], Value | None]:
-    return lambda found: None if found is None else read(found)
-
-
-def _version(found: object) -> str:
-    if not isinstance(found, str) or not is_version(found):
-        raise ValueError(f"{found!r} is no version number")
-    return found
-
-
-def _text(found: object) -> str:
-    if not isinstance(found, str):
-        raise TypeError(f"{found!r} is no text")
-    return found
-
-
-def _number(found: object) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float) or found < 0:
-        raise ValueError(f"{found!r} is no number from 0 on")
-    return float(found)
-
-
-def _positive(found: object) -> int:
-    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-        raise ValueError(f"{found!r} is no whole number from 1 on")
-    return found
-
-
-def _share(found: object) -> float:
-    share = _number(found)
-    if not 0 < share <= 1:
-        raise ValueError(f"{share} is not in (0, 1]")
-    return share
-
-
-def _part(found: object) -> Part:
-    part = _object(found, "a part")
-    return Part(_field(part, "version", _version), _field(part, "share", _share))
-
-
-def _time(found: object) -> datetime:
-    time = datetime.fromisoformat(_text(found))
-    if time.tzinfo is None:
-        raise ValueError(f"{found} has no time zone")
-    return time.astimezone(UTC)
-
-
-def _change(found: object) -> Change:
-    change = _object(found, "change")
-    return Change(_field(change, "at", _time), _field(change, "by", _text), _field(change, "reason", _text))
-
-
-def _limits(found: object) -> Limits:
-    given = _object(found, "limits")
-    default = Limits()
-    read = {
-        each.name: _given(
-            given,
-            each.name,
-            _positive if isinstance(getattr(default, each.name), int) else _number,
-            getattr(default, each.name),
-        )
-        for each in fields(Limits)
-    }
-    return Limits(**read)
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"no calendar has the time {time} in UTC") from error

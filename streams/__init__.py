@@ -1,1 +1,1 @@
-"""Everything that flows: crawler formats, the Faust worker, site statistics, the local stack, the CLI."""
+"""The streaming part: crawler formats, the Faust worker, site statistics, the local stack, the commands."""

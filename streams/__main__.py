@@ -1,4 +1,4 @@
-"""The start of the `dehusk` command, which loads as little as possible before it minds Ctrl-C."""
+"""Start of the `dehusk` command, which loads as little as possible before it handles Ctrl-C."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ from types import FrameType
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while its modules load ends it without a word."""
+    """Run the command line; Ctrl-C while its modules load ends it silently."""
     signal.signal(signal.SIGINT, _end)
     from dehusk.streams.cli import main
 

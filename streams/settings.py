@@ -1,4 +1,4 @@
-"""The settings of the clients, as small values; the environment is read at the command line alone."""
+"""Settings of the clients, as small values; only the command line reads the environment."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,24 +7,28 @@ from typing import Literal
 
 KIB = 1024
 MIB = 1024 * KIB
+SUGGESTED_PARTITIONS = 8
+"""Partitions of a new topic of pages, of which nothing is known."""
 _PATIENCE = 6
-"""By how much a busy machine may stretch the CPU time of a page."""
+"""Factor by which a busy machine may stretch the CPU time of a page."""
+SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 """Kafka's codecs, by which a producer compresses batches of records."""
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaSecurity:
-    """How to reach a secured Kafka; the defaults are a plaintext listener."""
+    """Security of a Kafka listener; plaintext by default."""
 
-    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
+    protocol: SecurityProtocol = "PLAINTEXT"
+    sasl_mechanism: SaslMechanism | None = None
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     ca_file: Path | None = None
     """PEM file of the authorities that signed the brokers' certificates; None for the system's."""
     certificate_file: Path | None = None
-    """PEM file of the client's certificate, where brokers ask for one."""
+    """PEM file of the client's certificate, if brokers ask for one."""
     key_file: Path | None = None
 
 
@@ -48,30 +52,28 @@ class TopicSettings:
     """The topics of a worker and its consumer group."""
 
     input: str = "raw-pages"
-    """Names separated by commas, or a regular expression that begins with ^: see `streams.input_topics`."""
+    """Names separated by commas, or a regular expression that begins with ^: see `kafka.input_topics`."""
     output: str = "cleaned-documents"
     dead_letters: str = "dead-letters"
     group: str = "dehusk"
     revisits: str | None = None
-    """Where workers ask each other to clean the first pages of a site again; None where none does."""
+    """Requests of workers for second cleanings; None for no second cleanings."""
     audit: str | None = None
-    """Where it is told what became of each message; None where that is not wanted."""
+    """Results of all messages; None if they are not wanted."""
     monitoring: str | None = None
-    """Where workers share their figures; None where each shows only its own."""
+    """Figures of all workers; None if each shows only its own."""
     control: str | None = None
-    """Where it is told which versions of models serve; None where Triton decides."""
+    """Versions of models that serve; None if Triton decides."""
+
+    @property
+    def revisit_group(self) -> str:
+        """Consumer group of the requests of second cleanings."""
+        return f"{self.group}-revisits"
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Those that a worker writes to."""
-        wanted = (
-            self.output,
-            self.dead_letters,
-            self.revisits,
-            self.audit,
-            self.monitoring,
-            self.control,
-        )
+        """Topics that a worker writes to."""
+        wanted = (self.output, self.dead_letters, self.revisits, self.audit, self.monitoring, self.control)
         return tuple(topic for topic in wanted if topic)
 
 
@@ -82,24 +84,33 @@ class RedisSettings:
     url: str = field(default="redis://localhost:6379/0", repr=False)
     cluster: bool = False
     timeout: float = 2.0
-    """Seconds a round trip may take before the statistics are done without."""
+    """Limit of a round trip, in seconds, after which pages go without statistics."""
     ca_file: Path | None = None
     """PEM file of the authorities that signed the server's certificate; None for the system's."""
     certificate_file: Path | None = None
-    """PEM file of the client's certificate, where the server asks for one."""
+    """PEM file of the client's certificate, if the server asks for one."""
     key_file: Path | None = None
 
 
 NO_STATISTICS = "none"
 IN_MEMORY = "memory"
-"""Where the statistics of sites are kept by a command that needs no Redis."""
+"""Places of the statistics of sites for a command that needs no Redis."""
+
+
+class Guarantee(StrEnum):
+    """Guarantee of the delivery of documents, dead letters and audit records."""
+
+    AT_LEAST_ONCE = "at-least-once"
+    """A page is cleaned again after a fault, which gives another document with the same key."""
+    EXACTLY_ONCE = "exactly-once"
+    """Results and offsets are written in one transaction, so readers of committed records see each once."""
 
 
 class WhenTritonIsUnavailable(StrEnum):
-    """What a worker does while Triton does not answer."""
+    """Behaviour of a worker while Triton does not answer."""
 
     WAIT = "wait"
-    """Pause and try again: no page is labeled worse for it."""
+    """Pause and try again, so that no page is labeled worse."""
     RULES = "rules"
     """Label with the Boilerpipe rules and mark the document `degraded: ["model"]`."""
 
@@ -112,55 +123,55 @@ class TritonSettings:
     """gRPC `host:port`."""
     model: str = "dehusk"
     version: str = ""
-    """A pinned version; empty for the one that Triton's version policy serves."""
+    """A pinned version; empty for that of Triton's version policy."""
     timeout: float = 20.0
-    """Seconds one request may take."""
+    """Limit of one request, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """What one page may cost."""
+    """Limits of one page."""
 
     max_bytes: int = 16 * MIB
     """Largest page, after decompression, in bytes."""
     seconds: float = 10.0
-    """CPU time that each step of a message, which holds one page as a rule, may take of its process."""
+    """CPU time that each step of a message, usually one page, may take of its process."""
     max_blocks: int = 100_000
-    """Most text blocks of a page."""
+    """Greatest number of text blocks of a page."""
     ordinary_bytes: int = 32 * MIB
-    """Memory that a process may take for a message beside what it holds at its start."""
+    """Memory that a process may take for a message, in addition to that at its start."""
     large_bytes: int = 128 * MIB
-    """Memory that one process at a time may take so, for a message that needs more."""
+    """The same for a message that needs more; one process at a time may take it."""
 
     @property
     def wall_seconds(self) -> float:
-        """The time by the clock after which a process that takes no CPU time is killed."""
+        """Wall time after which a process that takes no CPU time is killed."""
         return _PATIENCE * self.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class FlowLimits:
-    """What may be in flight in one worker at once."""
+    """Limits of the messages in flight in one worker."""
 
     batch_pages: int = 32
     """Pages per micro-batch."""
     batch_seconds: float = 0.1
-    """How long a micro-batch waits for more pages."""
+    """Seconds that a micro-batch waits for more pages."""
     batch_bytes: int = 4 * MIB
     """Bytes of raw messages per micro-batch."""
     in_flight_bytes: int = 30 * MIB
-    """Bytes of raw messages in flight from which no further micro-batch is begun."""
+    """Bytes of raw messages in flight from which no further micro-batch begins."""
     batches: int = 4
-    """Micro-batches being worked on."""
+    """Micro-batches in flight."""
     waiting_pages: int = 2048
-    """Messages that may wait for the schema registry, to be cleaned alone, or behind one of these to be
+    """Messages that may wait for the schema registry, or to be cleaned alone, or behind one of these to be
     acknowledged."""
     waiting_bytes: int = 16 * MIB
-    """Bytes of those of these that are not delivered, compressed where they have to be cleaned alone."""
+    """Bytes of waiting messages that are not delivered; those to be cleaned alone are compressed."""
     grace_seconds: float = 25.0
     """Seconds a worker may take to finish what is in flight after SIGTERM."""
 
     @property
     def most_pages(self) -> int:
-        """Messages in flight from which no further micro-batch is begun."""
+        """Messages in flight from which no further micro-batch begins."""
         return self.batches * self.batch_pages + self.waiting_pages

@@ -1,4 +1,4 @@
-"""The files of TLS, for the clients of Kafka and of Redis, and for the monitoring pages."""
+"""Certificates and keys of TLS, for the clients of Kafka and of Redis, and for the monitoring pages."""
 
 import ssl
 from pathlib import Path
@@ -7,7 +7,7 @@ from dehusk.schemas.errors import ConfigurationError
 
 
 def tls_context(ca: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext:
-    """A context that checks the server's certificate and name, by the system's authorities without others.
+    """Create a context that checks the server's certificate and name, by default by the system's authorities.
 
     Raises:
         ConfigurationError: a certificate or key cannot be read.
@@ -15,7 +15,9 @@ def tls_context(ca: Path | None, certificate: Path | None, key: Path | None) -> 
     try:
         context = ssl.create_default_context(cafile=ca)
         if certificate:
-            context.load_cert_chain(certificate, key)
+            context.load_cert_chain(certificate, key, _no_password)
+    except _EncryptedError as error:
+        raise ConfigurationError(_encrypted(key or certificate)) from error
     except (OSError, ValueError) as error:
         named = ", ".join(str(file) for file in (ca, certificate, key) if file)
         raise ConfigurationError(f"cannot read the TLS files {named}: {error}") from error
@@ -23,7 +25,7 @@ def tls_context(ca: Path | None, certificate: Path | None, key: Path | None) -> 
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """A context that shows the certificate to clients, of TLS 1.2 or newer.
+    """Create a context that shows the certificate to clients, of TLS 1.2 or newer.
 
     Raises:
         ConfigurationError: as `load_certificate`.
@@ -53,9 +55,11 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> N
     except OSError as error:
         raise ConfigurationError(f"cannot read the TLS file {error.filename}: {error.strerror}") from error
     except _EncryptedError as error:
-        raise ConfigurationError(
-            f"the key {key} is encrypted; a worker asks nobody for its password"
-        ) from error
+        raise ConfigurationError(_encrypted(key)) from error
+
+
+def _encrypted(key: Path | None) -> str:
+    return f"the key {key} is encrypted: give one that is not, as nobody is asked for its password"
 
 
 def _no_password() -> str:

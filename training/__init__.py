@@ -1,1 +1,1 @@
-"""From labeled pages to a model version."""
+"""Training of models, from labeled pages to a version of the model repository."""

@@ -3,20 +3,20 @@
 import click
 
 from dehusk.schemas.errors import DehuskError
-from dehusk.training.cli.comparing import compare_command
-from dehusk.training.cli.fine_tuning import fine_tune_command, try_fine_tuning_command
-from dehusk.training.cli.making import (
+from dehusk.training.cli.comparing import compare_command, predict_command
+from dehusk.training.cli.models import (
     cross_validate_command,
     evaluate_command,
     export_command,
+    fine_tune_command,
     prepare_command,
+    signal_group,
     teach_command,
     train_command,
+    try_fine_tuning_command,
+    vectors_command,
 )
 from dehusk.training.cli.options import OrderOfUse
-from dehusk.training.cli.predicting import predict_command
-from dehusk.training.cli.signal import signal_group
-from dehusk.training.cli.vectors import vectors_command
 
 _WHERE_INSTALLED = {
     **dict.fromkeys(
@@ -25,7 +25,7 @@ _WHERE_INSTALLED = {
     ),
     **dict.fromkeys(("matplotlib", "resiliparse", "trafilatura"), ".venv has it (make setup makes it)"),
 }
-"""What training, teaching or comparing needs and serving does not."""
+"""Packages that training, teaching or comparing needs and serving does not, and the environment of each."""
 
 
 @click.group(cls=OrderOfUse, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,41 +1,28 @@
-"""An epoch of training: what the trainers of all models do alike."""
+"""Training of networks: epochs, checkpoints, and the bidirectional LSTM layer that several models have."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.arrays import Floats
+from dehusk.training.batches import EpochSettings
+from dehusk.training.graph import LstmLayer
+from dehusk.training.runs import left_by, written_whole
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Batch = TypeVar("Batch")
 
 
-class Settings(Protocol):
-    """How a network is trained."""
-
-    @property
-    def epochs(self) -> int:
-        """How often it sees every page."""
-        ...
-
-    @property
-    def learning_rate(self) -> float:
-        """The rate once it has risen."""
-        ...
-
-    @property
-    def warmup_steps(self) -> int:
-        """Batches over which the rate rises."""
-        ...
-
-    @property
-    def gradient_norm(self) -> float:
-        """The norm that gradients are cut to."""
-        ...
-
-
 def seeded(seed: int, epoch: int) -> np.random.Generator:
-    """The randomness of an epoch, the framework's included: the seed's and the epoch's alone."""
+    """Return the random generator of an epoch, and seed the framework's; both by seed and epoch alone."""
     torch.manual_seed(seed * 1000 + epoch)
     return np.random.default_rng([seed, epoch])
 
@@ -44,13 +31,13 @@ def learn(
     network: nn.Module,
     optimizer: torch.optim.Optimizer,
     batches: Sequence[Batch],
-    settings: Settings,
+    settings: EpochSettings,
     epoch: int,
     *,
     least_rate: float,
     backward: Callable[[Batch], float],
 ) -> Iterator[float]:
-    """Update the weights by each batch; the loss of each before its update, which `backward` gives."""
+    """Update the weights by each batch; yield its loss before the update, which `backward` returns."""
     network.train()
     steps = settings.epochs * len(batches)
     for done, batch in enumerate(batches):
@@ -63,7 +50,94 @@ def learn(
         yield loss
 
 
-def learning_rate(settings: Settings, step: int, steps: int, least: float) -> float:
-    """Rises over the first steps, then falls in a line, not below a share; 1 lets it stay."""
+def learning_rate(settings: EpochSettings, step: int, steps: int, least: float) -> float:
+    """Return the rate of a step: it rises at first, then falls in a line to the share `least`; 1 keeps it."""
     warmup = min(1.0, (step + 1) / settings.warmup_steps)
     return settings.learning_rate * warmup * max(least, 1 - step / steps)
+
+
+def weights_now(network: nn.Module) -> dict[str, Tensor]:
+    """Copy the weights of a network."""
+    return {name: value.clone() for name, value in network.state_dict().items()}
+
+
+def save_state(
+    file: Path,
+    config: "DataclassInstance",
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    **others: object,
+) -> None:
+    """Write the state of a run; the file before it stays whole until this one is."""
+    state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), **others}
+    with written_whole(file) as target:
+        torch.save({"config": asdict(config), **state}, target)
+
+
+def load_state(file: Path, config: "DataclassInstance") -> dict[str, Any]:
+    """Read the state of a run of this configuration.
+
+    Raises:
+        ConfigurationError: there is no such file, or it is of another configuration.
+    """
+    state: dict[str, Any] = torch.load(left_by("train", file), map_location="cpu", weights_only=True)
+    if state["config"] != asdict(config):
+        raise ConfigurationError(f"{file} is of another configuration; delete it or name another directory")
+    return state
+
+
+def restore(state: dict[str, Any], network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Give a network and its optimizer the state that was read."""
+    network.load_state_dict(state["network"])
+    optimizer.load_state_dict(state["optimizer"])
+
+
+class BidirectionalLayer(nn.Module):
+    """One LSTM layer that reads each page forwards and backwards.
+
+    Pages lie padded side by side, so a page is mirrored within its own length before it is read backwards.
+    (The framework's packed sequences do the same, but their gradients take quadratic time on a CPU.)
+    """
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.forwards = nn.LSTM(inputs, hidden)
+        self.backwards = nn.LSTM(inputs, hidden)
+
+    def forward(self, padded: Tensor, mirror: Tensor) -> Tensor:
+        """Run both directions; return them side by side, shape [longest, pages, 2 × hidden]."""
+        ahead, _ = self.forwards(padded)
+        back, _ = self.backwards(_mirrored(padded, mirror))
+        return torch.cat([ahead, _mirrored(back, mirror)], dim=2)
+
+
+def mirror_and_places(lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return rows of the padded batch [longest × pages]: each row's mirror image, and the blocks in order."""
+    position = torch.arange(int(lengths.max()))[:, None]
+    page = torch.arange(len(lengths))
+    inside = position < lengths
+    mirrored = torch.where(inside, lengths - 1 - position, position)
+    places = (position * len(lengths) + page).T[inside.T]
+    return (mirrored * len(lengths) + page).flatten(), places
+
+
+def _mirrored(padded: Tensor, mirror: Tensor) -> Tensor:
+    return padded.flatten(0, 1).index_select(0, mirror).view_as(padded)
+
+
+def layer_weights(layer: nn.Module) -> LstmLayer:
+    """Return a bidirectional layer's weights in ONNX's layout."""
+    arrays = {name: value.detach().cpu().numpy() for name, value in layer.state_dict().items()}
+    directions = ["forwards", "backwards"]
+    biases = [[_gates(arrays[f"{each}.bias_{kind}_l0"]) for kind in ("ih", "hh")] for each in directions]
+    return LstmLayer(
+        inputs=np.stack([_gates(arrays[f"{each}.weight_ih_l0"]) for each in directions]),
+        recurrent=np.stack([_gates(arrays[f"{each}.weight_hh_l0"]) for each in directions]),
+        biases=np.stack([np.concatenate(each) for each in biases]),
+    )
+
+
+def _gates(torch_order: Floats) -> Floats:
+    """Reorder the framework's gates i, f, c, o as ONNX's i, o, f, c."""
+    i, f, c, o = np.split(torch_order, 4)
+    return np.concatenate([i, o, f, c])

@@ -1,4 +1,4 @@
-"""A model's labels of pages cut into blocks, and its texts of pages, as lines of JSON.
+"""Predictions as lines of JSON: labels of pages cut into blocks, and texts of pages.
 
 Pages of HTML go the way of `dehusk clean`. Memory holds a few pages at a time.
 """
@@ -11,30 +11,28 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeGuard, cast
 
-import click
 import numpy as np
-import numpy.typing as npt
 import orjson
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.labeler import Labeler, encodings_read
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.labeler import Labeler, encodings_read
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import PageError
+from dehusk.schemas.options import DEFAULT_OPTIONS
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
-from dehusk.streams.offline.decoded import DecodedPages, Input
-from dehusk.streams.offline.lines import failing, writing
+from dehusk.streams.files.page_lines import read_page_line
+from dehusk.streams.files.readers import read_lines
+from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages, Input, failure_writer
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
-from dehusk.streams.page_lines import read_page_line
-from dehusk.streams.preparation.isolation import open_pool
-from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.printable import printable
-from dehusk.streams.readers import read_lines
+from dehusk.streams.preparation.pool import PreparationPool, open_pool, open_steps
+from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.fields import Fields, has_keys, parse_object
-from dehusk.training.blocks import CONTENT_PROBABILITY, Block, has_text, segmented
-from dehusk.training.rebuilding import rebuilt
+from dehusk.training.arrays import Bools, Integers
+from dehusk.training.pages.gold import CONTENT_PROBABILITY, Block, has_text, rebuilt, segmented
+from dehusk.training.runs import report
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +41,16 @@ class BlockPage:
 
     id: str | None
     encoded: EncodedPage
-    """The page as the model reads it, in blocks of its own where it was rebuilt."""
-    places: npt.NDArray[np.int64]
-    """Shape [blocks]: which of the encoded blocks holds each; -1 for none."""
+    """Page as the model reads it, in blocks of its own where it was rebuilt."""
+    places: Integers
+    """Shape [blocks]: the encoded block that holds each; -1 for none."""
     problem: str
-    """What is wrong with its blocks, if anything is."""
+    """Problem with its blocks, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedLine:
-    """One page's line, and why it says nothing of the page, or not all."""
+    """One page's line, and the reason why it says nothing of the page, or not all."""
 
     line: bytes
     problem: str
@@ -64,17 +62,19 @@ async def write_predictions(file: Path, labeler: Labeler, output: BinaryIO, *, r
     With `rebuild`, pages cut into blocks are made HTML again, for a model that reads elements.
     """
     limits = PageLimits()
+    writing = Writing.of(OFFLINE_FORMATS["json"], DEFAULT_OPTIONS, limits)
+    open_work = partial(open_steps, DecodedPages, limits.max_blocks, writing)
     read_line = partial(_read_line, rebuild=rebuild, encodings=encodings_read(labeler))
     pages = read_lines(file, read_line, limits.max_bytes)
     async with (
-        open_pool(DecodedPages, 1, limits, writing(limits.max_bytes, with_blocks=False)) as pool,
+        open_pool(open_work, 1, limits) as pool,
         aclosing(_predictions(pages, pool, labeler)) as predictions,
     ):
         async for prediction in predictions:
             output.write(prediction.line)
             output.flush()
             if prediction.problem:
-                click.echo(printable(prediction.problem), err=True)
+                report(prediction.problem)
 
 
 async def _predictions(
@@ -99,27 +99,27 @@ async def _labels(pages: Iterator[BlockPage], labeler: Labeler) -> AsyncGenerato
 
 def _prediction(page: BlockPage, answer: Prediction | Broken) -> PredictedLine:
     if isinstance(answer, Broken):
-        labels, problem = np.zeros(len(page.places), np.bool_), f"{answer.reason}: {answer.detail}"
+        labels, problem = np.zeros(len(page.places), np.bool_), str(answer)
     else:
         labels, problem = content_of_blocks(page, answer), page.problem
     return _line({"id": page.id, "labels": labels.astype(np.int64).tolist()}, problem)
 
 
-def content_of_blocks(page: BlockPage, labels: Prediction) -> npt.NDArray[np.bool_]:
-    """Which of a page's own blocks are likely content; none that the encoded page does not hold."""
+def content_of_blocks(page: BlockPage, labels: Prediction) -> Bools:
+    """Return the page's own blocks that are likely content; none that the encoded page does not hold."""
     return at_places(page.places, labels.probabilities >= CONTENT_PROBABILITY)
 
 
-def at_places(places: npt.NDArray[np.int64], content: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Whether the encoded block at each place is content; False for the place -1."""
-    found: npt.NDArray[np.bool_] = np.append(content, False)[places]
+def at_places(places: Integers, content: Bools) -> Bools:
+    """Return the labels of the encoded blocks at places; False for the place -1."""
+    found: Bools = np.append(content, False)[places]
     return found
 
 
 async def _texts(
     pages: Iterator[Input], pool: PreparationPool, labeler: Labeler
 ) -> AsyncGenerator[PredictedLine, None]:
-    async with aclosing(clean_lines(pages, pool, [labeler], failing(with_blocks=False))) as lines:
+    async with aclosing(clean_lines(pages, pool, [labeler], failure_writer())) as lines:
         async for line in lines:
             cleaned = orjson.loads(line)
             yield _line({name: cleaned[name] for name in ("id", "text")}, cleaned["error"] or "")
@@ -142,7 +142,7 @@ def _read_line(
 
 
 def block_page(fields: Fields, *, rebuild: bool, encodings: Collection[Encoding] = ()) -> BlockPage:
-    """A page that came cut into blocks, encoded as it came or rebuilt as HTML.
+    """Read a page that came cut into blocks, as it came or rebuilt as HTML.
 
     Its `problem` says where that cannot be done; then no block is held.
     """
@@ -166,17 +166,15 @@ def block_page(fields: Fields, *, rebuild: bool, encodings: Collection[Encoding]
     return BlockPage(named, encoded, places, problem)
 
 
-def _as_it_came(blocks: Sequence[Block]) -> tuple[EncodedPage, npt.NDArray[np.int64]]:
-    """The blocks that hold text, encoded, and the place of each block among them."""
+def _as_it_came(blocks: Sequence[Block]) -> tuple[EncodedPage, Integers]:
+    """Encode the blocks that hold text; return them and the place of each block among them."""
     with_text = np.array([has_text(block) for block in blocks], np.bool_)
     encoded = encode(segmented([block for block in blocks if has_text(block)]))
     return encoded, np.where(with_text, np.cumsum(with_text) - 1, -1)
 
 
-def _rebuilt(
-    blocks: Sequence[Block], encodings: Collection[Encoding]
-) -> tuple[EncodedPage, npt.NDArray[np.int64]]:
-    """The page that was rebuilt from the blocks, encoded, and the place of each block on it.
+def _rebuilt(blocks: Sequence[Block], encodings: Collection[Encoding]) -> tuple[EncodedPage, Integers]:
+    """Encode the page that is rebuilt from the blocks; return it and the place of each block on it.
 
     Raises:
         PageError: the rebuilt page cannot be segmented, or does not show the blocks one by one.

@@ -1,6 +1,6 @@
-"""The compiled steps: the walk over the parser's tree and the words of a text, in Cython.
+"""The compiled steps, in Cython: the walk over the parser's tree and the words of a text.
 
-All modules are in one library: they share much of what Cython needs.
+All modules are in one library: they share much of Cython's own code.
 """
 
 import sys
@@ -13,13 +13,13 @@ _LIBRARY = f"{__name__}._library"
 
 
 class _Finder:
-    """Tells Python's import where the modules of this package are."""
+    """Finder of the modules of this package for Python's import."""
 
     @staticmethod
     def find_spec(
         fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The library, for any module of this package; None for others, and where it was not compiled."""
+        """Return the library for any module of this package; None for others, and if it was not compiled."""
         if not fullname.startswith(f"{__name__}."):
             return None
         library = PathFinder.find_spec(_LIBRARY, path, target)

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Which texts of the document make up which block, in document order."""
+"""Texts of the document that make up each block, in document order."""
 
 from dehusk.inference.native.buffer cimport append, free
 from dehusk.inference.native.lexbor cimport Node
 
 
 cdef class BlockTexts:
-    """What a walk notes of the texts that it reads; it holds as long as the document."""
+    """Notes of a walk on the texts that it reads; valid as long as the document."""
 
     def __dealloc__(self):
         free(&self._texts)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""What is chosen of a page's blocks by their probabilities: the loops of `dehusk.inference.selection`."""
+"""Choice of a page's blocks by their probabilities: the loops of `dehusk.inference.selection.selection`."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, uint8_t, uint32_t
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def are_probabilities(const float[::1] values) -> bool:
-    """Whether all are from 0 to 1; what is no number is not."""
+    """Return True if all are from 0 to 1; NaN is not."""
     cdef Py_ssize_t block
     cdef bint found = True
     for block in range(len(values)):
@@ -36,7 +36,7 @@ def like_comments(
     double likely,
     double among_likely,
 ) -> object:
-    """Which blocks are likely to be comments.
+    """Return the blocks that are likely to be comments.
 
     `among_likely` is enough where the mean of the blocks alike, weighted by words, is likely. `alike` has for each
     the index of the first one that it is like. ValueError if the columns are not of the same blocks.
@@ -92,7 +92,7 @@ def leave_repeats_out(double[::1] probabilities, const int32_t[::1] repeat, doub
 
 
 def expected_words(const double[::1] probabilities, const uint32_t[::1] words) -> float:
-    """How many words are expected to be content."""
+    """Return the expected number of words of content."""
     cdef Py_ssize_t block
     cdef double expected = 0
     for block in range(len(words)):

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""What an element's class, id, role and microdata say of it, as hashes."""
+"""Class, id, role and microdata of an element, as hashes."""
 
 from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
@@ -55,7 +55,7 @@ cdef int _add_said(Element *element, uint32_t *tokens, int found) noexcept:
 
 
 cdef String _last_segment(String url) noexcept:
-    """What follows the last slash: `Article` of `https://schema.org/Article`."""
+    """Return the text after the last slash: `Article` of `https://schema.org/Article`."""
     cdef size_t start = url.length
     while start and url.data[start - 1] != c"/":
         start -= 1
@@ -63,7 +63,7 @@ cdef String _last_segment(String url) noexcept:
 
 
 cdef size_t _slot(uintptr_t name, String classes) noexcept:
-    """Where in `described` an element may be found."""
+    """Return the slot of an element in `described`."""
     cdef uint64_t mixed = name * 31 + classes.length, ends = 0
     if classes.length >= sizeof(ends):
         memcpy(&ends, classes.data, sizeof(ends))

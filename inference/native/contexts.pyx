@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Where each block stands: in its page, in its elements, among blocks and elements like it."""
+"""Context of each block: in its page, in its elements, among blocks and elements like it."""
 
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -96,7 +96,7 @@ cdef class BlockContexts(Subtrees):
         return 0
 
     cdef uint64_t _signature(self, int32_t element) noexcept:
-        """What the innermost elements from one on have for tags and classes."""
+        """Return the tags and classes of the innermost elements from one on."""
         cdef uint64_t signature = 0
         cdef int level = 0
         while element != ABSENT and level < SIGNATURE_LEVELS:

@@ -1,4 +1,4 @@
-"""What stands at the edge of an inline element: two words, or one.
+"""Edges of inline elements: two words, or one.
 
 Authors mark up parts of words, and they part words by style alone. Which of both it is, the letters tell.
 """
@@ -36,7 +36,7 @@ cdef enum:
 
 
 cdef inline bint would_merge(String before, String text, int edges) noexcept:
-    """Whether two words, or a sentence and the next, stand together without a space."""
+    """Return True if two words, or a sentence and the next, stand together without a space."""
     cdef uint32_t last = utf8.last(before.data, before.length), first
     utf8.read(text.data, text.length, &first)
     if not Py_UNICODE_ISALNUM(last) or not Py_UNICODE_ISALNUM(first):
@@ -53,7 +53,7 @@ cdef inline bint would_merge(String before, String text, int edges) noexcept:
 
 
 cdef inline bint _symbol_separates(String before, String text, int edges) noexcept:
-    """Whether a symbol at the edge ends what stands before it, or begins what follows."""
+    """Return True if a symbol at the edge ends what stands before it, or begins what follows."""
     cdef uint32_t last = utf8.last(before.data, before.length), first, second = 0
     cdef uint32_t before_last = _before_last(before)
     cdef size_t size = utf8.read(text.data, text.length, &first)
@@ -75,7 +75,7 @@ cdef inline bint _symbol_separates(String before, String text, int edges) noexce
 
 
 cdef inline bint _parts_elements(uint32_t last, uint32_t before_last, uint32_t first, uint32_t second) noexcept:
-    """Whether a symbol at the end of an element parts it from the next one, which begins there."""
+    """Return True if a symbol at the end of an element parts it from the next one, which begins there."""
     if last == c"," and Py_UNICODE_ISDECIMAL(before_last) and Py_UNICODE_ISDECIMAL(first):
         return False
     if not Py_UNICODE_ISALNUM(first) and not _begins_text(first, second):
@@ -96,12 +96,12 @@ cdef inline bint _is_currency(uint32_t character) noexcept nogil:
 
 
 cdef inline bint _is_separator(uint32_t character) noexcept nogil:
-    """Whether a symbol stands between things in a row: a vertical line, a middle dot, a bullet."""
+    """Return True if a symbol stands between things in a row: a vertical line, a middle dot, a bullet."""
     return character == c"|" or character == MIDDLE_DOT or character == BULLET
 
 
 cdef inline bint _begins_text(uint32_t character, uint32_t after) noexcept:
-    """Whether a symbol belongs to what follows it, as brackets do, or a currency before a number."""
+    """Return True if a symbol belongs to what follows it, as brackets do, or a currency before a number."""
     if _is_currency(character):
         return Py_UNICODE_ISDECIMAL(after)
     if character < 0x80:
@@ -110,7 +110,7 @@ cdef inline bint _begins_text(uint32_t character, uint32_t after) noexcept:
 
 
 cdef inline bint _ends_text(uint32_t character, uint32_t before) noexcept:
-    """Whether a symbol belongs to what stands before it, as brackets do, or a currency behind a number."""
+    """Return True if a symbol belongs to what stands before it, as brackets do, or a currency behind a number."""
     if character == c"+" or _is_currency(character):
         return Py_UNICODE_ISDECIMAL(before)
     if character < 0x80:
@@ -119,7 +119,7 @@ cdef inline bint _ends_text(uint32_t character, uint32_t before) noexcept:
 
 
 cdef inline bint is_price(String before, String cents) noexcept:
-    """Whether a text ends in an amount of money of which two raised digits are the cents."""
+    """Return True if a text ends in an amount of money of which two raised digits are the cents."""
     cdef size_t end = before.length
     cdef uint32_t symbol
     if cents.length != 2 or not c"0" <= cents.data[0] <= c"9" or not c"0" <= cents.data[1] <= c"9":
@@ -133,7 +133,7 @@ cdef inline bint is_price(String before, String cents) noexcept:
 
 
 cdef inline bint digits_meet(String before, String text, bint is_shifted) noexcept:
-    """Whether two numbers stand together as if they were one; a shifted one may have a symbol."""
+    """Return True if two numbers stand together as if they were one; a shifted one may have a symbol."""
     cdef uint32_t first
     cdef size_t length = utf8.read(text.data, text.length, &first)
     if is_shifted and length < text.length and (first == c"-" or first == c"+" or first == 0x2212):
@@ -142,7 +142,7 @@ cdef inline bint digits_meet(String before, String text, bint is_shifted) noexce
 
 
 cdef inline bint _ends_in_one_letter(String text) noexcept:
-    """Whether the last letter stands alone, like a drop cap."""
+    """Return True if the last letter stands alone, like a drop cap."""
     cdef uint32_t before
     cdef size_t length = text.length - utf8.last_size(text.data, text.length)
     if not length:
@@ -161,7 +161,7 @@ cdef inline bint _starts_with_one_letter(String text) noexcept:
 
 
 cdef inline bint _starts_with_ordinal(String text) noexcept:
-    """Whether a text starts with what makes a number an ordinal: 1st, 2nd, 3rd, 4th."""
+    """Return True if a text starts with what makes a number an ordinal: 1st, 2nd, 3rd, 4th."""
     cdef uint32_t after
     if text.length < 2 or not _ends_ordinal(text.data[0], text.data[1]):
         return False

@@ -17,13 +17,13 @@ cdef inline String tex_of(Element *formula):
 
 
 cdef inline bint is_pictured(Element *hidden):
-    """Whether all that an element holds is a formula, and its picture stands behind, as in MediaWiki."""
+    """Return True if all that an element holds is a formula, and its picture stands behind, as in MediaWiki."""
     cdef Node *node = hidden.node.first_child
     return _is(node, b"math") and node.next == NULL and _is(hidden.node.next, b"img")
 
 
 cdef inline bint is_drawing(Element *element):
-    """Whether an element draws the formula that stands before it, as in KaTeX."""
+    """Return True if an element draws the formula that stands before it, as in KaTeX."""
     return spells(lexbor.value_of(element.classes), b"katex-html")
 
 

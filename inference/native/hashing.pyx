@@ -86,7 +86,7 @@ def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
 
 
 cdef Py_ssize_t _tags_of(str path, dict known, Buffer *tags, size_t *end) except -1:
-    """Where in `tags` the tokens of a path begin; `known` says where those of earlier paths begin and end."""
+    """Return the position in `tags` at which the tokens of a path begin; `known` has those of earlier paths."""
     cdef Text text
     cdef Py_ssize_t start = 0, position, first
     span = known.get(path)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""What a page declares of itself in elements that are not shown."""
+"""Declarations of a page about itself, in elements that are not shown."""
 
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded

@@ -1,4 +1,4 @@
-"""What is read of Lexbor's structures in memory, and how names and values are read from them.
+"""Lexbor's structures in memory, and the reading of names and values from them.
 
 `lexbor_abi.h` is made from Lexbor's own headers, and the C compiler finds each member there by its name.
 """
@@ -86,7 +86,7 @@ cdef inline String value_of(Attribute *attribute) noexcept nogil:
 
 
 cdef inline String text_of(Node *node) noexcept nogil:
-    """What a text node holds, empty for any other node."""
+    """Return the text of a text node; empty for any other node."""
     cdef String text
     cdef Characters *data
     text.data, text.length = NULL, 0

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 cdef str JOINERS = "\u200c\u200d"
 cdef dict WINDOWS = {number: bytes([number]).decode("cp1252", "ignore") for number in range(0x80, 0xA0)}
-"""What control characters stand for whose numbers are those of windows-1252, as browsers take references."""
+"""Characters that browsers take for control characters with numbers of windows-1252."""
 
 
 cdef str folded(String text):

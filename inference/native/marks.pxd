@@ -1,4 +1,4 @@
-"""What a page shows beside its text that is none of it."""
+"""Marks that a page shows beside its text and that are none of it."""
 
 from libc.stdint cimport uint32_t
 
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef inline bint is_permalink(Element *link) noexcept:
-    """Whether all that a link shows is a mark, of which readers take the address of a heading."""
+    """Return True if all that a link shows is a mark, of which readers take the address of a heading."""
     cdef String text = lexbor.text_of(link.node.first_child)
     cdef uint32_t mark
     if not text.length or link.node.first_child.next != NULL:
@@ -32,12 +32,12 @@ cdef inline bint is_permalink(Element *link) noexcept:
 
 
 cdef inline bint is_next_line(Element *code, Tag *parent) noexcept:
-    """Whether a `<code>` in `<pre>` stands right behind another one: each is a line."""
+    """Return True if a `<code>` in `<pre>` stands right behind another one: each is a line."""
     return code.node.prev != NULL and code.node.prev.name == code.node.name and parent.preformatted
 
 
 cdef inline bint is_gutter(Element *element):
-    """Whether an element holds nothing but numbers, which its class says to be those of lines of code."""
+    """Return True if an element holds nothing but numbers, which its class says to be those of lines of code."""
     cdef String classes = lexbor.value_of(element.classes), name
     while classes.length:
         name = _next_name(&classes)
@@ -47,7 +47,7 @@ cdef inline bint is_gutter(Element *element):
 
 
 cdef inline bint is_read_aloud(Element *element):
-    """Whether an element's class says that screen readers read it, and nobody sees it.
+    """Return True if an element's class says that screen readers read it, and nobody sees it.
 
     The names are those of Bootstrap, WordPress, Foundation, Drupal and HTML5 Boilerplate. What holds much text
     is for everybody, and shown by script.

@@ -26,6 +26,7 @@ cdef enum:  # attributes: one more than the position in ATTRIBUTES
     SRC
     DATETIME
     PUBDATE
+    POPOVER
 
 
 cdef enum:
@@ -53,6 +54,12 @@ cdef struct Tag:  # dehusk.inference.elements.Traits
     uint8_t length
 
 
+cdef struct Shown:  # how an element is shown, by its own attributes
+    bint on_lines  # of its own
+    bint removed  # with all in it
+    uint8_t visibility  # declared by its style; UNDECLARED for that of the element around
+
+
 cdef int SKIPPED_KIND, DRAWING, HOLDS_HTML
 
 cdef Tag *tag_of(uintptr_t name) noexcept
@@ -61,7 +68,7 @@ cdef bint same(String one, String other) noexcept
 cdef bint spells(String value, bytes wanted) noexcept
 cdef String tag_name(uintptr_t name) noexcept
 cdef int name_of(Attribute *attribute) noexcept
-cdef uint16_t own_flags(Element *element, Tag *tag, bint *on_lines) noexcept
+cdef uint16_t own_flags(Element *element, Tag *tag, Shown *shown) except? 0xFFFF
 cdef bint has(Element *element, int name) noexcept
 cdef String value_of(Element *element, int name) noexcept
 cdef int integer(Element *element, int name, int default) noexcept

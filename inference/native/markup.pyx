@@ -1,19 +1,21 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""What tags and attributes say: tables by the numbers that Lexbor has for their names."""
+"""Meanings of tags and attributes: tables by the numbers that Lexbor has for their names."""
 
 from libc.stdint cimport uint8_t, uint16_t, uintptr_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native.styles cimport (
+    CONTENT_VISIBILITY, DISPLAY, HIDING, ON_LINES, UNDECLARED, VISIBILITY, Style, read_style,
+)
 
 from dehusk.inference import elements
-from dehusk.schemas.pages import ElementFlag
 
 ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
     *("start", "reversed", "value", "colspan", "rowspan", "alttext", "itemprop", "itemtype"),
-    *("itemscope", "rel", "href", "src", "datetime", "pubdate"),
+    *("itemscope", "rel", "href", "src", "datetime", "pubdate", "popover"),
 )
 """The attributes that are read, but for `class` and `id`, which an element points to."""
 
@@ -22,19 +24,13 @@ cdef enum:
     LONGEST_NUMBER = 9  # digits
     MOST_UNNUMBERED = 32
 
-cdef enum:  # where a style shows an element
-    AS_IT_IS
-    NOWHERE
-    ON_LINES
-
-cdef uint16_t HIDDEN_FLAG = ElementFlag.HIDDEN
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
-cdef String[PUBDATE] _attributes
-for _position in range(PUBDATE):
+cdef String[POPOVER] _attributes
+for _position in range(POPOVER):
     _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
@@ -94,7 +90,7 @@ _fill_tables()
 
 
 cdef Tag *tag_of(uintptr_t name) noexcept:
-    """What is known of a tag by the id of its name."""
+    """Return the traits of a tag by the id of its name."""
     cdef int position
     if name < lexbor.NUMBERED_TAGS:
         return &_tags[name]
@@ -114,7 +110,7 @@ cdef uintptr_t number_of(bytes tag) except? 0:
 
 
 cdef String tag_name(uintptr_t name) noexcept:
-    """How a tag is spelled, in full."""
+    """Return the full name of a tag."""
     return _spelled(&_tags[name]) if name < lexbor.NUMBERED_TAGS else lexbor.name_of(name)
 
 
@@ -122,34 +118,46 @@ cdef String _spelled(Tag *tag) noexcept:
     return lexbor.String(<const unsigned char *> &tag.letters[0], tag.length)
 
 
-cdef uint16_t own_flags(Element *element, Tag *tag, bint *on_lines) noexcept:
-    """The flags that an element has of itself; whether its style puts it on lines of its own is set."""
+cdef uint16_t own_flags(Element *element, Tag *tag, Shown *shown) except? 0xFFFF:
+    """The flags that an element has of itself; how it is shown by itself is set."""
     cdef uint16_t flags = tag.flag
-    cdef bint hidden = False, open_ = False, findable = False
+    cdef bint hidden = False, findable = False, open_ = False, popover = False
     cdef Attribute *attribute = element.first_attribute
+    cdef Style style
     cdef String value
-    cdef int name, shown
+    cdef int name
+    memset(&style, 0, sizeof(Style))
     while attribute != NULL:
         name = name_of(attribute)
         if name != OTHER:
             value = lexbor.value_of(attribute)
             if name == HIDDEN:
-                findable = spells(value, b"until-found")
-                hidden = True
+                findable = _is_any_case(value, b"until-found")
+                hidden = not findable
             elif name == STYLE:
-                shown = _shown(value)
-                hidden = hidden or shown == NOWHERE
-                on_lines[0] = shown == ON_LINES
+                read_style(value, &style)
             elif name == ROLE:
                 flags |= _role(value)
             elif name == OPEN:
                 open_ = True
+            elif name == POPOVER:
+                popover = True
         attribute = attribute.next
     if tag.hides == UNLESS_OPEN:
         hidden = hidden or not open_
-    if hidden and not findable and tag.hides != NEVER:
-        flags |= HIDDEN_FLAG
+        popover = popover and not open_
+    shown.on_lines = style.declared[DISPLAY] == ON_LINES
+    shown.removed = _hides(style.declared[DISPLAY], hidden or popover)
+    shown.removed = shown.removed or _hides(style.declared[CONTENT_VISIBILITY], findable)
+    shown.visibility = style.declared[VISIBILITY]
+    if tag.hides == NEVER:
+        shown.removed, shown.visibility = False, UNDECLARED
     return flags
+
+
+cdef inline bint _hides(int declared, bint otherwise) noexcept:
+    """Return True if a property hides an element: by its style, or without a declaration there."""
+    return declared == HIDING or declared == UNDECLARED and otherwise
 
 
 cdef uint16_t _role(String value) noexcept:
@@ -160,46 +168,21 @@ cdef uint16_t _role(String value) noexcept:
 
 
 cdef int name_of(Attribute *attribute) noexcept:
-    """Which of `ATTRIBUTES` an attribute is: one more than its position, or OTHER."""
+    """Return one more than the position of an attribute in `ATTRIBUTES`, or OTHER."""
     cdef String name
     cdef int position
     if attribute.node.name < lexbor.NUMBERED_ATTRIBUTES:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= LONGEST_ATTRIBUTE:
-        for position in range(PUBDATE):
+        for position in range(POPOVER):
             if same(name, _attributes[position]):
                 return position + 1
     return OTHER
 
 
-cdef int _shown(String style) noexcept:
-    """Where an element is shown, as `display: none`, `display: block` or `visibility: hidden` say."""
-    cdef size_t position
-    cdef int shown = AS_IT_IS
-    for position in range(style.length):
-        if position == 0 or style.data[position - 1] == c";" or _is_space(style.data[position - 1]):
-            if _declares(style, position, b"display", b"none"):
-                return NOWHERE
-            if _declares(style, position, b"visibility", b"hidden"):
-                return NOWHERE
-            if _declares(style, position, b"display", b"block"):
-                shown = ON_LINES
-    return shown
-
-
-cdef bint _declares(String style, size_t position, bytes name, bytes value) noexcept:
-    """Whether `name: value` stands at a position of a style."""
-    if not _starts(style, position, name):
-        return False
-    position = _skip_space(style, position + len(name))
-    if position == style.length or style.data[position] != c":":
-        return False
-    return _starts(style, _skip_space(style, position + 1), value)
-
-
 cdef bint has(Element *element, int name) noexcept:
-    """Whether an element has an attribute."""
+    """Return True if an element has an attribute."""
     return _find(element, name) != NULL
 
 
@@ -220,7 +203,7 @@ cdef int integer(Element *element, int name, int default) noexcept:
 
 
 cdef bint is_shadow_root(Element *template) noexcept:
-    """Whether what a `<template>` holds is shown in its place."""
+    """Return True if the content of a `<template>` is shown in its place."""
     cdef Attribute *attribute = template.first_attribute
     while attribute != NULL:
         if attribute.node.name >= lexbor.NUMBERED_ATTRIBUTES and spells(
@@ -232,12 +215,12 @@ cdef bint is_shadow_root(Element *template) noexcept:
 
 
 cdef bint is_json_ld(Element *element) noexcept:
-    """Whether a `<script>` holds JSON-LD."""
+    """Return True if a `<script>` holds JSON-LD."""
     return _is_any_case(value_of(element, TYPE), b"application/ld+json")
 
 
 cdef dict declaration(Element *element):
-    """What a `<meta>` declares of a page and how, if it is one of `_DECLARATIONS`."""
+    """Return the declaration that a `<meta>` makes, if it is one of `_DECLARATIONS`."""
     cdef String key = value_of(element, PROPERTY), content = value_of(element, CONTENT)
     if not key.length:
         key = value_of(element, NAME)
@@ -260,7 +243,7 @@ cdef Attribute *_find(Element *element, int name) noexcept:
 
 
 cdef bint spells(String value, bytes wanted) noexcept:
-    """Whether a text is that of some letters."""
+    """Return True if a text equals some letters."""
     return same(value, lexbor.String(wanted, len(wanted)))
 
 
@@ -273,7 +256,7 @@ cdef bint _is_any_case(String value, bytes wanted) noexcept:
 
 
 cdef bint _starts(String value, size_t position, bytes wanted) noexcept:
-    """Whether a value has a lower-case text at a position, in either case."""
+    """Return True if a value has a lower-case text at a position, in either case."""
     cdef const unsigned char *letters = wanted
     cdef size_t length = len(wanted), letter
     if value.length - position < length:

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""What a page says of itself to machines, as it is marked in the tree: the input of `dehusk.inference.metadata`."""
+"""Properties of a page that are marked for machines in its tree: the input of `dehusk.inference.metadata.reading`."""
 
 from libc.stdint cimport uintptr_t
 
@@ -37,18 +37,21 @@ cdef int _learn() except -1:
 
 
 cdef class Properties:
-    """The properties that a page is marked with, in document order, of each kind at most so many."""
+    """The properties that a page is marked with, in document order, of each kind at most so many.
+
+    No text is read where `hiding`, of a `Walk` or empty, says that it is hidden.
+    """
 
     cdef readonly list metas, links, items, times
     cdef readonly list bylines, dates  # texts that readers see, of elements whose classes speak of these
     cdef readonly str base
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _with_bylines
-    cdef dict _scopes
+    cdef dict _scopes, _hiding
     cdef Buffer _text
 
-    def __init__(self, document: object, size_t address, *, bint bylines):
-        self._document, self._with_bylines = document, bylines
+    def __init__(self, document: object, size_t address, *, bint bylines, dict hiding not None):
+        self._document, self._with_bylines, self._hiding = document, bylines, hiding
         self.metas, self.links, self.items, self.times = [], [], [], []
         self.bylines, self.dates = [], []
         self._scopes = {}
@@ -158,14 +161,25 @@ cdef class Properties:
             self.times.append((_decoded(when, LONGEST_NAME), classes, bool(has(element, PUBDATE))))
         return 0
 
+    cdef bint _is_hidden(self, Node *node, Node *top) except -1:
+        """Return True if an element is hidden, by itself or by one around it that a shown one, the top, holds."""
+        while self._hiding and node != top and node != NULL:
+            found = self._hiding.get(<size_t> node)
+            if found is not None:
+                return found
+            node = node.parent
+        return False
+
     cdef str _text_in(self, Node *top):
-        """The first text in an element, white space folded."""
+        """The first text in an element, white space folded, without what is hidden."""
         cdef Node *node = top
         cdef String text
         cdef int seen = 0
+        if self._is_hidden(top, NULL):
+            return ""
         self._text.used = 0
         while node != NULL and seen < MOST_NODES and self._text.used < LONGEST_TEXT:
-            if node.type == lexbor.TEXT:
+            if node.type == lexbor.TEXT and not self._is_hidden(node.parent, top):
                 text = lexbor.text_of(node)
                 append(&self._text, text.data, min(text.length, <size_t> LONGEST_TEXT))
                 append(&self._text, b" ", 1)
@@ -200,7 +214,7 @@ cdef Element *_name_in(Element *item):
 
 
 cdef bint _is_telling(String rel, bint is_anchor) noexcept:
-    """Whether the relation of a link may be one that says something of the page."""
+    """Return True if the relation of a link may say something about the page."""
     if is_anchor:
         return _contains(rel, b"author", 6) or _contains(rel, b"license", 7) or _contains(rel, b"tag", 3)
     return rel.length > 0 and not (spells(rel, b"stylesheet") or spells(rel, b"preload") or spells(rel, b"icon"))

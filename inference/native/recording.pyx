@@ -17,7 +17,6 @@ import numpy as np
 from dehusk.inference import pictures
 from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
 from dehusk.schemas.markup import Container, Mark
-from dehusk.schemas.pages import ElementFlag
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -42,7 +41,6 @@ cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADI
 cdef int CELL = Container.CELL, HEADER_CELL = Container.HEADER_CELL
 cdef int FIGURE = Container.FIGURE
 cdef frozenset FIGURES = frozenset({"wp-caption", "caption", "image-caption", "captioned-image", "figure"})
-cdef int HIDDEN = ElementFlag.HIDDEN
 cdef dict MARKS = {
     "a": Mark.LINK,
     **dict.fromkeys(("b", "strong"), Mark.STRONG),
@@ -146,7 +144,7 @@ cdef class Recording:
         return self._add_event(END, self._stack[self._depth], offset)
 
     cdef int add_image(self, Element *element, int row, int block, size_t offset) except -1:
-        """Take note of an image in the open block, which has some bytes of text, or before the next one."""
+        """Take note of an image that is shown, in the open block, which has some bytes of text, or before the next one."""
         cdef Image *image
         attributes = _attributes(element)
         found = pictures.address_of(attributes)
@@ -359,7 +357,7 @@ cdef class Around:
             row = self._rows.at(row).parent
 
     cdef list images_of(self, Recording recording):
-        """The columns of each image that is shown, in DOM order."""
+        """The columns of each image, in DOM order."""
         cdef list found = []
         cdef Image *image
         cdef int index
@@ -367,7 +365,7 @@ cdef class Around:
             self._find_ranges()
         for index in range(<int> (recording._images.used // sizeof(Image))):
             image = <Image *> recording._images.data + index
-            if image.block != NONE and not self._rows.at(image.row).flags & HIDDEN:
+            if image.block != NONE:
                 near = self._blocks_near(image.row)
                 where = image.block, image.character, self.container_of(image.row)
                 around = self._blocks_around(self._figure_of(image.row))
@@ -416,7 +414,7 @@ cdef _columns(bytearray integers, int count):
 
 
 cdef bint _is_figure(Element *element) except -1:
-    """Whether an element is a figure, or one with a caption by the classes that publishing systems give."""
+    """Return True if an element is a figure, or one with a caption by the classes that publishing systems give."""
     cdef uintptr_t name = element.node.name
     if name < lexbor.NUMBERED_TAGS and _containers_of_tags[name] == FIGURE:
         return True
@@ -433,7 +431,7 @@ cdef list _languages(Element *element):
 
 
 cdef str _name(Attribute *attribute):
-    """Which of `ATTRIBUTES` an attribute is, or None."""
+    """Return the one of `ATTRIBUTES` that an attribute is, or None."""
     cdef String name
     if attribute.node.name < lexbor.NUMBERED_ATTRIBUTES:
         return _attribute_names.get(attribute.node.name)

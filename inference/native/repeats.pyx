@@ -29,7 +29,7 @@ cdef struct Runs:
 
 
 def find_repeats(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
-    """Which blocks a page repeats, as four columns.
+    """Return the blocks that a page repeats, as four columns.
 
     How many blocks of the page have the same words; of the largest run of blocks that repeat earlier ones,
     the block that this one repeats, or -1 where the run is short, and the words of the run; the words of the

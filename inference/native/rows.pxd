@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from dehusk.inference.native.buffer cimport Buffer
 from dehusk.inference.native.classes cimport DESCRIBED, Described
 from dehusk.inference.native.lexbor cimport Element, String
-from dehusk.inference.native.markup cimport Tag
+from dehusk.inference.native.markup cimport Shown, Tag
 
 cdef enum:
     NONE = -1
@@ -27,6 +27,8 @@ cdef struct Row:  # an element that was entered
     int path  # its index among the paths that were spelled
     int images
     uint16_t flags
+    bint removed  # it is not shown, nor anything in it
+    bint invisible  # it is not shown, but what is in it may be
     uint8_t heading
     bint preformatted
     bint has_symbols  # whether symbols may stand for it
@@ -47,7 +49,10 @@ cdef class Rows:
     cdef inline Row *at(self, int index) noexcept:
         return <Row *> self._rows.data + index
 
-    cdef int add(self, Element *element, Tag *tag, int parent, uint16_t flags, bint on_lines) except -2
+    cdef int add(self, Element *element, Tag *tag, int parent, uint16_t flags, Shown shown) except -2
+    cdef bint hides(self, int index, Shown *shown) noexcept
+    cdef bint _is_removed(self, int index, Shown *shown) noexcept
+    cdef bint _is_invisible(self, int index, Shown *shown) noexcept
     cdef bint is_foreign(self, int index) noexcept
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1
     cdef bint _holds_line(self, int index) noexcept

@@ -8,14 +8,17 @@ from dehusk.inference.native cimport lexbor, markup, utf8
 from dehusk.inference.native.buffer cimport content, free, more
 from dehusk.inference.native.classes cimport ELEMENT_TOKENS, describe
 from dehusk.inference.native.lexbor cimport Element, Node, String
-from dehusk.inference.native.markup cimport Tag
+from dehusk.inference.native.markup cimport Shown, Tag
+from dehusk.inference.native.styles cimport HIDING, UNDECLARED
 
 import numpy as np
 
 from dehusk.inference import elements
+from dehusk.schemas.pages import ElementFlag
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, BREAK = elements.BREAK, BLOCK = elements.BLOCK
 cdef int CUSTOM = elements.CUSTOM
+cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 cdef int MAX_PATH = elements.MAX_PATH
 
 cdef enum:
@@ -39,7 +42,7 @@ cdef class Rows:
         free(&self._tokens)
 
     cdef int add(
-        self, Element *element, Tag *tag, int parent, uint16_t flags, bint on_lines
+        self, Element *element, Tag *tag, int parent, uint16_t flags, Shown shown
     ) except -2:
         """The index of a new row."""
         cdef int index = self._rows.used // sizeof(Row)
@@ -52,21 +55,37 @@ cdef class Rows:
         row.images, row.held_index, row.way, row.path = 0, NONE, index, NONE
         row.last_child = row.sibling = NONE
         row.item = row.list = row.table = row.line = row.cell = NONE
+        row.removed, row.invisible = self._is_removed(parent, &shown), self._is_invisible(parent, &shown)
         if parent != NONE:
             self._find_way(row, index)
             above = self.at(parent)
-            row.flags |= above.flags
+            row.flags |= above.flags & ~HIDDEN
             row.depth += above.depth
             row.item, row.list = above.item, above.list
             row.table, row.line, row.cell = above.table, above.line, above.cell
             if tag.kind == CUSTOM:
                 row.kind = self._kind_of_custom(element, parent)
-            elif on_lines and tag.kind < BREAK:
+            elif shown.on_lines and tag.kind < BREAK:
                 row.kind = BLOCK
             row.preformatted = row.preformatted or above.preformatted
             row.heading = row.heading or above.heading
             row.has_symbols = row.has_symbols or above.tag.joints[0]
+        if row.removed or row.invisible:
+            row.flags |= HIDDEN
         return index
+
+    cdef bint hides(self, int index, Shown *shown) noexcept:
+        """Return True if an element in a row is not shown."""
+        return self._is_removed(index, shown) or self._is_invisible(index, shown)
+
+    cdef bint _is_removed(self, int index, Shown *shown) noexcept:
+        return shown.removed or index != NONE and self.at(index).removed
+
+    cdef bint _is_invisible(self, int index, Shown *shown) noexcept:
+        """Return True by the element's own visibility, else by that of the row."""
+        if shown.visibility != UNDECLARED:
+            return shown.visibility == HIDING
+        return index != NONE and self.at(index).invisible
 
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1:
         """Part of a line where it stands in one and holds little and no block, or where it is of a formula."""
@@ -75,11 +94,11 @@ cdef class Rows:
         return INLINE if self._holds_line(parent) and _is_short(&custom.node) else BLOCK
 
     cdef bint is_foreign(self, int index) noexcept:
-        """Whether an element is none of HTML: white space between those of a formula is not shown."""
+        """Return True if an element is none of HTML: white space between those of a formula is not shown."""
         return self.at(index).element.node.namespace_ != self.at(0).element.node.namespace_
 
     cdef bint _holds_line(self, int index) noexcept:
-        """Whether what stands in an element stands beside text, or where HTML has nothing but parts of lines."""
+        """Return True if the content of an element is beside text, or where HTML has nothing but parts of lines."""
         cdef Row *row
         cdef int looked
         for looked in range(LOOK_UP):
@@ -220,7 +239,7 @@ cdef class Rows:
 
 
 cdef bint _has_text(Row *row) noexcept:
-    """Whether text stands directly in an element: looked for once, however many ask."""
+    """Return True if an element has text of its own; looked for once."""
     cdef Node *node = row.element.node.first_child
     if row.has_text == NONE:
         while node != NULL and _is_blank(lexbor.text_of(node)):
@@ -234,7 +253,7 @@ cdef bint _is_blank(String text) noexcept:
 
 
 cdef bint _is_short(Node *top) except -1:
-    """Whether an element holds few nodes and no block."""
+    """Return True if an element holds few nodes and no block."""
     cdef Node *node = top.first_child
     cdef int looked = 0, kind
     while node != NULL:

@@ -9,7 +9,7 @@ cdef enum:
 
 
 def count_tags(bytes html not None) -> int:
-    """How many tags a page may have at most: every one begins with `<`."""
+    """Return the largest number of tags that a page may have: each begins with `<`."""
     cdef const unsigned char *text = html
     cdef size_t size = len(html), position = 0, count = 0
     cdef unsigned char found, byte
@@ -26,7 +26,7 @@ def count_tags(bytes html not None) -> int:
 
 
 def is_utf8(bytes data not None) -> bool:
-    """Whether bytes are UTF-8 as RFC 3629 has it: no surrogates, nothing overlong or beyond U+10FFFF."""
+    """Return True if bytes are UTF-8 as RFC 3629 has it: no surrogates, nothing overlong or beyond U+10FFFF."""
     cdef const unsigned char *text = data
     cdef size_t size = len(data), position = 0, length
     while position < size:
@@ -41,7 +41,7 @@ def is_utf8(bytes data not None) -> bool:
 
 
 cdef inline size_t _ascii(const unsigned char *text, size_t size) noexcept nogil:
-    """How many bytes of ASCII come first: eight at a time."""
+    """Return the number of leading bytes of ASCII, looked at eight at a time."""
     cdef size_t position = 0
     cdef uint64_t word
     while position + sizeof(word) <= size:
@@ -55,7 +55,7 @@ cdef inline size_t _ascii(const unsigned char *text, size_t size) noexcept nogil
 
 
 cdef inline size_t _character(const unsigned char *text, size_t size) noexcept nogil:
-    """How many bytes the first character takes, which is not ASCII; 0 if there is none."""
+    """Return the length in bytes of the first character, which is not ASCII; 0 if there is none."""
     cdef unsigned char first = text[0], lowest = 0x80, highest = 0xBF
     cdef size_t length, position
     if 0xC2 <= first <= 0xDF:

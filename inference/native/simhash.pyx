@@ -67,7 +67,7 @@ cdef void _count(Text *text, Counts *counts) noexcept nogil:
 
 
 cdef inline bint _parts(uint32_t character) noexcept nogil:
-    """Whether a character stands between words: no letter or digit, and no mark on one."""
+    """Return True if a character parts words: no letter or digit, and no mark on one."""
     if character < 128:
         return not (
             c"a" <= character <= c"z" or c"A" <= character <= c"Z" or c"0" <= character <= c"9"

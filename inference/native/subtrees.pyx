@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""What stands in each element of a page, and how elements compare to those around them."""
+"""Content of each element of a page, and its comparison with the elements around it."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
@@ -84,7 +84,7 @@ cdef class Subtrees:
         return <uint64_t> <uint32_t> self.parents[element] << 32 | self.class_hashes[element]
 
     cdef void _look_down(self) noexcept:
-        """What depends on the elements around one: from the root on."""
+        """Compute the columns that depend on the elements around one, from the root on."""
         cdef Sum *sums = <Sum *> self._sums.data
         cdef Py_ssize_t element
         cdef Subtree *subtree

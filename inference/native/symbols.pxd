@@ -13,7 +13,7 @@ cdef struct Symbols:  # each up to a null byte
 
 
 cdef inline Symbols symbols_of(Element *element, Tag *tag, Tag *above):
-    """What stands before an element's text and behind it."""
+    """Symbols before an element's text and behind it."""
     cdef Symbols symbols
     cdef char joint = _joint(element, above.joints)
     cdef bint grouped = above.joints[0] and _is_row_of_several(&element.node)
@@ -38,7 +38,7 @@ cdef inline char _joint(Element *element, const char *joints) noexcept:
 
 
 cdef inline bint _is_row_of_several(Node *row):
-    """Whether a row in a formula holds several elements, and no bracket first."""
+    """Return True if a row in a formula holds several elements, and no bracket first."""
     cdef Node *first = row.first_child
     cdef Node *node
     if not spells(tag_name(row.name), b"mrow"):

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""What the characters of each block say of it: the group `text` of `dehusk.inference.features`."""
+"""Features of the characters of each block: the group `text` of `dehusk.inference.features`."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
@@ -137,7 +137,7 @@ def describe_texts(
 
 
 cdef void _count(Text *text, uint32_t *kinds) noexcept:
-    """How many characters of each kind a text has."""
+    """Count the characters of each kind in a text."""
     cdef Py_ssize_t position
     cdef int kind
     cdef uint32_t[KINDS] others  # every second character's: the next one need not wait for what was added to
@@ -189,7 +189,7 @@ cdef void _describe(Text *text, uint32_t *kinds, uint32_t words, double density,
 
 
 cdef bint _has_year(Text *text, uint32_t *kinds) noexcept:
-    """Whether the first four digits in a row are those of a year from 1900 to 2099."""
+    """Return True if the first four digits in a row are those of a year from 1900 to 2099."""
     cdef Py_ssize_t position = 0
     cdef uint32_t century
     cdef int row = 0

@@ -92,7 +92,7 @@ cdef str _lower(str text, Py_ssize_t start, Py_ssize_t end):
 
 
 def count_words(str text not None) -> int:
-    """How many words a text has."""
+    """Count the words of a text."""
     cdef Text read = text_of(text)
     cdef Py_ssize_t start, end = 0, found = 0
     while _next(&read, LETTER, &start, &end):
@@ -101,7 +101,7 @@ def count_words(str text not None) -> int:
 
 
 def count_words_of_markup(str markup not None) -> int:
-    """How many words a text has outside of its tags."""
+    """Count the words of a text outside of its tags."""
     cdef Text read = text_of(markup), part
     cdef Py_ssize_t start, end, found = 0, position = 0
     while position < read.length:
@@ -278,12 +278,12 @@ cdef inline uint32_t _crc_of_eight(uint64_t eight) noexcept nogil:
 
 
 cdef inline bint _goes_on(int word, int script, Py_ssize_t length) noexcept nogil:
-    """Whether a word of so many characters goes on with one of a script."""
+    """Return True if a word of so many characters goes on with one of a script."""
     return script == word and (script == LETTER or script == UNSPACED and length < LONGEST_UNSPACED)
 
 
 cdef bint _next(Text *text, int least, Py_ssize_t *start, Py_ssize_t *end) noexcept:
-    """Whether there is a word from `end` on, and where; `least` is LETTER, or PUNCTUATION to find that, too."""
+    """Find the next word from `end` on, if there is one; `least` is LETTER, or PUNCTUATION to find that, too."""
     cdef Py_ssize_t position = end[0]
     cdef int script = SPACE
     while position < text.length:
@@ -304,13 +304,13 @@ cdef bint _next(Text *text, int least, Py_ssize_t *start, Py_ssize_t *end) noexc
 
 
 cdef bint writes_no_spaces(uint32_t character) noexcept nogil:
-    """Whether a character is of a script that parts words by no space."""
+    """Return True if a character is of a script that parts words by no space."""
     cdef int script = _script(character)
     return script == IDEOGRAPH or script == UNSPACED
 
 
 cdef inline int _script(uint32_t character) noexcept nogil:
-    """How a character makes words."""
+    """Return the part that a character has in words."""
     if character < 128:
         return _ascii[character]
     if 0x0E00 <= character <= 0x0EFF or 0x1000 <= character <= 0x109F or 0x1780 <= character <= 0x17FF:
@@ -328,7 +328,7 @@ cdef inline int _script(uint32_t character) noexcept nogil:
 
 
 cdef inline int _between(uint32_t character) noexcept nogil:
-    """What a character of no word is."""
+    """Return the kind of a character that is in no word."""
     return SPACE if Py_UNICODE_ISSPACE(character) else PUNCTUATION
 
 

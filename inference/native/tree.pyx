@@ -132,7 +132,7 @@ cdef size_t _name_length(Attribute *attribute) noexcept:
 
 
 cdef size_t _length(String text) noexcept:
-    """How many characters a text in UTF-8 has."""
+    """Count the characters of a text in UTF-8."""
     cdef size_t count = 0, index
     for index in range(text.length):
         count += text.data[index] & 0xC0 != 0x80

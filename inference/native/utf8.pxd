@@ -28,7 +28,7 @@ cdef enum:
 
 
 cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *character) noexcept nogil:
-    """How many bytes the first character takes; a byte that begins none is a character of its own."""
+    """Return the length in bytes of the first character; a byte that begins none is a character of its own."""
     cdef unsigned char first = data[0]
     cdef size_t length = 1, position
     character[0] = first
@@ -52,7 +52,7 @@ cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *charac
 
 
 cdef inline bint is_invisible(uint32_t character) noexcept nogil:
-    """Whether a character shows nothing, or what it shows is a font's secret, and neither is it white space.
+    """Return True if a character shows nothing, or what it shows is a font's secret, and neither is it white space.
 
     Those that join letters or keep them apart are not meant: words are spelled with them. Controls are, and what
     Unicode calls no character.
@@ -76,19 +76,19 @@ cdef inline bint is_invisible(uint32_t character) noexcept nogil:
 
 
 cdef inline bint is_control(uint32_t character) noexcept nogil:
-    """Whether a character controls a device, and is neither white space nor read as one of windows-1252."""
+    """Return True if a character controls a device, and is neither white space nor read as one of windows-1252."""
     if character < c" ":
         return not c"\t" <= character <= c"\r"
     return character == DELETE or is_unused(character)
 
 
 cdef inline bint is_unused(uint32_t character) noexcept nogil:
-    """Whether a control character has a number that windows-1252 gives to none."""
+    """Return True if a control character has a number that windows-1252 gives to none."""
     return character == 0x81 or character == 0x8D or character == 0x8F or character == 0x90 or character == 0x9D
 
 
 cdef inline bint has_windows(const unsigned char *data, size_t size) noexcept nogil:
-    """Whether there are control characters whose numbers are those of others in windows-1252."""
+    """Return True if there are control characters whose numbers are those of others in windows-1252."""
     cdef size_t position = 0
     cdef const unsigned char *first = <const unsigned char *> memchr(data, 0xC2, size)
     while first != NULL:
@@ -100,7 +100,7 @@ cdef inline bint has_windows(const unsigned char *data, size_t size) noexcept no
 
 
 cdef inline size_t last_size(const unsigned char *data, size_t size) noexcept nogil:
-    """How many bytes the last character takes."""
+    """Return the length in bytes of the last character."""
     cdef size_t length = 1
     while length < 4 and length < size and data[size - length] & 0xC0 == 0x80:
         length += 1
@@ -116,7 +116,7 @@ cdef inline uint32_t last(const unsigned char *data, size_t size) noexcept nogil
 
 
 cdef inline size_t leading_space(const unsigned char *data, size_t size) noexcept nogil:
-    """How many bytes of white space come first."""
+    """Return the number of leading bytes of white space."""
     cdef size_t position = 0, length
     cdef uint32_t character
     while position < size and data[position] < 0x80 and Py_UNICODE_ISSPACE(data[position]):
@@ -130,7 +130,7 @@ cdef inline size_t leading_space(const unsigned char *data, size_t size) noexcep
 
 
 cdef inline bint ends_in_space(const unsigned char *data, size_t size) noexcept nogil:
-    """Whether white space comes last."""
+    """Return True if white space comes last."""
     cdef size_t last = size
     cdef uint32_t character
     while last:
@@ -142,7 +142,7 @@ cdef inline bint ends_in_space(const unsigned char *data, size_t size) noexcept 
 
 
 cdef inline size_t characters(const unsigned char *data, size_t size) noexcept nogil:
-    """How many characters can be seen up to the last that is no white space."""
+    """Count the characters that can be seen, up to the last that is no white space."""
     cdef size_t position = 0, count = 0, inked = 0
     cdef uint32_t character
     while position < size:
@@ -156,7 +156,7 @@ cdef inline size_t characters(const unsigned char *data, size_t size) noexcept n
 
 
 cdef inline size_t first(const unsigned char *data, size_t size, size_t count) noexcept nogil:
-    """How many bytes the first so many characters take."""
+    """Return the length in bytes of the first so many characters."""
     cdef size_t position = 0
     cdef uint32_t character
     while position < size and count:
@@ -253,7 +253,7 @@ cdef inline size_t unbroken(unsigned char *data, size_t size) noexcept nogil:
 
 
 cdef inline bint _are_wide(const unsigned char *data, size_t end, size_t size, size_t start) noexcept nogil:
-    """Whether the last character before an end and the one at a start are."""
+    """Return True if the last character before an end and the one at a start are."""
     cdef uint32_t character
     if not _is_wide(last(data, end)):
         return False
@@ -262,7 +262,7 @@ cdef inline bint _are_wide(const unsigned char *data, size_t end, size_t size, s
 
 
 cdef inline bint _is_wide(uint32_t character) noexcept nogil:
-    """Whether a character is one of Chinese or Japanese, a mark of punctuation or a wide form included."""
+    """Return True if a character is one of Chinese or Japanese, a mark of punctuation or a wide form included."""
     return (
         0x2E80 <= character <= 0x312F
         or 0x3190 <= character <= 0x9FFF
@@ -273,5 +273,5 @@ cdef inline bint _is_wide(uint32_t character) noexcept nogil:
 
 
 cdef inline bint is_mark(unsigned char byte) noexcept nogil:
-    """Whether a byte is a character of ASCII that is printed."""
+    """Return True if a byte is a character of ASCII that is printed."""
     return c" " < byte < 0x7F

@@ -18,6 +18,7 @@ class Walk:
     has_shadow_roots: bool
     structure: dict[str, Any]
     markup: dict[str, Any] | None
+    hiding: dict[int, bool]
     items: npt.NDArray[np.int32]
     lists_and_tables: npt.NDArray[np.int32]
     def __init__(

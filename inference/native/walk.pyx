@@ -11,9 +11,10 @@ from dehusk.inference.native.drawings cimport flags_around, holds_none, is_drawn
 from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lists cimport Lists
-from dehusk.inference.native.markup cimport Tag
+from dehusk.inference.native.markup cimport Shown, Tag
 from dehusk.inference.native.recording cimport Recording
 from dehusk.inference.native.rows cimport NONE, Row, Rows
+from dehusk.inference.native.styles cimport HIDING, UNDECLARED
 from dehusk.inference.native.symbols cimport Symbols
 from dehusk.inference.native.tables cimport Tables
 
@@ -45,6 +46,7 @@ cdef class Walk:
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
     cdef readonly dict structure, markup
+    cdef readonly dict hiding  # whether it is hidden, for each element that is and one around it is not, or the reverse
     cdef readonly Head head
     cdef readonly bint has_shadow_roots
     cdef readonly object items, lists_and_tables
@@ -81,7 +83,7 @@ cdef class Walk:
     ):
         self._document, self._most_blocks = document, most_blocks
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
-        self.noscripts, self.counts = [], [0] * len(TagCount)
+        self.noscripts, self.counts, self.hiding = [], [0] * len(TagCount), {}
         self._fallback, self.head = fallback, Head()
         self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
         self._recording, self._block_texts = recording, block_texts
@@ -129,7 +131,7 @@ cdef class Walk:
         """The row of an element, or NONE where nothing in it is read."""
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
-        cdef bint on_lines = False
+        cdef Shown shown
         cdef int index
         if tag.kind == SKIPPED:
             if tag.says == TEMPLATE and markup.is_shadow_root(element):
@@ -140,22 +142,24 @@ cdef class Walk:
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
-        flags = markup.own_flags(element, tag, &on_lines)
+        flags = markup.own_flags(element, tag, &shown)
         if tag.says == HOLDS_HTML:
-            flags |= flags_around(element)
-        if flags & HIDDEN and formulas.is_pictured(element):
-            flags ^= HIDDEN
+            flags |= flags_around(element, &shown)
+        if (shown.removed or shown.visibility == HIDING) and formulas.is_pictured(element):
+            shown.removed, shown.visibility = False, UNDECLARED
         if flags & MAIN:
             self.counts[MAINS] += 1
         if tag.counted != NONE:
             self.counts[tag.counted] += 1
         if tag.kind == FALLBACK and not self._fallback:
-            if not (flags | self._rows.at(parent).flags) & HIDDEN:
+            if not self._rows.hides(parent, &shown):
                 self.noscripts.append(decoded(lexbor.text_of(element.node.first_child)))
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
-            if self._recording is not None and (self._formula == NULL or element.node.prev != self._formula):
+            if self._recording is not None and not self._rows.hides(parent, &shown) and (
+                self._formula == NULL or element.node.prev != self._formula
+            ):
                 self._recording.add_image(element, parent, len(self.texts), self._leaves.used)
         if tag.counted == IMAGES or (tag.kind == LINK and marks.is_permalink(element)):
             self._edges = edges.START | edges.END
@@ -166,7 +170,9 @@ cdef class Walk:
             return NONE
         if tag.flag & CODE and marks.is_next_line(element, self._rows.at(parent).tag):
             self._part(c"\n")
-        index = self._rows.add(element, tag, parent, flags, on_lines)
+        index = self._rows.add(element, tag, parent, flags, shown)
+        if parent != NONE and (self._rows.at(index).flags ^ self._rows.at(parent).flags) & HIDDEN:
+            self.hiding[<size_t> element] = self._rows.at(index).flags & HIDDEN != 0
         self._open_row(index)
         if tag.says == FORMULA and self._read_tex(element, index):
             return NONE
@@ -322,7 +328,7 @@ cdef class Walk:
         return 0
 
     cdef unsigned char *_text_from(self, size_t end) noexcept:
-        """Where its last so many bytes begin."""
+        """Return the position of its last so many bytes."""
         return <unsigned char *> self._leaves.data + self._leaves.used - end
 
     cdef String _text(self) noexcept:
@@ -363,14 +369,14 @@ cdef inline bint _is_list(Row *row) noexcept:
 
 
 cdef inline char _parts(Row *row) noexcept:
-    """What stands for an element's edge in preformatted text, or a null byte."""
+    """Return the character for an element's edge in preformatted text, or a null byte."""
     if not row.preformatted:
         return 0
     return c"\n" if row.kind == BLOCK and row.tag.kind < BREAK else row.tag.parts
 
 
 cdef inline int _edge(Row *row) noexcept:
-    """What an element parts by: a list in an item goes on where the item's text ends."""
+    """Return the boundary that an element makes: a list in an item goes on where the item's text ends."""
     return LINE if _is_list(row) and row.item != NONE else row.tag.edge
 
 

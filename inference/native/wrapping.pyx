@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""What the words of texts and the lines that they are wrapped to say of blocks: see `dehusk.inference.boilerpipe`."""
+"""Words of texts and lines that they are wrapped to, by block: see `dehusk.inference.encoding.boilerpipe`."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
@@ -30,7 +30,7 @@ for _character in range(ASCII):
 
 
 def visible_lengths(tuple texts not None):
-    """How many characters each text has that are no white space, shape [L]."""
+    """Count the characters of each text that are no white space, shape [L]."""
     cdef Py_ssize_t place, position
     cdef int32_t length
     cdef Text text
@@ -45,7 +45,7 @@ def visible_lengths(tuple texts not None):
 
 
 def are_blank(tuple texts not None):
-    """Which texts are nothing but white space, shape [L]."""
+    """Return the texts that are nothing but white space, shape [L]."""
     cdef Py_ssize_t place, position
     cdef Text text
     blank = np.zeros(len(texts), np.bool_)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Content blocks written one after the other: the loop of `dehusk.inference.plain_text`."""
+"""Content blocks written one after the other: the loop of `dehusk.inference.extraction`."""
 
 from libc.stdint cimport int32_t, uint8_t
 
@@ -97,7 +97,7 @@ cdef class Row:
         return "\t" * (cell - 1 - self._left_out + (cell == self._last_left_out))
 
     cdef str parting(self, int cell, str text):
-        """What parts a text from the one before; empty where it begins a line."""
+        """Return the separator between a text and the one before; empty where it begins a line."""
         if cell != self._column:
             return self._enter(cell)
         if not self._is_parted:
@@ -127,7 +127,7 @@ cdef class Items:
         self._items, self._indents = items, {0: ""}
 
     cdef bint goes_on(self, int item) except -1:
-        """Whether the first item of a list follows the text of the item that the list is in."""
+        """Return True if the first item of a list follows the text of the item that the list is in."""
         if item in self._indents or not self._last:
             return False
         *_, begun = self._around(item)

@@ -2,22 +2,56 @@
 
 import errno
 import logging
+import platform
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.errors import DehuskError
-from dehusk.streams.cli.configuration import config_option, configure
-from dehusk.streams.cli.environment import name_variables, warn_of_unknown_variables
-from dehusk.streams.cli.interrupts import interrupt_on_signals, interrupted_status
-from dehusk.streams.cli.standard_input import CLOSED_PIPE, leave
-from dehusk.streams.cli.tree import leaves
-from dehusk.streams.cli.version import version_option
-from dehusk.streams.worker.logs import are_json
+from dehusk.streams.cli.shared.configuration import (
+    config_option,
+    configure,
+    leaves,
+    name_variables,
+    warn_of_unknown_variables,
+)
+from dehusk.streams.cli.shared.interrupts import (
+    CLOSED_PIPE,
+    exit_at_once,
+    interrupt_on_signals,
+    interrupted_status,
+)
+from dehusk.streams.logs import are_json
+from dehusk.streams.settings import TritonSettings
+
+
+def version_option(command: click.decorators.FC) -> click.decorators.FC:
+    """Add the option `--version`."""
+    return click.option(
+        "--version",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show,
+        help="Show the versions of dehusk, its model, its parser and its runtimes, and exit.",
+    )(command)
+
+
+def _show(context: click.Context, _option: click.Parameter, value: bool) -> None:
+    if value:
+        model, _ = find_model(DEFAULT_REPOSITORY, TritonSettings().model)
+        runs_on = {"selectolax": version("selectolax"), "ONNX Runtime": version("onnxruntime")}
+        parts = {"model": f"{model.name}/{model.version}", **runs_on, "Python": platform.python_version()}
+        versions = ", ".join(f"{name} {number}" for name, number in parts.items())
+        click.echo(f"dehusk {version('dehusk')} ({versions})")
+        context.exit()
+
 
 _COMMANDS = {
     "worker": "Clean the pages of a Kafka topic while the crawl runs.",
@@ -26,7 +60,7 @@ _COMMANDS = {
     "up": "Start Kafka, Redis and Triton on this machine.",
     "feed": "Put pages from files on the input topic.",
     "read": "Print the documents of the output topic.",
-    "clean": "Clean pages offline, JSON lines in, JSON lines out.",
+    "clean": "Clean pages offline: HTML, JSON lines or web archives in, JSON lines out.",
     "inspect": "Show what becomes of each block of a page, and why.",
     "label": "Label the blocks of pages, for training, in a browser.",
     "why": "Say what became of a page.",
@@ -35,13 +69,15 @@ _COMMANDS = {
     "model": "Add versions of a model, try them on a part of the crawl, go back.",
     "demo": "Crawl a real site and clean it while it is crawled.",
 }
+_ROOMS = frozenset(("model", "sites", "top"))
+"""Commands that have a folder of their own."""
 _log = logging.getLogger(__name__)
 _FULL = {errno.ENOSPC, errno.EDQUOT}
-"""Errors of an output that has no room."""
+"""Errors of an output without room."""
 
 
 class _LazyGroup(click.Group):
-    """A group that imports a command's module when it is asked for, so that `--help` is instant."""
+    """A group that imports a command's module on use, so that `--help` is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 click's signature
         return list(_COMMANDS)
@@ -56,8 +92,9 @@ class _LazyGroup(click.Group):
 
 @cache
 def _load(name: str) -> click.Command:
-    """A command whose options are environment variables and keys of a configuration file, too."""
-    command: click.Command = import_module(f"dehusk.streams.cli.{name.replace('-', '_')}").command
+    """Load a command, whose options are also environment variables and keys of a configuration file."""
+    module = f"{name}.{name}" if name in _ROOMS else name.replace("-", "_")
+    command: click.Command = import_module(f"dehusk.streams.cli.{module}").command
     for words, leaf in leaves(command, (name,)):
         name_variables(leaf, words)
         configure(leaf, words)
@@ -66,7 +103,7 @@ def _load(name: str) -> click.Command:
 
 
 def _warned(callback: Callable[..., None] | None) -> Callable[..., None] | None:
-    """What a command does, behind warnings, once its options say how these are logged."""
+    """Return the callback with warnings before it, as its options have set the log by then."""
     if callback is None:
         return None
 
@@ -107,7 +144,7 @@ def cli(config: Path | None) -> None:
 
 
 def main() -> None:
-    """Run the command line; errors that dehusk raises on purpose end with their message and status 1."""
+    """Run the command line; an error of dehusk ends it with its message and status 1."""
     try:
         interrupt_on_signals()
         sys.exit(cli(standalone_mode=False))
@@ -116,13 +153,13 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.Abort as aborted:
         if not isinstance(aborted.__cause__, KeyboardInterrupt):
-            raise  # click says it of files that end early, too
+            raise  # click raises it for files that end early, too
         sys.exit(interrupted_status())
     except KeyboardInterrupt:
         sys.exit(interrupted_status())
     except SystemExit as ended:
-        if isinstance(ended.__context__, BrokenPipeError):  # click and rich end so where nobody reads
-            leave(CLOSED_PIPE)
+        if isinstance(ended.__context__, BrokenPipeError):  # click and rich end so if nobody reads
+            exit_at_once(CLOSED_PIPE)
         raise
     except DehuskError as error:
         _tell(error)
@@ -131,11 +168,11 @@ def main() -> None:
         if error.errno not in _FULL:
             raise
         sys.stderr.write(f"dehusk: cannot write the output: {error.strerror}\n")
-        leave(1)
+        exit_at_once(1)
 
 
 def _tell(error: click.ClickException | DehuskError) -> None:
-    """Say what ends the command, in the log where that is JSON."""
+    """Print the error that ends the command, or log it if the log is JSON."""
     if are_json():
         _log.critical(error.format_message() if isinstance(error, click.ClickException) else str(error))
     elif isinstance(error, click.ClickException):

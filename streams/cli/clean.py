@@ -3,47 +3,191 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
-from dehusk.inference.sites import SiteKey
+from dehusk.inference.sites import SiteKey, host_of
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.rendering import Rendering
-from dehusk.streams.cli.interrupts import tell_interrupted
-from dehusk.streams.cli.offline_run import OfflineRun
-from dehusk.streams.cli.options import (
+from dehusk.schemas.options import DocumentOptions, Rendering
+from dehusk.schemas.outcomes import Damaged
+from dehusk.schemas.pages import Prediction, RawPage
+from dehusk.streams.cli.shared.interrupts import (
+    exit_at_once_on_errors,
+    interrupts_postponed,
+    tell_interrupted,
+)
+from dehusk.streams.cli.shared.options import Url, was_typed
+from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     comments_are_told_apart,
     comments_option,
     hidden_text_option,
-    labeler_of,
-    labeler_options,
-    max_blocks_option,
-    max_page_option,
     metadata_option,
-    model_options,
-    page_seconds_option,
+    page_limit_options,
     processes_option,
-    redis_client_options,
     rendering_options,
     site_key_option,
-    was_typed,
 )
-from dehusk.streams.cli.standard_input import abandoned_on_errors
-from dehusk.streams.cli.values import Url
-from dehusk.streams.counted import counted
-from dehusk.streams.printable import printable
-from dehusk.streams.readers import STANDARD_INPUT
-from dehusk.streams.settings import IN_MEMORY, MIB, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
-from dehusk.streams.worker.settings import WorkerSettings, available_processors
+from dehusk.streams.cli.shared.service_options import labeler_options, redis_client_options
+from dehusk.streams.cli.shared.terminal import page_progress, plain_console
+from dehusk.streams.files.readers import STANDARD_INPUT, InputPosition, read_pages
+from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
+from dehusk.streams.wording import pluralize, printable
+from dehusk.streams.worker_settings import WorkerSettings, available_processors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+    from dehusk.inference.labelers.labeler import Labeler
+    from dehusk.streams.offline.lines import Input
+    from dehusk.streams.preparation.batch import Note
+    from dehusk.streams.preparation.pool import PreparationPool
+    from dehusk.streams.sites.store import SiteStatisticsStore
+
+
+@dataclass(slots=True)
+class Reading:
+    """Pages of an input as they are read, and what was read so far."""
+
+    paths: Sequence[Path]
+    max_bytes: int
+    base_url: str = ""
+    bytes: int = 0
+    """Bytes of the pages' HTML."""
+    position: InputPosition = field(default_factory=InputPosition)
+    damaged: list[Damaged] = field(default_factory=list)
+    without_host: int = 0
+    """Pages that are of no site, as their URL has no host."""
+
+    def __iter__(self) -> Iterator[Input]:
+        for page in read_pages(self.paths, self.max_bytes, self.base_url, position=self.position):
+            if isinstance(page, Damaged):
+                self.damaged.append(page)
+            elif isinstance(page, RawPage):
+                self.bytes += len(page.html)
+                self.without_host += not host_of(page.url)
+            yield page
+
+
+@dataclass(slots=True)
+class OfflineRun:
+    """A run over files or standard input."""
+
+    paths: Sequence[Path]
+    settings: WorkerSettings
+    open_one: Callable[[], Labeler]
+    """Opens a labeler: there is one for each process."""
+    statistics: str
+    """Place of the statistics of sites: see `open_statistics`."""
+    two_pass: bool
+    base_url: str = ""
+    """Beginning of the URLs of HTML files; empty for `file:`."""
+    written: int = 0
+    """Lines that were written to standard output."""
+
+    async def clean(self) -> Reading:
+        """Clean and write all of the input, and return it.
+
+        Raises:
+            UnavailableError: the labeler or Redis does not answer.
+            ConfigurationError: there is no such file, or a model does not fit.
+        """
+        with interrupts_postponed():
+            from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages
+            from dehusk.streams.offline.statistics import is_shared, open_statistics, sampling
+            from dehusk.streams.preparation.pool import open_pool, open_steps
+            from dehusk.streams.preparation.steps import Writing
+
+        settings = self.settings
+        writing = Writing.of(
+            OFFLINE_FORMATS[settings.format],
+            settings.options,
+            settings.page,
+            with_samples=is_shared(self.statistics),
+        )
+        open_work = partial(open_steps, DecodedPages, settings.page.max_blocks, writing, settings.site_key)
+        async with (
+            self._labelers() as labelers,
+            open_statistics(self.statistics, settings.redis) as store,
+            sampling(self.statistics, settings.redis) as note,
+            open_pool(open_work, settings.processes, settings.page) as pool,
+        ):
+            await self._advise(labelers[0])
+            if self.two_pass and store is not None:
+                await self._count(pool, labelers, store)
+            return await self._write(pool, labelers, store, note)
+
+    @asynccontextmanager
+    async def _labelers(self) -> AsyncIterator[Sequence[Labeler]]:
+        labelers = [self.open_one() for _ in range(self.settings.processes)]
+        try:
+            yield labelers
+        finally:
+            for labeler in labelers:
+                await labeler.close()
+
+    async def _advise(self, labeler: Labeler) -> None:
+        """Warn of a labeler that does not tell user comments apart, where the command line asks for it."""
+        from dehusk.streams.labelers import PROBE, comments_advice
+
+        if not self.settings.comments_are_told_apart:
+            return
+        (labels,) = await labeler.label([PROBE])
+        if isinstance(labels, Prediction) and (advice := comments_advice(self.settings, labels)):
+            click.echo(f"dehusk: {advice}", err=True)
+
+    async def _count(
+        self, pool: PreparationPool, labelers: Sequence[Labeler], store: SiteStatisticsStore
+    ) -> None:
+        """Have the store count all pages."""
+        from dehusk.streams.offline.run import observe_pages
+
+        count = 0
+        with self._reading("counting") as (pages, report):
+            async with aclosing(observe_pages(iter(pages), pool, labelers, store)) as counted:
+                async for pages_counted in counted:
+                    count += pages_counted
+                    report(count)
+
+    async def _write(
+        self,
+        pool: PreparationPool,
+        labelers: Sequence[Labeler],
+        store: SiteStatisticsStore | None,
+        note: Note | None,
+    ) -> Reading:
+        """Write a line for each page."""
+        from dehusk.streams.offline.lines import failure_writer
+        from dehusk.streams.offline.run import clean_lines
+
+        output = click.get_binary_stream("stdout")
+        with self._reading("cleaning") as (pages, report):
+            settings = self.settings
+            fail = failure_writer(settings.format, settings.options, with_template=store is not None)
+            lines_of = clean_lines(iter(pages), pool, labelers, fail, store=store, note=note)
+            async with aclosing(lines_of) as lines:
+                async for line in lines:
+                    output.write(line)
+                    output.flush()
+                    self.written += 1
+                    report(self.written)
+        return pages
+
+    @contextmanager
+    def _reading(self, doing: str) -> Iterator[tuple[Reading, Callable[[int], None]]]:
+        """Yield the input from its beginning, and the function that shows how many of its pages are done."""
+        pages = Reading(self.paths, self.settings.page.max_bytes, self.base_url)
+        shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        console = plain_console(stderr=True)
+        with page_progress(doing, console, self.paths, pages.position, shown=shown) as advance:
+            yield pages, lambda count: advance(count, pages.bytes)
 
 
 @click.command(
@@ -52,21 +196,17 @@ if TYPE_CHECKING:
 Examples:
   dehusk clean < pages.jsonl > cleaned.jsonl       {"id","url","html"} per line
   dehusk clean CC-MAIN-*.warc.gz > cleaned.jsonl   the responses of WARC files
+  dehusk clean crawl.wacz > cleaned.jsonl          those of all WARC files in it
   dehusk clean page.html | jq -r .text             one page, its text
   dehusk clean --format markdown page.html         one page, its Markdown
   dehusk clean --triton gpu-1:8001 < pages.jsonl   the model on a server
   dehusk clean --two-pass crawl.warc.gz            by what all pages of a site repeat""",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(allow_dash=True, path_type=Path))
-@labeler_options()
-@click.option(
-    "--model-repository",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="The models that run in this process, as DIR/NAME/NUMBER/model.onnx; by default those that come "
-    "with dehusk.",
+@labeler_options(
+    repository_help="The models that run in this process, as DIR/NAME/NUMBER/model.onnx; by default those "
+    "that come with dehusk."
 )
-@model_options
 @click.option(
     "--site-statistics",
     type=Url("redis", "rediss", "unix", words=(NO_STATISTICS, IN_MEMORY)),
@@ -107,17 +247,13 @@ Examples:
     "title and URL, or as HTML, one page after the other.",
 )
 @rendering_options
-@page_seconds_option("gets an error")
-@max_blocks_option("gets an error")
-@max_page_option("gets an error")
+@page_limit_options("gets an error", with_size=True)
 def command(
     *,
     paths: tuple[Path, ...],
-    labeler: str | None,
-    triton: str | None,
-    model_repository: Path | None,
-    model: str,
-    model_version: str,
+    labeler: str,
+    triton: TritonSettings,
+    model_repository: Path,
     site_statistics: str | None,
     two_pass: bool,
     site_key: str,
@@ -130,20 +266,18 @@ def command(
     no_blocks: bool,
     document_format: str,
     rendering: Rendering,
-    page_seconds: float,
-    max_page_blocks: int,
-    max_page_mib: int,
+    limits: PageLimits,
 ) -> None:
     """Clean pages offline: the pipeline of the stream, without Kafka, and without Redis if you like.
 
     Reads JSON lines {"id","url","html"} or one page of HTML from standard input, or the PATHs as `dehusk
-    feed` does: HTML files and directories of them, JSON lines, WARC files; plain or compressed by gzip, xz,
-    bzip2 or zstd. Writes one JSON line per page, in the same order, as soon as it is done: {"id", "url",
-    "site", "title", "language", "declared_language", "text", "comments", "model", "labeler", "content_hash",
-    "simhash", "metadata", "blocks", "error"}, where `model` is {"name", "version"} and a block is {"text",
-    "path", "probability", "content", "comment"}. `comments` is null if the model does not tell user comments
-    apart. With --site-statistics, there are "template", as in the documents of a worker, and the "frequency"
-    of each block, too.
+    feed` does: HTML files and directories of them, JSON lines, WARC and ARC files, plain or compressed by
+    gzip, xz, bzip2 or zstd, and WACZ files. Writes one JSON line per page, in the same order, as soon as it
+    is done: {"id", "url", "site", "fetched_at", "title", "language", "declared_language", "text", "comments",
+    "model", "labeler", "content_hash", "simhash", "metadata", "blocks", "error"}, where `model` is {"name",
+    "version"} and a block is {"text", "path", "probability", "content", "comment"}. `comments` is null if the
+    model does not tell user comments apart. With --site-statistics, there are "template", as in the documents
+    of a worker, and the "frequency" of each block, too.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then all fields are null or empty, but for `id` and
@@ -152,9 +286,8 @@ def command(
     if a file cannot be read to its end. Progress is shown if standard error is a terminal and standard output
     is not.
     """
-    from dehusk.streams.worker.dependencies import open_labeler
+    from dehusk.streams.labelers import open_labeler
 
-    labeler = labeler_of(labeler, triton)
     if labeler != "onnx" and was_typed("model_repository"):
         raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
     paths = paths or (STANDARD_INPUT,)
@@ -164,20 +297,18 @@ def command(
         redis=redis,
         site_key=SiteKey(site_key),
         labeler=labeler,
-        triton=TritonSettings(triton or TritonSettings().address, model, model_version),
-        model_repository=model_repository or DEFAULT_REPOSITORY,
-        page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
+        triton=triton,
+        model_repository=model_repository,
+        page=limits,
         processes=processes,
-        with_blocks=not no_blocks,
-        drop_hidden=hidden_text == "drop",
-        comments=Comments(comments),
-        metadata=MetadataLevel(metadata),
+        options=DocumentOptions(
+            not no_blocks, hidden_text == "drop", Comments(comments), MetadataLevel(metadata), rendering
+        ),
         comments_are_told_apart=comments_are_told_apart(comments),
         format=document_format,
-        rendering=rendering,
     )
     open_one = partial(open_labeler, settings)
-    with abandoned_on_errors():
+    with exit_at_once_on_errors():
         run = OfflineRun(
             paths, settings, open_one, site_statistics, two_pass=two_pass, base_url=base_url or ""
         )
@@ -189,37 +320,36 @@ def command(
     if not run.written:
         click.echo("dehusk: no page was found", err=True)
     if pages.without_host and site_statistics != NO_STATISTICS:
-        _tell_without_host(pages.without_host)
+        _warn_of_pages_without_host(pages.without_host)
     for damage in pages.damaged:
         click.echo(f"dehusk: pages may be lost: {printable(damage.detail)}", err=True)
     raise SystemExit(1 if pages.damaged else 0)
 
 
-def _tell_without_host(pages: int) -> None:
-    """Say of how many pages no site is known, and what helps."""
+def _warn_of_pages_without_host(count: int) -> None:
     click.echo(
-        f"dehusk: {counted(pages, 'page')} without a host in the URL: of no site, so cleaned without "
+        f"dehusk: {pluralize(count, 'page')} without a host in the URL: of no site, so cleaned without "
         "statistics; --base-url gives HTML files a URL",
         err=True,
     )
 
 
-def _require_statistics(where: str, paths: Sequence[Path], *, two_pass: bool) -> None:
-    """See whether the options for the statistics of sites go together.
+def _require_statistics(statistics: str, paths: Sequence[Path], *, two_pass: bool) -> None:
+    """Check that the options for the statistics of sites go together.
 
     Raises:
         click.UsageError: they do not.
     """
-    if two_pass and where == NO_STATISTICS:
+    if two_pass and statistics == NO_STATISTICS:
         raise click.UsageError("--two-pass needs --site-statistics memory or the URL of a Redis")
     if two_pass and any(path == STANDARD_INPUT or _is_read_once(path) for path in paths):
         raise click.UsageError("--two-pass reads its pages twice: name files, not standard input or a pipe")
     for option in ("redis_cluster", "redis_seconds"):
-        if where in (NO_STATISTICS, IN_MEMORY) and was_typed(option):
+        if statistics in (NO_STATISTICS, IN_MEMORY) and was_typed(option):
             name = option.replace("_", "-")
-            raise click.UsageError(f"--{name} is for --site-statistics redis://…, not {where}")
+            raise click.UsageError(f"--{name} is for --site-statistics redis://…, not {statistics}")
 
 
 def _is_read_once(path: Path) -> bool:
-    """Whether it is a pipe, or another thing that is neither a file nor a directory."""
+    """Return True for a pipe, and anything else that is neither a file nor a directory."""
     return path.exists() and not (path.is_file() or path.is_dir())

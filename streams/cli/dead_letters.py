@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, deque
-from collections.abc import Callable
 from dataclasses import asdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -14,22 +13,21 @@ import click
 import orjson
 
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.cli.options import compression_option, kafka_options, topic_option
-from dehusk.streams.cli.terminal import plain_console, print_table
-from dehusk.streams.counted import counted
-from dehusk.streams.printable import printable
+from dehusk.streams.cli.shared.options import with_options
+from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
+from dehusk.streams.cli.shared.terminal import plain_console, print_table
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
+from dehusk.streams.wording import pluralize, printable
 
 if TYPE_CHECKING:
-    from dehusk.streams.replaying import FoundLetter, Wanted
+    from dehusk.streams.topics.replay import FoundLetter, LetterFilter
 
 _COLUMNS = ("failed at (UTC)", "reason", "URL", "detail", "source")
 _OWN_REASON = re.compile(r"[a-z-]+")
-"""What dehusk's reasons look like; other programs give the class of an exception, with dots or capitals."""
+"""Form of dehusk's reasons; other programs give the class of an exception, with dots or capitals."""
 
 
 def _checked_reason(_context: click.Context, _option: click.Parameter, reason: str | None) -> str | None:
-    """The reason, if letters may have it."""
     if reason is None or reason in set(BrokenReason) or not _OWN_REASON.fullmatch(reason):
         return reason
     near = get_close_matches(reason, BrokenReason, 3)
@@ -39,7 +37,15 @@ def _checked_reason(_context: click.Context, _option: click.Parameter, reason: s
     )
 
 
-_WHICH = (
+def _gather_selection(
+    *, reason: str | None, stage: str | None, url: str | None, **others: object
+) -> dict[str, object]:
+    from dehusk.streams.topics.replay import LetterFilter
+
+    return {**others, "selection": LetterFilter(reason, stage, url)}
+
+
+_selection_options = with_options(
     topic_option("--topic", default=TopicSettings().dead_letters, help="The dead-letter topic."),
     click.option(
         "--reason",
@@ -50,14 +56,9 @@ _WHICH = (
     click.option("--stage", metavar="STAGE", help="Only what failed in this step, e.g. prepare."),
     click.option("--url", metavar="TEXT", help="Only pages whose URL holds this text."),
     click.option("--all", "settled_too", is_flag=True, help="Also those that were put back already."),
+    gather=_gather_selection,
 )
-
-
-def _which(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say which letters are meant."""
-    for option in reversed(_WHICH):
-        command = option(command)
-    return command
+"""Options that select letters; they reach the command as `topic`, `settled_too` and `selection`."""
 
 
 @click.group(name="dead-letters")
@@ -79,7 +80,7 @@ Examples:
   dehusk dead-letters list --json | jq -r .url""",
 )
 @kafka_options
-@_which
+@_selection_options
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -92,9 +93,7 @@ def list_command(
     *,
     kafka: KafkaSettings,
     topic: str,
-    reason: str | None,
-    stage: str | None,
-    url: str | None,
+    selection: LetterFilter,
     settled_too: bool,
     limit: int,
     as_json: bool,
@@ -104,11 +103,8 @@ def list_command(
     Letters stay on their topic until its retention removes them; those that were put back are marked there,
     and shown with --all only.
     """
-    from dehusk.streams.replaying import Wanted
-
-    wanted = Wanted(reason, stage, url)
     show = _print_json if as_json else _print_table
-    asyncio.run(show(kafka, topic, wanted, limit, settled_too))
+    asyncio.run(show(kafka, topic, selection, limit, settled_too))
 
 
 @command.command(
@@ -121,7 +117,7 @@ Examples:
   dehusk dead-letters replay --url example.org --limit 10""",
 )
 @kafka_options
-@_which
+@_selection_options
 @click.option("--limit", type=click.IntRange(min=1), help="No more than so many.")
 @click.option(
     "--most-replays",
@@ -136,9 +132,7 @@ def replay_command(
     *,
     kafka: KafkaSettings,
     topic: str,
-    reason: str | None,
-    stage: str | None,
-    url: str | None,
+    selection: LetterFilter,
     settled_too: bool,
     limit: int | None,
     most_replays: int,
@@ -152,13 +146,13 @@ def replay_command(
     cut short marks none, and the next one puts them back again, which gives the same documents. Letters that
     come in meanwhile wait for the next replay. Ends with status 1 if one that was meant cannot be put back.
     """
-    from dehusk.streams.replaying import SETTLED, Wanted, replay_letters
+    from dehusk.streams.topics.replay import SETTLED, replay_letters
 
     counts = asyncio.run(
         replay_letters(
             kafka,
             topic,
-            Wanted(reason, stage, url),
+            selection,
             limit=limit,
             most_replays=most_replays,
             again=settled_too,
@@ -173,57 +167,56 @@ def replay_command(
 
 
 async def _print_json(
-    kafka: KafkaSettings, topic: str, wanted: Wanted, _limit: int, settled_too: bool
+    kafka: KafkaSettings, topic: str, selection: LetterFilter, _limit: int, settled_too: bool
 ) -> None:
-    from dehusk.streams.replaying import find_letters
+    from dehusk.streams.topics.replay import find_letters
 
-    async for found in find_letters(kafka, topic, wanted):
-        if settled_too or not found.settled:
-            click.echo(orjson.dumps(_fields(found)))
+    async for entry in find_letters(kafka, topic, selection):
+        if settled_too or not entry.settled:
+            click.echo(orjson.dumps(_fields(entry)))
 
 
-def _fields(found: FoundLetter) -> dict[str, Any]:
-    letter = found.letter
+def _fields(entry: FoundLetter) -> dict[str, Any]:
+    letter = entry.letter
     return {
         "reason": letter.reason,
         "stage": letter.stage,
         "url": letter.url,
         "detail": letter.detail,
-        "failed_at": found.failed_at,
+        "failed_at": entry.failed_at,
         "source": asdict(letter.origin),
-        "dead_letter": asdict(found.location),
+        "dead_letter": asdict(entry.location),
         "bytes": len(letter.original.value or b""),
         "replays": letter.replays,
-        "settled": found.settled,
+        "settled": entry.settled,
     }
 
 
 async def _print_table(
-    kafka: KafkaSettings, topic: str, wanted: Wanted, limit: int, settled_too: bool
+    kafka: KafkaSettings, topic: str, selection: LetterFilter, limit: int, settled_too: bool
 ) -> None:
-    from dehusk.streams.replaying import find_letters
+    from dehusk.streams.topics.replay import find_letters
 
     reasons: Counter[tuple[str, str]] = Counter()
     last: deque[FoundLetter] = deque(maxlen=limit)
     settled = 0
-    async for found in find_letters(kafka, topic, wanted):
-        if found.settled and not settled_too:
+    async for entry in find_letters(kafka, topic, selection):
+        if entry.settled and not settled_too:
             settled += 1
             continue
-        reasons[found.letter.stage, found.letter.reason] += 1
-        last.append(found)
+        reasons[entry.letter.stage, entry.letter.reason] += 1
+        last.append(entry)
     console = plain_console()
     if last:
         print_table(console, _COLUMNS, map(_row, last))
     for (stage, reason), count in reasons.most_common():
         console.print(printable(f"{count:,} {reason} ({stage})"))
-    console.print(f"{counted(reasons.total(), 'dead letter')} on {topic}")
+    console.print(f"{pluralize(reasons.total(), 'dead letter')} on {topic}")
     if settled:
         console.print(f"{settled:,} more were put back already; --all shows them too")
 
 
-def _row(found: FoundLetter) -> tuple[str, ...]:
-    letter, origin = found.letter, found.letter.origin
-    source = f"{origin.topic}/{origin.partition}/{origin.offset}"
-    texts = (letter.reason, letter.url or "", letter.detail, source)
-    return (f"{found.failed_at:%Y-%m-%d %H:%M:%S}", *map(printable, texts))
+def _row(entry: FoundLetter) -> tuple[str, ...]:
+    letter = entry.letter
+    texts = (letter.reason, letter.url or "", letter.detail, str(letter.origin))
+    return (f"{entry.failed_at:%Y-%m-%d %H:%M:%S}", *map(printable, texts))

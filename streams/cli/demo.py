@@ -1,4 +1,4 @@
-"""`dehusk demo`: the main job on a real site, from crawl to cleaned documents."""
+"""`dehusk demo`: clean a real site while it is crawled."""
 
 import shutil
 import sys
@@ -11,36 +11,32 @@ from tempfile import TemporaryFile, mkdtemp
 import click
 from rich.console import Console
 
-from dehusk.inference.labelers import LABELERS
+from dehusk.inference.labelers.labeler import LABELERS
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.demo.display import Display
+from dehusk.streams.cli.shared.options import choice_option, number_option
 from dehusk.streams.demo.sites import NAMES, find_site
-from dehusk.streams.installation import how_to_install
-from dehusk.streams.local.folder import writing
+from dehusk.streams.folders import writing
 from dehusk.streams.local.stack import default_cache
+from dehusk.streams.wording import how_to_install
 
 _COLUMNS = 160
 """Of an output that is no terminal: enough to read the page before and after side by side."""
 
 
 @click.command(name="demo", epilog="Status 1 says that a page is unaccounted for.")
-@click.option(
+@choice_option(
     "--site",
     "site_name",
-    type=click.Choice(NAMES),
+    values=NAMES,
     default="auto",
-    show_default=True,
     help="The documentation to crawl, fetched as a Debian package without installing it; `shipped` is a "
     "handbook that comes with dehusk, which `auto` takes where Python's documentation cannot be had.",
 )
-@click.option(
-    "--pages", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many pages."
-)
-@click.option(
+@number_option("--pages", default=1000, help="At most so many pages.")
+@choice_option(
     "--labeler",
-    type=click.Choice(LABELERS),
+    values=LABELERS,
     default="triton",
-    show_default=True,
     help="What labels the blocks; `onnx` needs no Triton, and all but these two no model.",
 )
 @click.option(
@@ -58,7 +54,7 @@ def command(*, site_name: str, pages: int, labeler: str, directory: Path | None,
     every page. Nothing keeps running.
     """
     from dehusk.streams.demo.run import DemoSettings, run_demo
-    from dehusk.streams.demo.summary import show
+    from dehusk.streams.demo.summary import Display, show
 
     if find_spec("scrapy") is None:
         raise ConfigurationError(f"Scrapy, which crawls, is not installed: {how_to_install('demo')}")
@@ -79,7 +75,7 @@ def command(*, site_name: str, pages: int, labeler: str, directory: Path | None,
 
 
 def _results(directory: Path | None) -> AbstractContextManager[Path]:
-    """The folder for the results, which can be written."""
+    """Return the folder for the results, after a check that it can be written."""
     if directory is None:
         return _temporary_folder()
     with writing(directory):
@@ -90,7 +86,7 @@ def _results(directory: Path | None) -> AbstractContextManager[Path]:
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that stays, unless the demo is interrupted or fails before it wrote anything."""
+    """Yield a folder that stays unless the demo is interrupted, or fails before it wrote anything."""
     with writing(Path("a temporary folder")):
         folder = Path(mkdtemp(prefix="dehusk-demo-"))
     try:

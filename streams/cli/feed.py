@@ -13,31 +13,21 @@ from rich.filesize import decimal
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
-from dehusk.streams.cli.interrupts import tell_interrupted
-from dehusk.streams.cli.options import (
-    base_url_option,
-    compression_option,
-    kafka_options,
-    max_page_option,
-    require_warc_directory,
-    topic_option,
-)
-from dehusk.streams.cli.progress import Advance, page_progress
-from dehusk.streams.cli.standard_input import abandoned_on_errors
-from dehusk.streams.cli.terminal import plain_console
-from dehusk.streams.cli.values import NumberRange
-from dehusk.streams.counted import counted
-from dehusk.streams.input_position import InputPosition
-from dehusk.streams.printable import printable
-from dehusk.streams.readers import read_pages
+from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, tell_interrupted
+from dehusk.streams.cli.shared.options import NumberRange
+from dehusk.streams.cli.shared.page_options import base_url_option, max_page_option, require_warc_directory
+from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
+from dehusk.streams.cli.shared.terminal import Advance, page_progress, plain_console
+from dehusk.streams.files.readers import InputPosition, read_pages
 from dehusk.streams.settings import MIB, Compression, KafkaSettings, TopicSettings
 from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
+from dehusk.streams.wording import pluralize, printable
 
 if TYPE_CHECKING:
-    from dehusk.streams.feeding import FeedCounts, Report
+    from dehusk.streams.files.feeding import FeedCounts, Report
 
 _NAMED = 20
-"""Of what is not sent for the same reason, so many are named; all are counted."""
+"""Pages that are named for each reason why they are not sent; all are counted."""
 _SHOWN = 200
 """Characters of a URL that are shown."""
 
@@ -93,16 +83,17 @@ def command(
     """Put pages from files on a topic, keyed and written as a crawler would.
 
     PATH is a file or a directory, read to its depth: HTML files, JSON lines (one {"id","url","html"} per
-    line), WARC files (.warc), each plain or compressed by gzip, xz, bzip2 or zstd; `-` is JSON lines on
-    standard input. JSON lines are known by their first line, or by .jsonl, .ndjson or .jl. Memory stays the
-    same however much there is, and where Kafka is slow, reading waits.
+    line), WARC and ARC files, each plain or compressed by gzip, xz, bzip2 or zstd, and WACZ files; `-` is
+    JSON lines on standard input. JSON lines are known by their first line, or by .jsonl, .ndjson or .jl.
+    Memory stays the same however much there is, and where Kafka is slow, reading waits.
 
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
     could not be read or sent. Of what is not sent, the first 20 for each reason are named. The numbers of
     pages are told at the end, also where Ctrl-C or SIGTERM ends it early.
     """
-    from dehusk.streams.feeding import FeedCounts, feed
-    from dehusk.streams.kafka import describe_topic
+    from dehusk.streams.files.feeding import FeedCounts, feed
+    from dehusk.streams.kafka.client import describe_topic
+    from dehusk.streams.kafka.rights import Operation
 
     settings = SourceSettings(max_bytes=max_page_mib * MIB, warc_directory=warc_directory)
     require_warc_directory(crawler, settings)
@@ -110,8 +101,8 @@ def command(
     position = InputPosition()
     pages = read_pages(paths, settings.max_bytes, base_url or "", needs_url=True, position=position)
     console, counts = plain_console(stderr=True), FeedCounts()
-    with abandoned_on_errors():
-        asyncio.run(describe_topic(kafka, topic))
+    with exit_at_once_on_errors():
+        asyncio.run(describe_topic(kafka, topic, Operation.WRITE))
         try:
             with page_progress("feeding", console, paths, position, shown=sys.stderr.isatty()) as advance:
                 asyncio.run(
@@ -136,7 +127,7 @@ def command(
 
 
 def _reporting(advance: Advance, console: Console) -> Report:
-    """Moves the bar, and prints a line above it for each of the first pages that are not sent."""
+    """Return a report that moves the bar, and prints a line for each of the first pages that are not sent."""
 
     def report(counts: FeedCounts, unsent: Skipped | Broken | None) -> None:
         advance(counts.sent, counts.bytes)
@@ -155,11 +146,11 @@ def _is_named(unsent: Skipped | Broken, counts: FeedCounts) -> bool:
 def _unsent(unsent: Skipped | Broken) -> str:
     what = "not sent" if isinstance(unsent, Broken) else "passed over"
     location = f"{unsent.url[:_SHOWN]}: " if unsent.url else ""
-    return printable(f"{what}: {location}{unsent.reason}: {unsent.detail}")
+    return printable(f"{what}: {location}{unsent}")
 
 
 def _summary(counts: FeedCounts, topic: str) -> str:
-    lines = [f"{counted(counts.sent, 'page')} ({decimal(counts.bytes)}) sent to {topic}"]
+    lines = [f"{pluralize(counts.sent, 'page')} ({decimal(counts.bytes)}) sent to {topic}"]
     lines += [f"{count:,} passed over: {reason}" for reason, count in counts.skipped.most_common()]
     lines += [f"{count:,} not sent: {reason}" for reason, count in counts.failed.most_common()]
     if counts.unanswered:

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import webbrowser
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import aclosing, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.options import (
+from dehusk.schemas.options import DocumentOptions
+from dehusk.streams.cli.shared.options import Address, was_typed
+from dehusk.streams.cli.shared.page_options import (
     comments_option,
     hidden_text_option,
-    kafka_options,
-    labeler_of,
-    labeler_options,
-    max_blocks_option,
-    model_options,
-    page_seconds_option,
+    page_limit_options,
     source_options,
-    was_typed,
 )
-from dehusk.streams.cli.values import Address
-from dehusk.streams.printable import printable
-from dehusk.streams.readers import STANDARD_INPUT
+from dehusk.streams.cli.shared.service_options import kafka_options, labeler_options
+from dehusk.streams.files.readers import STANDARD_INPUT
 from dehusk.streams.settings import KafkaSettings, PageLimits, TritonSettings
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.wording import printable
+from dehusk.streams.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
     from dehusk.streams.inspection.inspection import Inspection
@@ -40,14 +35,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Where the page is, and what is done with it."""
+class _Request:
+    """Options that name the page and the output."""
 
     page: str
     """A file, `-`, or the URL of a page of the topic."""
     topic: str | None
     url: str | None
-    """Which page of a file."""
+    """URL or identifier of a page within a file."""
     listen: str
     opens: bool
     output: Path | None
@@ -76,19 +71,13 @@ Examples:
 )
 @kafka_options
 @source_options
-@labeler_options(when=" at first")
-@click.option(
-    "--model-repository",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    default=DEFAULT_REPOSITORY,
-    help="The models to choose from; those that come with dehusk by default.",
+@labeler_options(
+    when=" at first",
+    repository_help="The models to choose from; those that come with dehusk by default.",
 )
-@model_options
 @comments_option
 @hidden_text_option
-@page_seconds_option("is refused")
-@max_blocks_option("is refused")
+@page_limit_options("is refused")
 @click.option(
     "--listen",
     type=Address(),
@@ -114,15 +103,12 @@ def command(
     kafka: KafkaSettings,
     source: str,
     source_settings: SourceSettings,
-    labeler: str | None,
-    triton: str | None,
+    labeler: str,
+    triton: TritonSettings,
     model_repository: Path,
-    model: str,
-    model_version: str,
     comments: str,
     hidden_text: str,
-    page_seconds: float,
-    max_page_blocks: int,
+    limits: PageLimits,
     listen: str,
     opens: bool,
     output: Path | None,
@@ -138,25 +124,23 @@ def command(
     Nothing of the page runs or is loaded. Ctrl-C ends the inspector. The status is 1 if the page cannot be
     cleaned; then the reason is told.
     """
-    labeler = labeler_of(labeler, triton)
     _require_fitting(topic, url, opens=opens, output=output)
     settings = WorkerSettings(
         kafka=kafka,
         source=source,
         source_settings=source_settings,
         labeler=labeler,
-        triton=TritonSettings(triton or TritonSettings().address, model, model_version),
+        triton=triton,
         model_repository=model_repository,
-        page=PageLimits(source_settings.max_bytes, page_seconds, max_page_blocks),
-        drop_hidden=hidden_text == "drop",
-        comments=Comments(comments),
+        page=replace(limits, max_bytes=source_settings.max_bytes),
+        options=DocumentOptions(drop_hidden=hidden_text == "drop", comments=Comments(comments)),
     )
     with suppress(KeyboardInterrupt) if output is None else nullcontext():
-        asyncio.run(_inspect(_Wanted(page, topic, url, listen, opens, output), settings))
+        asyncio.run(_inspect(_Request(page, topic, url, listen, opens, output), settings))
 
 
 def _require_fitting(topic: str | None, url: str | None, *, opens: bool, output: Path | None) -> None:
-    """See whether the options go together.
+    """Check that the options go together.
 
     Raises:
         click.UsageError: they do not.
@@ -170,28 +154,28 @@ def _require_fitting(topic: str | None, url: str | None, *, opens: bool, output:
         raise click.UsageError("--output serves nothing: it goes without --open and --listen")
 
 
-async def _inspect(wanted: _Wanted, settings: WorkerSettings) -> None:
-    from dehusk.streams.inspection.html import html
-    from dehusk.streams.inspection.inspection import inspect, open_inspector_pool
-    from dehusk.streams.inspection.labelers import choices
+async def _inspect(request: _Request, settings: WorkerSettings) -> None:
+    from dehusk.streams.inspection.inspection import Labelers, inspect, list_choices, open_inspector_pool
+    from dehusk.streams.inspection.server import html
 
-    offered = choices(settings)
-    async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
-        page = await _page(wanted, settings, pool)
-        async with inspect(page, pool, offered) as inspection:
-            if wanted.output is None:
-                await _serve(inspection, wanted)
-            else:
-                _write(wanted.output, html(inspection.page, await inspection.all_views(), is_served=False))
+    async with (
+        open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool,
+        aclosing(Labelers(list_choices(settings))) as labelers,
+    ):
+        inspection = await inspect(await _page(request, settings, pool), pool, labelers)
+        if request.output is None:
+            await _serve(inspection, request)
+        else:
+            _write(request.output, html(inspection.page, await inspection.all_views(), is_served=False))
 
 
-async def _page(wanted: _Wanted, settings: WorkerSettings, pool: PreparationPool) -> Decoded:
-    from dehusk.streams.inspection.pages import page_of_file, page_of_topic
+async def _page(request: _Request, settings: WorkerSettings, pool: PreparationPool) -> Decoded:
+    from dehusk.streams.inspection.lookup import page_of_file, page_of_topic
 
-    if wanted.topic:
-        return await page_of_topic(settings.kafka, wanted.topic, wanted.page, pool)
-    path = STANDARD_INPUT if wanted.page == str(STANDARD_INPUT) else Path(wanted.page)
-    return page_of_file(path, wanted.url, settings.page.max_bytes)
+    if request.topic:
+        return await page_of_topic(settings.kafka, request.topic, request.page, pool)
+    path = STANDARD_INPUT if request.page == str(STANDARD_INPUT) else Path(request.page)
+    return page_of_file(path, request.url, settings.page.max_bytes)
 
 
 def _write(output: Path, written: str) -> None:
@@ -201,12 +185,14 @@ def _write(output: Path, written: str) -> None:
         raise ConfigurationError(f"cannot write {printable(str(output))}: {error.strerror}") from error
 
 
-async def _serve(inspection: Inspection, wanted: _Wanted) -> None:
-    from dehusk.streams.inspection.server import serving
+async def _serve(inspection: Inspection, request: _Request) -> None:
+    from dehusk.streams.inspection.server import application
+    from dehusk.streams.web.local_pages import serving
 
-    host, _, port = wanted.listen.rpartition(":")
-    async with serving(inspection, host.strip("[]"), int(port)) as address:
+    named, _, port = request.listen.rpartition(":")
+    host = named.strip("[]")
+    async with serving(application(inspection, host), host, int(port)) as address:
         click.echo(f"{address}  (Ctrl-C ends it)")
-        if wanted.opens:
+        if request.opens:
             webbrowser.open(address)
         await asyncio.Event().wait()

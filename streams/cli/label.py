@@ -11,32 +11,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
-from dehusk.streams.cli.options import (
-    base_url_option,
-    labeler_of,
-    labeler_options,
-    max_blocks_option,
-    max_page_option,
-    model_options,
-    page_seconds_option,
-)
-from dehusk.streams.counted import counted
-from dehusk.streams.settings import MIB, PageLimits, TritonSettings
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options
+from dehusk.streams.cli.shared.service_options import labeler_options
+from dehusk.streams.settings import PageLimits, TritonSettings
+from dehusk.streams.wording import pluralize
+from dehusk.streams.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dehusk.streams.labeling.labels_file import LabelsFile
-    from dehusk.streams.labeling.shelf import Shelf
+    from dehusk.streams.labeling.store import PageStore
 
 _HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which pages are labeled, and where."""
+class _Request:
+    """Options that name the pages, the labels and the server."""
 
     paths: Sequence[Path]
     base_url: str
@@ -76,19 +68,12 @@ What the labels are for:
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help="Offer the first N pages; all by default."
 )
-@labeler_options(when=" at first, as a suggestion")
-@click.option(
-    "--model-repository",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    default=DEFAULT_REPOSITORY,
-    help="The models that run in this process; those that come with dehusk by default.",
+@labeler_options(
+    when=" at first, as a suggestion",
+    repository_help="The models that run in this process; those that come with dehusk by default.",
 )
-@model_options
 @base_url_option
-@max_page_option("is refused")
-@page_seconds_option("is refused")
-@max_blocks_option("is refused")
+@page_limit_options("is refused", with_size=True)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -102,15 +87,11 @@ def command(
     paths: tuple[Path, ...],
     labels: Path,
     limit: int | None,
-    labeler: str | None,
-    triton: str | None,
+    labeler: str,
+    triton: TritonSettings,
     model_repository: Path,
-    model: str,
-    model_version: str,
     base_url: str | None,
-    max_page_mib: int,
-    page_seconds: float,
-    max_page_blocks: int,
+    limits: PageLimits,
     port: int,
     opens: bool,
 ) -> None:
@@ -127,56 +108,56 @@ def command(
     Nothing of a page runs or is loaded.
     """
     settings = WorkerSettings(
-        labeler=labeler_of(labeler, triton),
-        triton=TritonSettings(triton or TritonSettings().address, model, model_version),
+        labeler=labeler,
+        triton=triton,
         model_repository=model_repository,
-        page=PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks),
+        page=limits,
     )
-    wanted = _Wanted(paths, base_url or "", limit, labels, port, opens)
+    request = _Request(paths, base_url or "", limit, labels, port, opens)
     with suppress(KeyboardInterrupt):
-        _label(wanted, settings)
+        _label(request, settings)
 
 
-def _label(wanted: _Wanted, settings: WorkerSettings) -> None:
+def _label(request: _Request, settings: WorkerSettings) -> None:
+    from dehusk.streams.files.readers import read_pages
     from dehusk.streams.labeling.labels_file import open_labels_file
-    from dehusk.streams.labeling.shelf import open_shelf
-    from dehusk.streams.readers import read_pages
+    from dehusk.streams.labeling.store import open_store
 
-    outcomes = read_pages(wanted.paths, settings.page.max_bytes, wanted.base_url)
-    with open_shelf(outcomes, wanted.limit) as shelf, open_labels_file(wanted.labels) as file:
-        _tell(file, shelf)
-        asyncio.run(_serve(wanted, settings, shelf, file))
+    outcomes = read_pages(request.paths, settings.page.max_bytes, request.base_url)
+    with open_store(outcomes, request.limit) as store, open_labels_file(request.labels) as file:
+        _report(file, store)
+        asyncio.run(_serve(request, settings, store, file))
 
 
-def _tell(file: LabelsFile, shelf: Shelf) -> None:
-    """Say on standard error what was found of labels that are not those of the pages."""
+def _report(file: LabelsFile, store: PageStore) -> None:
+    """Report on standard error a torn line, and labels of other pages."""
     if file.set_aside is not None:
         click.echo(
             f"dehusk: the last line of {file.path} was torn, as by a crash; it is kept in {file.set_aside}",
             err=True,
         )
-    others = len(file.labels.keys() - {entry.id for entry in shelf.entries})
+    others = len(file.labels.keys() - {entry.id for entry in store.entries})
     if others:
         click.echo(
-            f"dehusk: {file.path} has labels of {counted(others, 'page')} not among these; they stay",
+            f"dehusk: {file.path} has labels of {pluralize(others, 'page')} not among these; they stay",
             err=True,
         )
 
 
-async def _serve(wanted: _Wanted, settings: WorkerSettings, shelf: Shelf, file: LabelsFile) -> None:
+async def _serve(request: _Request, settings: WorkerSettings, store: PageStore, file: LabelsFile) -> None:
     from dehusk.streams.inspection.inspection import open_inspector_pool
-    from dehusk.streams.labeling.server import serving
-    from dehusk.streams.labeling.session import Session
-    from dehusk.streams.labeling.suggestions import Suggester
-    from dehusk.streams.worker.dependencies import open_labeler
+    from dehusk.streams.labelers import open_labeler
+    from dehusk.streams.labeling.server import application
+    from dehusk.streams.labeling.session import Session, Suggester
+    from dehusk.streams.web.local_pages import serving
 
     labeler = await asyncio.to_thread(open_labeler, settings)
     try:
         async with open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool:
-            session = Session(shelf, file, pool, Suggester(labeler))
-            async with serving(session, _HOST, wanted.port) as address:
+            session = Session(store, file, pool, Suggester(labeler))
+            async with serving(application(session, _HOST), _HOST, request.port) as address:
                 click.echo(f"{address}  ({session.progress}; Ctrl-C ends it)")
-                if wanted.opens:
+                if request.opens:
                     webbrowser.open(address)
                 await asyncio.Event().wait()
     finally:

@@ -1,4 +1,4 @@
-"""`dehusk probe`: a look at topics before a worker is attached to them."""
+"""`dehusk probe`: the examination of topics before a worker is attached to them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
 
-from dehusk.streams.cli.options import (
+from dehusk.streams.cli.shared.page_options import source_options
+from dehusk.streams.cli.shared.service_options import (
     checked_topics,
     kafka_options,
     revisit_options,
-    source_options,
     topic_option,
 )
-from dehusk.streams.cli.terminal import plain_console, print_table
-from dehusk.streams.counted import counted
-from dehusk.streams.printable import printable, without_password
-from dehusk.streams.program import program
-from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.cli.shared.terminal import plain_console, print_table
+from dehusk.streams.settings import SUGGESTED_PARTITIONS, KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.sources.warc import WarcPointer
+from dehusk.streams.wording import pluralize, printable, program, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dehusk.streams.probing import Probe, ProbedMessage
+    from dehusk.streams.probe.topic import Probe, ProbedMessage
     from dehusk.streams.sources.registry import SourceSettings
 
 _TOPICS = TopicSettings()
+_DIRECTORY = "DIR"
+"""Placeholder in the worker's command line."""
 _COLUMNS = ("message", "format", "bytes", "becomes", "encoding", "blocks", "URL", "why")
-_OF_PROBE_ALONE = {"config", "topics", "source", "framed", "sample", "as_json", "sasl_password"}
+_OF_PROBE_ALONE = {
+    *("config", "topics", "source", "framed", "sample", "create", "partitions", "as_json"),
+    "sasl_password",
+}
 
 
 @click.command(
@@ -43,6 +47,7 @@ _OF_PROBE_ALONE = {"config", "topics", "source", "framed", "sample", "as_json", 
     epilog="""\b
 Examples:
   dehusk probe raw-pages --brokers kafka-1:9092
+  dehusk probe raw-pages --brokers kafka-1:9092 --create --partitions 16
   dehusk probe '^crawl-' --brokers kafka-1:9092
   dehusk probe raw-pages --sample 1000 --json | jq .formats
   dehusk probe raw-pages --source json --field url=link --field html=page.body""",
@@ -64,6 +69,19 @@ Examples:
     show_default=True,
     help="How many messages to look at: the newest of each partition.",
 )
+@click.option(
+    "--create",
+    is_flag=True,
+    help="Create the topics that are missing first: TOPIC, for a crawler to fill, and what the worker is to "
+    "write to. The only thing that this command changes.",
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    default=SUGGESTED_PARTITIONS,
+    show_default=True,
+    help="With --create: how many TOPIC gets, which is how many workers can share it. Others get as many.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 def command(
     *,
@@ -76,6 +94,8 @@ def command(
     revisit_after: int,
     revisit_topic: str,
     sample: int,
+    create: bool,
+    partitions: int,
     as_json: bool,
 ) -> None:
     """Look at topics before attaching to them.
@@ -85,28 +105,36 @@ def command(
 
     Reads a sample without joining a consumer group and without committing anything, and decodes and segments
     it as a worker would: which crawler's format each message is, its URL, encoding and size, what would be
-    skipped or become a dead letter, and why. Ends with the commands that create the missing topics and start
-    the worker; with what to do instead where every message would become a dead letter.
+    skipped or become a dead letter, and why. Ends with the commands that create the missing topics, grant the
+    missing rights and start the worker; with what to do instead where every message would become a dead
+    letter. With --create, these topics are created first.
     """
-    from dehusk.streams.kafka import create_command
-    from dehusk.streams.probing import probe
+    from dehusk.streams.kafka.client import create_all_topics, create_command
+    from dehusk.streams.kafka.rights import granting_commands
+    from dehusk.streams.probe.topic import probe
 
+    context = click.get_current_context()
     revisits = revisit_topic if revisit_after else None
     attached = checked_topics(TopicSettings(",".join(topics), output, dead_letters, revisits=revisits))
     limits = PageLimits(source_settings.max_bytes)
-    found = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))
-    creating = [create_command(kafka, missing) for missing in found.missing]
-    fits = not found.reasons_against
-    worker = _worker_command(click.get_current_context(), found) if fits else None
+    created = asyncio.run(create_all_topics(kafka, attached, partitions, limits.max_bytes)) if create else ()
+    result = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))
+    creating = [create_command(kafka, missing) for missing in result.missing]
+    granting = granting_commands(kafka, result.denied)
+    fits = not result.reasons_against or _lacks_directory(context, result)
+    worker = _worker_command(context, result) if fits else None
     if as_json:
-        click.echo(orjson.dumps({**_fields(found), "create": creating, "worker": worker}))
+        commands = {"created": created, "create": creating, "grant": granting, "worker": worker}
+        click.echo(orjson.dumps({**_fields(result), **commands}))
     else:
-        _show(found, creating, worker)
+        if created:
+            click.echo(f"created: {', '.join(created)}\n")
+        _show(result, creating, granting, worker)
 
 
-def _worker_command(context: click.Context, found: Probe) -> str:
-    """The worker's command line: what was given to this command, and what was found of the messages."""
-    words = ["worker", "--input", ",".join(context.params["topics"]), *_found(context, found)]
+def _worker_command(context: click.Context, result: Probe) -> str:
+    """Return the worker's command line, by what was given to this command and found of the messages."""
+    words = ["worker", "--input", ",".join(context.params["topics"]), *_source_options(context, result)]
     secrets = ["DEHUSK_WORKER_SASL_PASSWORD=… "] if context.params["sasl_password"] else []
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -118,71 +146,87 @@ def _worker_command(context: click.Context, found: Probe) -> str:
         else:
             for one in value if parameter.multiple else [value]:
                 words += [parameter.opts[0], str(one)]
+    if _lacks_directory(context, result):
+        words += ["--warc-directory", _DIRECTORY]
     return f"{''.join(secrets)}{program()} {shlex.join(words)}"
 
 
-def _found(context: click.Context, found: Probe) -> list[str]:
-    """The format, if there is but one, and whether every value is framed."""
-    chosen = context.params["source"]
-    source = found.format if chosen == "auto" else chosen
+def _lacks_directory(context: click.Context, result: Probe) -> bool:
+    """Return True if the messages point to WARC files, and nothing says where these are."""
+    return _source(context, result) == WarcPointer.name and context.params["warc_directory"] is None
+
+
+def _source(context: click.Context, result: Probe) -> str | None:
+    """Return the format that was asked for, else that of all messages, if there is but one."""
+    chosen: str = context.params["source"]
+    return result.format if chosen == "auto" else chosen
+
+
+def _source_options(context: click.Context, result: Probe) -> list[str]:
+    """Return the options of the format, if there is but one, and of frames, if every value has one."""
+    source = _source(context, result)
     named = ["--source", source] if source else []
-    return [*named, "--framed"] if found.framed or context.params["framed"] else named
+    return [*named, "--framed"] if result.framed or context.params["framed"] else named
 
 
-def _fields(found: Probe) -> dict[str, Any]:
+def _fields(result: Probe) -> dict[str, Any]:
     return {
         "topics": [
-            {
-                "name": topic.name,
-                "partitions": topic.partitions,
-                "replicas": topic.replicas,
-                "max_message_bytes": topic.max_message_bytes,
-            }
-            for topic in found.topics
+            {name: value for name, value in asdict(topic).items() if name != "settings"}
+            for topic in result.topics
         ],
-        "formats": dict(_formats(found)),
-        "framed": found.framed,
-        "outcomes": dict(_outcomes(found)),
-        "messages": [asdict(message) for message in found.messages],
+        "formats": dict(_formats(result)),
+        "framed": result.framed,
+        "outcomes": dict(_outcomes(result)),
+        "messages": [asdict(message) for message in result.messages],
     }
 
 
-def _formats(found: Probe) -> Counter[str]:
-    return Counter(map(_kind, found.messages))
+def _formats(result: Probe) -> Counter[str]:
+    return Counter(map(_kind, result.messages))
 
 
-def _outcomes(found: Probe) -> Counter[str]:
-    return Counter(finding.verdict.value for message in found.messages for finding in message.findings)
+def _outcomes(result: Probe) -> Counter[str]:
+    return Counter(finding.verdict.value for message in result.messages for finding in message.findings)
 
 
-def _show(found: Probe, creating: list[str], worker: str | None) -> None:
-    from dehusk.streams.kafka import topics_of_local_stack
+def _show(result: Probe, creating: list[str], granting: list[str], worker: str | None) -> None:
+    from dehusk.streams.kafka.client import topics_of_local_stack
 
     console = plain_console()
-    if found.messages:
-        print_table(console, _COLUMNS, _rows(found))
-    console.print(_summary(found))
+    if result.messages:
+        print_table(console, _COLUMNS, _rows(result))
+    console.print(_summary(result))
     if creating:
-        console.print("\nTopics to create, with Kafka's own tools:")
+        console.print("\nTopics to create, with --create or Kafka's own tools:")
         for line in creating:
             console.print(f"  {line}", soft_wrap=True)
         console.print(f"Or name topics that exist: {topics_of_local_stack()}.")
+    if granting:
+        console.print("\nRights that this user lacks for a worker, to grant with Kafka's own tools:")
+        for line in granting:
+            console.print(f"  {line}", soft_wrap=True)
     if worker is None:
-        console.print(f"\n{_no_worker(found)}", soft_wrap=True)
+        console.print(f"\n{_no_worker(result)}", soft_wrap=True)
         return
     console.print("\nThe worker for it:")
     console.print(f"  {printable(worker)}", soft_wrap=True)
+    if worker.endswith(f" {_DIRECTORY}"):
+        console.print(
+            f"{_DIRECTORY} is where the crawler writes its WARC files; Heritrix: jobs/NAME/latest/warcs.\n"
+            "Look again with --warc-directory to see what becomes of the pages.",
+            soft_wrap=True,
+        )
     console.print(
         "\nAdd --redis URL and --triton HOST:PORT where they do not run on its machine; "
         "--labeler onnx needs no Triton."
     )
 
 
-def _no_worker(found: Probe) -> str:
-    """What to do where a worker would clean nothing."""
+def _no_worker(result: Probe) -> str:
     return (
         "No worker fits yet: all that was looked at would become dead letters: "
-        f"{', '.join(found.reasons_against)}.\nThe column `why` says more. Look again with --source and "
+        f"{', '.join(result.reasons_against)}.\nThe column `why` says more. Look again with --source and "
         "the crawler's format, or with --source json --field url=PATH --field html=PATH for JSON of your own."
     )
 
@@ -191,8 +235,8 @@ def _kind(message: ProbedMessage) -> str:
     return "tombstone" if message.is_tombstone else message.format or "unknown"
 
 
-def _rows(found: Probe) -> Iterator[tuple[str, ...]]:
-    for message in found.messages:
+def _rows(result: Probe) -> Iterator[tuple[str, ...]]:
+    for message in result.messages:
         for finding in message.findings:
             yield (
                 f"{message.topic}/{message.partition}/{message.offset}",
@@ -206,22 +250,22 @@ def _rows(found: Probe) -> Iterator[tuple[str, ...]]:
             )
 
 
-def _summary(found: Probe) -> str:
-    """What the sample holds, a line each: topics, formats, outcomes, sizes."""
+def _summary(result: Probe) -> str:
+    """Summarise the sample, a line each: topics, formats, outcomes, sizes."""
     lines = [
-        f"{topic.name}: {counted(topic.partitions, 'partition')}, {counted(topic.replicas, 'replica')}"
-        for topic in found.topics
+        f"{topic.name}: {pluralize(topic.partitions, 'partition')}, {pluralize(topic.replicas, 'replica')}"
+        for topic in result.topics
     ]
     lines[0] = f"\n{lines[0]}"
-    if not found.messages:
+    if not result.messages:
         return "\n".join([*lines, "no messages yet: nothing is known of their format"])
-    sizes = [message.bytes for message in found.messages]
+    sizes = [message.bytes for message in result.messages]
     lines.append(
-        f"{counted(len(sizes), 'message')}: {decimal(int(median(sizes)))} in the middle, "
+        f"{pluralize(len(sizes), 'message')}: {decimal(int(median(sizes)))} in the middle, "
         f"{decimal(max(sizes))} at most"
     )
-    lines += [f"{count:,} {name}" for name, count in _formats(found).most_common()]
-    if found.framed:
+    lines += [f"{count:,} {name}" for name, count in _formats(result).most_common()]
+    if result.framed:
         lines.append("each framed by a schema registry: --framed")
-    lines += [f"{count:,} would become: {outcome}" for outcome, count in _outcomes(found).most_common()]
+    lines += [f"{count:,} would become: {outcome}" for outcome, count in _outcomes(result).most_common()]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`dehusk read`: the documents of the output topic, as they lie there or as they come."""
+"""`dehusk read`: the documents of the output topic, those on it and those that come."""
 
 import asyncio
 import logging
@@ -7,10 +7,11 @@ from contextlib import aclosing, suppress
 import click
 import orjson
 
+from dehusk.schemas.documents import origin_of
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Message
-from dehusk.streams.cli.options import kafka_options, topic_option
-from dehusk.streams.cli.terminal import echo
+from dehusk.streams.cli.shared.service_options import kafka_options, topic_option
+from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 
 _SEPARATOR = "\f"
@@ -56,7 +57,7 @@ def command(*, kafka: KafkaSettings, topic: str, last: int | None, follow: bool,
 
 
 async def _print(kafka: KafkaSettings, topic: str, last: int | None, *, follow: bool, as_text: bool) -> None:
-    from dehusk.streams.reading import read_documents
+    from dehusk.streams.topics.documents import read_documents
 
     async with aclosing(read_documents(kafka, topic, newest=last, follow=follow)) as documents:
         async for document in documents:
@@ -72,15 +73,16 @@ def _decoded(value: bytes | None) -> str:
 
 
 def _text(document: Message) -> str:
-    """The document's text.
+    """Return the document's text.
 
     Raises:
         ConfigurationError: it has none.
     """
     with suppress(ValueError, KeyError, TypeError):
         return str(orjson.loads(document.value or b"")["text"])
-    location = f"{document.topic}/{document.partition}/{document.offset}"
-    raise ConfigurationError(f"--text is for documents in JSON that have a 'text'; {location} is none")
+    raise ConfigurationError(
+        f"--text is for documents in JSON that have a 'text'; {origin_of(document)} is none"
+    )
 
 
 def _configure_logs() -> None:

@@ -1,4 +1,4 @@
-"""`dehusk up`: the local stack in the foreground."""
+"""`dehusk up`: run the local stack in the foreground."""
 
 import asyncio
 import time
@@ -13,25 +13,23 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY, models
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, models
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.kafka import Topic, create_topics, ensure_topics
-from dehusk.streams.local.addresses import Addresses
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.local.folder import temporary_folder
-from dehusk.streams.local.restarts import Restarts
-from dehusk.streams.local.stack import SERVICES, LocalStack, Report, default_cache
-from dehusk.streams.program import program
+from dehusk.streams.local.stack import SERVICES, Addresses, LocalStack, Report, Restarts, default_cache
 from dehusk.streams.settings import (
     AUDIT_TOPIC,
     CONTROL_TOPIC,
     MONITORING_TOPIC,
     REVISIT_TOPIC,
+    SUGGESTED_PARTITIONS,
     KafkaSettings,
     TopicSettings,
 )
+from dehusk.streams.wording import program
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_PARTITIONS = 8
 
 
 @click.command(name="up", epilog="Ctrl-C stops everything; a second Ctrl-C kills it.")
@@ -48,7 +46,7 @@ _PARTITIONS = 8
 @click.option("--nodes", type=click.Choice([1, 3]), default=1, show_default=True, help="Kafka servers.")
 @click.option(
     "--model-repository",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=_FOLDER,
     metavar="DIR",
     default=DEFAULT_REPOSITORY,
     help="The models that Triton serves; those that come with dehusk by default.",
@@ -98,7 +96,7 @@ def command(
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Report]:
-    """A line per service that says what it does, and how long it took to get ready."""
+    """Show a line per service: its state, and the time until it was ready."""
     columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         lines: dict[str, TaskID] = {}
@@ -115,7 +113,7 @@ async def _create_topics(kafka: KafkaSettings, nodes: int) -> None:
     topics = TopicSettings(
         revisits=REVISIT_TOPIC, audit=AUDIT_TOPIC, monitoring=MONITORING_TOPIC, control=CONTROL_TOPIC
     )
-    await create_topics(kafka, [Topic(topics.input, _PARTITIONS, nodes)])
+    await create_topics(kafka, [Topic(topics.input, SUGGESTED_PARTITIONS, nodes)])
     await ensure_topics(kafka, topics)
 
 
@@ -140,7 +138,7 @@ def _show(stack: LocalStack, console: Console, repository: Path, *, as_json: boo
 
 
 def command_lines(addresses: Addresses, repository: Path = DEFAULT_REPOSITORY) -> dict[str, str]:
-    """What to do with the stack, and the commands that do it."""
+    """Return commands for the stack by their purposes."""
     brokers = f"--brokers {addresses.kafka}"
     labeler = f"--triton {addresses.triton_grpc}" if addresses.triton_grpc else "--labeler onnx"
     redis = f"--redis {addresses.redis}"
@@ -160,8 +158,8 @@ def command_lines(addresses: Addresses, repository: Path = DEFAULT_REPOSITORY) -
 
 
 def _watch(stack: LocalStack, console: Console) -> None:
-    """Wait for an interrupt, and start services again that fail meanwhile."""
+    """Restart services that fail, until an interrupt."""
     restarts = Restarts(stack.failures, partial(console.print, markup=False, soft_wrap=True))
     while True:
-        restarts.look()
+        restarts.restart_failed()
         time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""`dehusk why`: what became of a page, by the audit topic."""
+"""`dehusk why`: the outcomes of a page, by the audit topic."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import click
 import orjson
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.options import kafka_options
-from dehusk.streams.cli.terminal import echo
-from dehusk.streams.counted import counted
-from dehusk.streams.printable import printable
+from dehusk.streams.cli.shared.service_options import kafka_options
+from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.wording import pluralize, printable
 
 if TYPE_CHECKING:
-    from dehusk.streams.explaining import Finding
+    from dehusk.streams.topics.audit import AuditEntry
 
 
 @click.command(
@@ -46,22 +45,22 @@ def command(*, url: str, kafka: KafkaSettings, audit_topic: str, as_json: bool) 
 
 
 async def _print(url: str, kafka: KafkaSettings, topic: str, *, as_json: bool) -> None:
-    from dehusk.streams.explaining import findings
+    from dehusk.streams.topics.audit import find_entries
 
-    async with aclosing(findings(kafka, topic, url)) as found:
-        said = sorted([each async for each in found], key=lambda finding: finding.done_at)
-    if not said:
+    async with aclosing(find_entries(kafka, topic, url)) as stream:
+        entries = sorted([entry async for entry in stream], key=lambda entry: entry.done_at)
+    if not entries:
         raise ConfigurationError(
             f"{topic} says nothing of {printable(url)}: no worker that writes to it had such a page, "
             "or the topic no longer holds the record; give the whole URL, as the crawler did"
         )
-    for finding in said:
-        echo(orjson.dumps(finding).decode() if as_json else _line(finding))
+    for entry in entries:
+        echo(orjson.dumps(entry).decode() if as_json else _line(entry))
 
 
-def _line(finding: Finding) -> str:
-    record, page = finding.record, finding.page
-    words = [f"{finding.done_at:%Y-%m-%d %H:%M:%S} UTC", page.outcome.replace("-", " ")]
+def _line(entry: AuditEntry) -> str:
+    record, page = entry.record, entry.page
+    words = [f"{entry.done_at:%Y-%m-%d %H:%M:%S} UTC", page.outcome.replace("-", " ")]
     if page.reason is not None:
         stage = f" at {page.stage}" if page.stage else ""
         words.append(f"{page.reason}{stage}: {printable(page.detail or '')}")
@@ -69,6 +68,6 @@ def _line(finding: Finding) -> str:
         degraded = f", without {' and '.join(record.degraded)}" if record.degraded else ""
         words.append(f"labeled by {record.model.name}/{record.model.version}{degraded}")
     times = ", ".join(f"{step} {1000 * seconds:.0f} ms" for step, seconds in record.batch.seconds.items())
-    of = f"{record.source}, {counted(record.value_bytes, 'byte')}"
-    words.append(f"{of}; its batch of {counted(record.batch.messages, 'message')}: {times}")
+    of = f"{record.source}, {pluralize(record.value_bytes, 'byte')}"
+    words.append(f"{of}; its batch of {pluralize(record.batch.messages, 'message')}: {times}")
     return "\n    ".join([" ".join(words[:2]), *words[2:]])

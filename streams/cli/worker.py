@@ -1,46 +1,56 @@
-"""`dehusk worker`: cleans the pages of a topic, for as long as it is let."""
+"""`dehusk worker`: clean the pages of a topic until it is stopped."""
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from dehusk.inference.labelers import LABELERS, LOCAL_LABELERS
-from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.labeler import LABELERS, LOCAL_LABELERS
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.rendering import Rendering
-from dehusk.streams.cli.interrupts import interrupts_postponed
-from dehusk.streams.cli.options import (
-    checked_topics,
-    comments_are_told_apart,
-    comments_option,
-    compression_option,
-    hidden_text_option,
-    kafka_options,
-    max_blocks_option,
-    metadata_option,
-    model_options,
-    page_seconds_option,
-    processes_option,
-    redis_options,
-    rendering_options,
-    require_labeler_of_triton,
-    require_warc_directory,
-    revisit_options,
+from dehusk.schemas.options import DocumentOptions, Rendering
+from dehusk.streams.cli.shared.interrupts import interrupts_postponed
+from dehusk.streams.cli.shared.options import (
+    Address,
+    Name,
+    OptionalFile,
+    Url,
+    choice_option,
     seconds_option,
-    site_key_option,
-    source_options,
-    topic_option,
     was_typed,
 )
-from dehusk.streams.cli.values import Address, OptionalFile, Url
-from dehusk.streams.formats import FORMATS
+from dehusk.streams.cli.shared.page_options import (
+    comments_are_told_apart,
+    comments_option,
+    hidden_text_option,
+    metadata_option,
+    page_limit_options,
+    processes_option,
+    rendering_options,
+    require_warc_directory,
+    site_key_option,
+    source_options,
+)
+from dehusk.streams.cli.shared.service_options import (
+    checked_topics,
+    compression_option,
+    kafka_options,
+    model_options,
+    redis_options,
+    require_both,
+    require_labeler_of_triton,
+    revisit_options,
+    topic_option,
+)
+from dehusk.streams.logs import configure_logs
 from dehusk.streams.settings import (
     Compression,
     FlowLimits,
+    Guarantee,
     KafkaSettings,
     PageLimits,
     RedisSettings,
@@ -49,8 +59,8 @@ from dehusk.streams.settings import (
     WhenTritonIsUnavailable,
 )
 from dehusk.streams.sources.registry import SourceSettings
-from dehusk.streams.worker.logs import configure_logs
-from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings, default_processes
+from dehusk.streams.topics.formats import FORMATS
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
 _TRITON = TritonSettings()
@@ -58,14 +68,14 @@ _WORKER = WorkerSettings()
 
 
 def _log_json(_context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
-    """Log JSON from here on, so that what is wrong with other options is JSON too."""
+    """Log JSON from here on, so that errors in other options are JSON, too."""
     if as_json:
         configure_logs("info", as_json=True)
     return as_json
 
 
 def _token(_context: click.Context, _option: click.Parameter, token: str | None) -> str | None:
-    """A token that fits into a header and a URL; None for an empty one, too."""
+    """Return a token that fits into a header and a URL; None for an empty one, too."""
     if token and not re.fullmatch(r"[A-Za-z0-9._~-]{16,}", token):
         raise click.BadParameter("it needs 16 characters or more, all of them letters, digits or one of -._~")
     return token or None
@@ -116,17 +126,17 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
 )
 @click.option(
     "--group",
+    type=Name(),
     metavar="NAME",
     default=_TOPICS.group,
     show_default=True,
     help="The consumer group; a new name reads the topic from its beginning.",
 )
 @source_options
-@click.option(
+@choice_option(
     "--labeler",
-    type=click.Choice(LABELERS),
+    values=LABELERS,
     default="triton",
-    show_default=True,
     help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
     "process, or one without a model, as Boilerpipe's rules.",
 )
@@ -153,11 +163,10 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     default=_TRITON.timeout,
     help="How long Triton may take for one page until it counts as unavailable.",
 )
-@click.option(
+@choice_option(
     "--when-triton-is-unavailable",
-    type=click.Choice([choice.value for choice in WhenTritonIsUnavailable]),
+    values=[choice.value for choice in WhenTritonIsUnavailable],
     default=WhenTritonIsUnavailable.WAIT.value,
-    show_default=True,
     help="`wait` reads no further until Triton is back; `rules` goes on with Boilerpipe's rules and marks "
     "the documents as degraded.",
 )
@@ -167,12 +176,11 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
 )
 @site_key_option
 @revisit_options
-@click.option(
+@choice_option(
     "--format",
     "document_format",
-    type=click.Choice(list(FORMATS)),
+    values=FORMATS,
     default=_WORKER.format,
-    show_default=True,
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, Markdown, or "
     "HTML of the content alone.",
 )
@@ -188,8 +196,14 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     help="Processes that take pages apart and write documents, up to 60 MB each. Beyond 4, another worker "
     "gains more.",
 )
-@page_seconds_option("is a dead letter")
-@max_blocks_option("is a dead letter")
+@page_limit_options("is a dead letter")
+@choice_option(
+    "--delivery",
+    values=[guarantee.value for guarantee in Guarantee],
+    default=_WORKER.delivery.value,
+    help="With exactly-once, results and offsets are written in transactions: readers of committed records "
+    "see each page once, whatever fails. It costs some throughput and latency.",
+)
 @seconds_option(
     "--session-seconds",
     least=1.0,
@@ -245,11 +259,10 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     help="Leave out /inspect/ of these pages, where pages of this worker are inspected in a process beside "
     "it. It is left out, too, where others than this machine reach them and no token guards them.",
 )
-@click.option(
+@choice_option(
     "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
+    values=["debug", "info", "warning", "error"],
     default="info",
-    show_default=True,
     help="The least severe events that are logged, on standard error.",
 )
 @click.option(
@@ -290,8 +303,8 @@ def command(
     metadata: str,
     rendering: Rendering,
     processes: int,
-    page_seconds: float,
-    max_page_blocks: int,
+    limits: PageLimits,
+    delivery: str,
     session_seconds: float,
     grace_seconds: float,
     monitoring: str,
@@ -335,6 +348,7 @@ def command(
                 control=control_topic,
             )
         ),
+        delivery=Guarantee(delivery),
         session_seconds=session_seconds,
         source=source,
         source_settings=source_settings,
@@ -345,17 +359,15 @@ def command(
         triton=TritonSettings(triton, model, model_version, triton_seconds),
         model_repository=model_repository,
         when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
-        page=PageLimits(source_settings.max_bytes, page_seconds, max_page_blocks),
+        page=replace(limits, max_bytes=source_settings.max_bytes),
         flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
         processes=processes,
         format=document_format,
         compression=compression,
-        with_blocks=with_blocks,
-        drop_hidden=hidden_text == "drop",
-        comments=Comments(comments),
-        metadata=MetadataLevel(metadata),
+        options=DocumentOptions(
+            with_blocks, hidden_text == "drop", Comments(comments), MetadataLevel(metadata), rendering
+        ),
         comments_are_told_apart=comments_are_told_apart(comments),
-        rendering=rendering,
         monitoring=_monitoring(
             monitoring,
             monitoring_token,
@@ -371,10 +383,7 @@ def command(
 def _monitoring(
     address: str, token: str | None, certificate: Path | None, key: Path | None, *, inspector: bool
 ) -> MonitoringSettings:
-    if (certificate is None) != (key is None):
-        raise click.UsageError(
-            "--monitoring-certificate-file and --monitoring-key-file belong together: give both"
-        )
+    require_both("monitoring", certificate, key)
     host, _, port = address.rpartition(":")
     return MonitoringSettings(host.strip("[]"), int(port), token, certificate, key, inspector)
 

@@ -1,1 +1,1 @@
-"""The main job on real input: a crawl of a real site, cleaned while it runs."""
+"""The demo: a crawl of a real site, cleaned while it runs."""

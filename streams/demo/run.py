@@ -1,57 +1,69 @@
 """The demo from start to end: a site is crawled into Kafka, cleaned meanwhile, and every page is counted."""
 
 import asyncio
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.streams.counted import counted
-from dehusk.streams.demo.crawler import Crawler
-from dehusk.streams.demo.display import Display
-from dehusk.streams.demo.outcome import Crawled, read_cleaned, read_crawled, read_dead
-from dehusk.streams.demo.server import serve
-from dehusk.streams.demo.sites import Site
-from dehusk.streams.demo.summary import Summary
-from dehusk.streams.kafka import Topic, create_topics, ensure_topics
-from dehusk.streams.local.addresses import free_ports
-from dehusk.streams.local.folder import temporary_folder, writing
-from dehusk.streams.local.monitoring import Monitoring
+from dehusk.streams.demo.sites import Site, serve
+from dehusk.streams.demo.summary import Crawled, Display, Summary, read_cleaned, read_crawled, read_dead
+from dehusk.streams.folders import writing
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.local.folder import free_ports, temporary_folder
 from dehusk.streams.local.process import Program, Service
-from dehusk.streams.local.restarts import Restarts
-from dehusk.streams.local.stack import SERVICES, LocalStack
-from dehusk.streams.local.worker import Worker
+from dehusk.streams.local.stack import SERVICES, LocalStack, Restarts
+from dehusk.streams.local.worker import Monitoring, Worker
 from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.wording import pluralize
+
+
+@dataclass(frozen=True, slots=True)
+class Crawler(Program):
+    """A Scrapy spider that follows the links of one site."""
+
+    start: str
+    brokers: str
+    topic: str
+    pages: int
+    name: str = "crawler"
+
+    def command(self) -> Sequence[str]:
+        """Return the command line of a crawl that ends when no new link is left."""
+        options = ["--brokers", self.brokers, "--topic", self.topic, "--pages", str(self.pages)]
+        return [sys.executable, "-m", "dehusk.streams.demo.spider", self.start, *options]
+
 
 _TOPICS = TopicSettings()
 _PARTITIONS = 4
-_SECONDS_BETWEEN_LOOKS = 0.25
+_POLL_SECONDS = 0.25
 _STALL_SECONDS = 60.0
-"""How long the worker may finish no page, once the crawl is over, before the rest counts as lost."""
+"""Time without a finished page, once the crawl is over, after which the rest counts as lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
-    """What the demo is told."""
+    """Settings of the demo."""
 
     site: Site
     pages: int
-    """How many pages are crawled at most."""
+    """Limit of the crawled pages."""
     labeler: str
     directory: Path
-    """Where the documents, dead letters, summary and logs are written; it exists."""
+    """Existing folder for the documents, dead letters, summary and logs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What was counted while the worker ran."""
+    """Counts of one run of the worker."""
 
     crawled: Crawled
     skipped: dict[str, int]
     ended: float
-    """When the last page was done with, in seconds since 1970."""
+    """Time of the last page, in seconds since 1970."""
 
 
 def run_demo(settings: DemoSettings, display: Display) -> Summary:
@@ -87,7 +99,7 @@ def _run(settings: DemoSettings, stack: LocalStack, start: str, display: Display
         watch = _Watch(program.monitoring, worker, Restarts(stack.failures, display.milestone), display)
         with _running(crawler, settings.directory, display) as crawl:
             while crawl.running:
-                watch.look()
+                watch.update()
         if crawl.status:
             raise UnavailableError(f"the crawler failed; {crawl.last_words()}")
         display.milestone("the crawl is over")
@@ -111,7 +123,7 @@ def _running(program: Program, directory: Path, display: Display) -> Iterator[Se
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """Looks after the worker and the services that it needs."""
+    """A watch over the worker and the services that it needs."""
 
     monitoring: Monitoring
     worker: Service
@@ -119,46 +131,33 @@ class _Watch:
     display: Display
 
     def wait_until_done(self, messages: int) -> None:
-        """Wait until the worker is done with so many messages, or with no more of them."""
-        done, since = 0, time.monotonic()
-        while done < messages and time.monotonic() - since < _STALL_SECONDS:
-            before, done = done, self.look()
+        """Wait until the worker is done with so many messages, or finishes no more of them."""
+        done, last_progress = 0, time.monotonic()
+        while done < messages and time.monotonic() - last_progress < _STALL_SECONDS:
+            before, done = done, self.update()
             if done > before:
-                since = time.monotonic()
+                last_progress = time.monotonic()
 
-    def look(self) -> int:
-        """Shows how far the worker is, and answers how many messages it is done with."""
-        self.restarts.look()
+    def update(self) -> int:
+        """Show the progress of the worker, and return the number of messages that it is done with."""
+        self.restarts.restart_failed()
         if not self.worker.running:
             raise UnavailableError(f"the worker ended; {self.worker.last_words()}")
         report = self.monitoring.report()
         totals, waiting = report.totals, report.in_flight + (report.lag or 0)
         self.display.progress(
-            f"{counted(totals.messages + waiting, 'page')} crawled; {counted(totals.documents, 'document')}, "
-            f"{totals.skipped:,} skipped, {counted(totals.dead_letters, 'dead letter')}, {waiting:,} to come"
+            f"{pluralize(totals.messages + waiting, 'page')} crawled; "
+            f"{pluralize(totals.documents, 'document')}, {totals.skipped:,} skipped, "
+            f"{pluralize(totals.dead_letters, 'dead letter')}, a lag of {waiting:,}"
         )
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        time.sleep(_POLL_SECONDS)
         return totals.messages
 
 
 async def _summarise(settings: DemoSettings, kafka: KafkaSettings, run: _Run) -> Summary:
     cleaned = await read_cleaned(kafka, _TOPICS.output, settings.directory / "documents.jsonl")
     dead = await read_dead(kafka, _TOPICS.dead_letters, settings.directory / "dead-letters.jsonl")
-    summary = Summary(
-        site=settings.site.name,
-        labeler=settings.labeler,
-        pages=len(run.crawled.urls),
-        documents=len(cleaned.urls & run.crawled.urls),
-        empty_documents=cleaned.empty,
-        skipped=run.skipped,
-        dead_letters=dict(dead.reasons),
-        seconds=run.ended - run.crawled.first,
-        megabytes=run.crawled.bytes / 1e6,
-        visible_characters=cleaned.visible,
-        kept_characters=cleaned.kept,
-        example_url=cleaned.example_url,
-        example=cleaned.example,
-        directory=settings.directory,
-    )
+    site, labeler, directory = settings.site.name, settings.labeler, settings.directory
+    summary = Summary(site, labeler, run.crawled, cleaned, dead, run.skipped, run.ended, directory)
     (settings.directory / "summary.json").write_bytes(summary.to_json() + b"\n")
     return summary

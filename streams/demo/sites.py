@@ -1,15 +1,24 @@
-"""The site that the demo crawls: documentation from a Debian package, or the handbook that dehusk ships."""
+"""The site that the demo crawls, and its web server.
+
+It is documentation from a Debian package, or the handbook that dehusk ships.
+"""
 
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 from dehusk.schemas.errors import DehuskError, UnavailableError
-from dehusk.streams.local.folder import writing
+from dehusk.streams.folders import writing
 
 _APT_SECONDS = 180
+_POLL_SECONDS = 0.05
+"""Longest wait of the server for a request, and so of its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +27,11 @@ class Site:
 
     name: str
     directory: Path
-    """What the web server serves as its root."""
+    """Root of the web server."""
     start: str = "index.html"
-    """Where the crawl starts, relative to the directory."""
+    """Start of the crawl, relative to the directory."""
     instead: str = ""
-    """Why it is this site and not the one that was wanted first, if so."""
+    """Reason for this site in place of the one that was wanted first, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Documentation:
     """HTML documentation in Debian's and Ubuntu's packages."""
 
     packages: Sequence[str]
-    """The package's names in different releases; the first that can be had is taken."""
+    """Names of the package in different releases; the first available one is taken."""
     root: str
     """Glob of the site's directory in the unpacked package."""
     start: str = "index.html"
@@ -50,7 +59,7 @@ NAMES = ("auto", *DOCUMENTATION, SHIPPED.name)
 
 
 def find_site(name: str, cache: Path) -> Site:
-    """The site of this name; `auto` is Python's documentation, or the handbook where that cannot be had.
+    """Return the site of this name; `auto` is Python's documentation, or the handbook if that fails.
 
     Raises:
         ConfigurationError: the named package could not be kept in the cache.
@@ -86,7 +95,7 @@ def _fetch(packages: Sequence[str], unpacked: Path, apt: Path) -> None:
 
 
 def _download(packages: Sequence[str], folder: Path, apt: Path) -> Path:
-    """The package file, by the system's package lists or, where these lack it, by fresh ones of our own."""
+    """Return the package file, found by the system's package lists, else by fresh lists of our own."""
     try:
         return _download_first(packages, folder, [])
     except UnavailableError:
@@ -118,3 +127,24 @@ def _run(command: list[str], folder: Path) -> None:
         raise UnavailableError(f"{' '.join(command)} took more than {_APT_SECONDS} s") from error
     except subprocess.CalledProcessError as error:
         raise UnavailableError(f"{' '.join(command)} failed: {error.stderr.strip()}") from error
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # keeps connections open between pages
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the base class's name
+        pass
+
+
+@contextmanager
+def serve(directory: Path) -> Iterator[str]:
+    """Serve a directory on a free loopback port, and yield its URL, with a slash at the end."""
+    handler = partial(_QuietHandler, directory=str(directory))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever, args=(_POLL_SECONDS,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()

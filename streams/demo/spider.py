@@ -1,12 +1,13 @@
-"""A crawler in a process of its own: `python -m streams.demo.spider URL --brokers … --topic … --pages …`.
+"""A plain Scrapy spider: `python -m dehusk.streams.demo.spider URL --brokers … --topic … --pages …`.
 
-It is a plain Scrapy spider; its item pipeline is all that attaching a Scrapy project to dehusk takes.
+Its item pipeline is all that a Scrapy project needs to be attached to dehusk.
 """
 
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Self
 from urllib.parse import urldefrag, urljoin
 
@@ -34,15 +35,16 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class CrawledPage:
-    """What the crawler knows of a page."""
+    """A page as it was crawled."""
 
     url: str
     body: bytes
+    status: int
     content_type: bytes
 
 
 class KafkaPipeline:
-    """Puts each page on a Kafka topic: the URL is the key, the untouched body the value."""
+    """A sink that puts each page on a Kafka topic: the URL is the key, the untouched body the value."""
 
     def __init__(self, brokers: str, topic: str) -> None:
         self._producer = AIOKafkaProducer(bootstrap_servers=brokers, max_request_size=2 * _LARGEST_PAGE)
@@ -50,7 +52,7 @@ class KafkaPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """A pipeline for the brokers and the topic in the crawler's settings."""
+        """Return a pipeline for the brokers and the topic in the crawler's settings."""
         return cls(crawler.settings["KAFKA_BROKERS"], crawler.settings["KAFKA_TOPIC"])
 
     async def open_spider(self) -> None:
@@ -59,7 +61,11 @@ class KafkaPipeline:
 
     async def process_item(self, page: CrawledPage) -> CrawledPage:
         """Wait until the broker has the page."""
-        headers = [("content-type", page.content_type)]
+        headers = [
+            ("content-type", page.content_type),
+            ("status", str(page.status).encode()),
+            ("fetched-at", datetime.now(UTC).isoformat().encode()),
+        ]
         await self._producer.send_and_wait(self._topic, page.body, key=page.url.encode(), headers=headers)
         return page
 
@@ -69,7 +75,7 @@ class KafkaPipeline:
 
 
 class SiteSpider(Spider):
-    """Follows the links of one site, to a bounded number of pages."""
+    """A spider that follows the links of one site, up to a number of pages."""
 
     name = "site"
 
@@ -81,13 +87,13 @@ class SiteSpider(Spider):
         self._links = LinkExtractor(allow=re.escape(urljoin(start, "/")))
 
     async def start(self) -> AsyncIterator[Request]:
-        """The first page; asked for like any other, so that links back to it are known."""
+        """Request the first page like any other, so that links back to it are known."""
         yield Request(self._start)
 
     def parse(self, response: Response) -> Iterator[CrawledPage | Request]:
-        """The page, and a request for each link that is new."""
+        """Yield the page, and a request for each new link."""
         content_type = response.headers.get("Content-Type") or b""
-        yield CrawledPage(response.url, response.body, content_type)
+        yield CrawledPage(response.url, response.body, response.status, content_type)
         if isinstance(response, TextResponse):
             yield from map(Request, self._new_links(response))
 

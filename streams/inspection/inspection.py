@@ -1,60 +1,119 @@
-"""An inspection: one page in a pool of processes, looked at with any of some labelers."""
+"""Inspection of one page, in a pool of processes, with any of some labelers."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import cast
 
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS, Labeler
+from dehusk.inference.labelers.repository import models, versions
 from dehusk.schemas.errors import DehuskError, ExtractionError
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
-from dehusk.schemas.pages import RawPage
-from dehusk.streams.inspection.labelers import Choice, Labelers
+from dehusk.schemas.pages import EncodedPage, Prediction, RawPage
 from dehusk.streams.inspection.steps import Explaining, OpenedPage, Preparing, Showing, open_inspector
-from dehusk.streams.preparation.isolation import open_pool_of
-from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.labelers import open_labeler
+from dehusk.streams.preparation.pool import PreparationPool, open_pool
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.sources.source import Decoded
+from dehusk.streams.worker_settings import WorkerSettings
 
 
-@asynccontextmanager
-async def open_inspector_pool(
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A labeler that can be chosen."""
+
+    name: str
+    """For example `dehusk/7 (onnx)`."""
+    settings: WorkerSettings
+
+
+def list_choices(settings: WorkerSettings) -> list[Choice]:
+    """List the labeler of the settings, then every version of every model, then labelers without a model."""
+    repository = settings.model_repository
+    listed = [Choice(_name(settings), settings)]
+    for model in models(repository):
+        for version in reversed(versions(repository, model)):
+            triton = replace(settings.triton, model=model, version=version)
+            listed.append(
+                Choice(f"{model}/{version} (onnx)", replace(settings, labeler="onnx", triton=triton))
+            )
+    listed += [Choice(name, replace(settings, labeler=name)) for name in LOCAL_LABELERS]
+    named: dict[str, Choice] = {}
+    for choice in listed:
+        named.setdefault(choice.name, choice)
+    return list(named.values())
+
+
+def _name(settings: WorkerSettings) -> str:
+    if settings.labeler in LOCAL_LABELERS:
+        return settings.labeler
+    triton = settings.triton
+    known = versions(settings.model_repository, triton.model) if settings.labeler == "onnx" else []
+    version = triton.version or (known[-1] if known else "")
+    return f"{triton.model}{version and '/'}{version} ({settings.labeler})"
+
+
+class Labelers:
+    """Labelers that are opened when they are first asked.
+
+    Raises what `open_labeler` and `Labeler.label` raise.
+    """
+
+    def __init__(self, offered: Sequence[Choice]) -> None:
+        self.offered = offered
+        self._open: dict[int, Labeler] = {}
+
+    async def label(self, number: int, page: EncodedPage) -> Prediction | Broken:
+        """Label a page with the labeler of this number."""
+        if number not in self._open:
+            settings = self.offered[number].settings
+            self._open[number] = await asyncio.to_thread(open_labeler, settings)
+        (answer,) = await self._open[number].label([page])
+        return answer
+
+    async def aclose(self) -> None:
+        """Close all open labelers."""
+        for labeler in self._open.values():
+            await labeler.close()
+
+
+def open_inspector_pool(
     source: str, settings: SourceSettings, limits: PageLimits
-) -> AsyncIterator[PreparationPool]:
-    """A process that takes pages apart, within limits.
+) -> AbstractAsyncContextManager[PreparationPool]:
+    """Open a process that decodes and prepares pages within limits.
 
     Raises:
         ConfigurationError: the source or the process cannot be opened.
     """
-    async with open_pool_of(partial(open_inspector, source, settings, limits.max_blocks), 1, limits) as pool:
-        yield pool
+    return open_pool(partial(open_inspector, source, settings, limits.max_blocks), 1, limits)
 
 
-@asynccontextmanager
-async def inspect(
-    page: Decoded, pool: PreparationPool, offered: Sequence[Choice]
-) -> AsyncIterator[Inspection]:
-    """An inspection of a page, labeled by the first of the labelers.
+async def inspect(page: Decoded, pool: PreparationPool, labelers: Labelers) -> Inspection:
+    """Inspect a page with the first of the labelers.
 
     Raises:
         ExtractionError: it is no HTML page or cannot be cleaned; the message has the reason.
         UnavailableError: the labeler does not answer.
         ConfigurationError: the model is not there, or its tensors are not the ones encoded.
     """
-    labelers = Labelers(offered)
-    try:
-        yield await begin(page, pool, offered, labelers)
-    finally:
-        await labelers.close()
+    opened, original = await open_page(page, pool)
+    inspection = Inspection(opened, original, pool, labelers)
+    await inspection.first_view()
+    return inspection
 
 
-async def begin(
-    page: Decoded, pool: PreparationPool, offered: Sequence[Choice], labelers: Labelers
-) -> Inspection:
-    """An inspection of a page by labelers that are opened already; raises what `inspect` does."""
+async def open_page(page: Decoded, pool: PreparationPool) -> tuple[OpenedPage, str | Broken]:
+    """Open a page; return its own HTML, too, made harmless, or why it cannot be shown.
+
+    Raises:
+        ExtractionError: it is no HTML page or cannot be cleaned; the message has the reason.
+    """
     opened = await pool.answer_alone(Preparing(page))
     if isinstance(opened, Tombstone):
         raise DehuskError("tombstone: the crawler says that the page is gone")
@@ -63,35 +122,32 @@ async def begin(
     assert isinstance(opened, OpenedPage)  # noqa: S101 what else answers Preparing
     assert isinstance(page, RawPage)  # noqa: S101 what else is opened
     original = await pool.answer_alone(Showing(page.html, opened.texts))
-    inspection = Inspection(opened, original, pool, offered, labelers)
-    await inspection.first_view()
-    return inspection
+    return opened, cast("str | Broken", original)
 
 
 @dataclass(slots=True)
 class Inspection:
-    """What is shown of a page, as JSON; views by labelers are made when they are asked for, and kept."""
+    """A page as it is shown, in JSON; the view by each labeler is made when it is first asked for."""
 
     _opened: OpenedPage
-    _original: object
+    _original: str | Broken
     _pool: PreparationPool
-    _offered: Sequence[Choice]
     _labelers: Labelers
     _views: dict[int, str] = field(default_factory=dict)
 
     @property
     def page(self) -> str:
-        """The page whatever its labels, and the names of the labelers."""
+        """The page without labels, and the names of the labelers."""
         original = self._original
-        shown = {"original": original} if isinstance(original, str) else {"refusal": _refusal(original)}
-        names = [choice.name for choice in self._offered]
+        shown = {"refusal": str(original)} if isinstance(original, Broken) else {"original": original}
+        names = [choice.name for choice in self._labelers.offered]
         return json.dumps({**json.loads(self._opened.json), **shown, "labelers": names})
 
     async def first_view(self) -> str:
-        """What the first labeler says of the page.
+        """Return the view by the first labeler.
 
         Raises:
-            ExtractionError: it says nothing that fits.
+            ExtractionError: its answer does not fit.
             DehuskError: it does not answer.
         """
         if 0 not in self._views:
@@ -99,7 +155,7 @@ class Inspection:
         return self._views[0]
 
     async def view(self, number: int) -> str:
-        """What a labeler says of the page; an `error` if it fails, and then it is asked again next time."""
+        """Return the view by a labeler; an `error` if it fails, and then it is asked again next time."""
         if number not in self._views:
             try:
                 self._views[number] = await self._view(number)
@@ -108,24 +164,20 @@ class Inspection:
         return self._views[number]
 
     async def all_views(self) -> list[str]:
-        """What each labeler says of the page."""
-        return [await self.view(number) for number in range(len(self._offered))]
+        """Return the views by all labelers."""
+        return [await self.view(number) for number in range(len(self._labelers.offered))]
 
     def __len__(self) -> int:
-        return len(self._offered)
+        return len(self._labelers.offered)
 
     async def _view(self, number: int) -> str:
         labels = await self._labelers.label(number, self._opened.packed.encoded)
         if isinstance(labels, Broken):
             raise ExtractionError(labels.reason, labels.detail)
-        settings = self._offered[number].settings
-        task = Explaining(self._opened.packed.packed, labels, settings.comments, settings.drop_hidden)
+        options = self._labelers.offered[number].settings.options
+        task = Explaining(self._opened.packed.packed, labels, options)
         view = await self._pool.answer_alone(task)
         if isinstance(view, Broken):
             raise ExtractionError(view.reason, view.detail)
         assert isinstance(view, str)  # noqa: S101 what else answers Explaining
         return view
-
-
-def _refusal(original: object) -> str:
-    return f"{original.reason}: {original.detail}" if isinstance(original, Broken) else "nothing to show"

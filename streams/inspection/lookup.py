@@ -1,36 +1,41 @@
-"""The message of a page of a running worker: by its position, or by the URL of its document."""
+"""Pages to inspect: of a file, of a topic, or of a running worker by position or URL."""
 
-from collections.abc import AsyncIterator
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import orjson
 
-from dehusk.schemas.documents import Origin
+from dehusk.schemas.documents import Origin, origin_of
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.outcomes import Broken, Tombstone
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.consuming import Reader, Timed, open_topics
-from dehusk.streams.dead_letters import read_dead_letter
-from dehusk.streams.input_topics import input_topics
+from dehusk.streams.files.readers import STANDARD_INPUT, read_pages
 from dehusk.streams.inspection.steps import Reading
+from dehusk.streams.kafka.input_topics import input_topics
+from dehusk.streams.kafka.reader import RawMessages, Reader, Timed, open_raw_messages, open_topics, read
 from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.preparation.preparation import Postponed
-from dehusk.streams.printable import printable
+from dehusk.streams.preparation.steps import Postponed
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.page import known_url
-from dehusk.streams.sources.source import Decoded
-from dehusk.streams.worker.raw_messages import RawMessages, open_raw_messages
+from dehusk.streams.sources.source import Decoded, named_urls
+from dehusk.streams.topics.dead_letters import read_dead_letter
+from dehusk.streams.wording import printable
 
-_NEWEST = 1_000
-"""Documents that are looked at first; ten times as many where none of them is the wanted one."""
-_FARTHER = 10
+_FIRST_SEARCHED = 1_000
+"""Documents that are searched first; ten times as many if the wanted one is not among them."""
+_GROWTH = 10
+_OPENINGS = (b"{", b"[", b"<", b"WARC/")
+"""Beginnings of values in which a URL is readable; others are compressed or framed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Finds messages in the topics of a worker, and in no others; it joins no group and commits nothing.
+    """Finder of messages in the topics of a worker alone; it joins no group and commits nothing.
 
     All methods raise
 
@@ -43,7 +48,7 @@ class Lookup:
     _raw: RawMessages
 
     async def message_at(self, position: Origin) -> Message:
-        """The raw message at a position, or that of the document or dead letter there."""
+        """Read the raw message at a position, or that of the document or dead letter there."""
         if input_topics(self._topics).match(position.topic):
             return await self._read(position)
         if position.topic == self._topics.dead_letters:
@@ -53,7 +58,7 @@ class Lookup:
         raise ConfigurationError(f"the worker neither reads nor writes pages at {printable(position.topic)}")
 
     async def message_of(self, url: str) -> Message:
-        """The raw message of the newest document of a URL."""
+        """Read the raw message of the newest document of a URL."""
         names = {name.encode() for name in (url, known_url(url)) if name}
         async with open_topics(self._kafka, self._topics.output) as reader:
             newest = await _newest(reader, names)
@@ -71,13 +76,12 @@ class Lookup:
         return message
 
     def _source(self, document: Message) -> Origin:
-        """Where the message of a document is, as the document says."""
+        """Return the position of the message of a document, as the document has it."""
         try:
             source = Origin(**orjson.loads(document.value or b"")["source"])
         except (ValueError, TypeError, KeyError):
-            where = f"{document.topic}/{document.partition}/{document.offset}"
             raise ConfigurationError(
-                f"{where} does not say where its message is: documents of --format document do"
+                f"{origin_of(document)} does not say where its message is: documents of --format document do"
             ) from None
         if not input_topics(self._topics).match(source.topic):
             raise ConfigurationError(f"its message is at {source}, which is no input of this worker")
@@ -86,7 +90,7 @@ class Lookup:
 
 @asynccontextmanager
 async def open_lookup(kafka: KafkaSettings, topics: TopicSettings) -> AsyncIterator[Lookup]:
-    """Finds messages of a worker's topics.
+    """Open a lookup in the topics of a worker.
 
     Raises:
         ConfigurationError: the brokers refuse the user.
@@ -97,16 +101,13 @@ async def open_lookup(kafka: KafkaSettings, topics: TopicSettings) -> AsyncItera
 
 
 async def page_in(message: Message, url: str | None, pool: PreparationPool) -> Decoded:
-    """The page of a URL that a message holds, by default its first one that can be read.
+    """Decode the page of a URL from a message, by default its first one that can be read.
 
     Raises:
         UnavailableError: the schema registry, which the message needs, does not answer.
         ConfigurationError: the message holds no page of that URL.
     """
-    answer = await pool.answer_alone(Reading(message))
-    if isinstance(answer, Postponed):
-        raise UnavailableError(answer.detail)
-    pages = (answer,) if isinstance(answer, Broken) else cast("tuple[Decoded, ...]", answer)
+    pages = await _decoded(message, pool)
     if url is None or len(pages) == 1:
         return next((page for page in pages if isinstance(page, RawPage)), pages[0])
     for page in pages:
@@ -115,22 +116,29 @@ async def page_in(message: Message, url: str | None, pool: PreparationPool) -> D
     raise ConfigurationError(f"the message holds no page {printable(url)}")
 
 
+async def _decoded(message: Message, pool: PreparationPool) -> tuple[Decoded, ...]:
+    answer = await pool.answer_alone(Reading(message))
+    if isinstance(answer, Postponed):
+        raise UnavailableError(answer.detail)
+    return (answer,) if isinstance(answer, Broken) else cast("tuple[Decoded, ...]", answer)
+
+
 async def _newest(reader: Reader, names: set[bytes]) -> Message | None:
-    """The newest message with one of some keys."""
-    held, count = sum((await reader.offsets()).values()), _NEWEST
+    """Find the newest message with one of some keys."""
+    total, count = sum((await reader.offsets()).values()), _FIRST_SEARCHED
     while True:
-        found: list[Timed] = []
+        newest: Timed | None = None
         async with aclosing(reader.newest(count)) as messages:
             async for timed in messages:
-                if timed[0].key in names:
-                    found = [max(timed, *found, key=lambda each: each[1])] if found else [timed]
-        if found or count >= held:
-            return found[0][0] if found else None
-        count *= _FARTHER
+                if timed[0].key in names and (newest is None or timed[1] >= newest[1]):
+                    newest = timed
+        if newest is not None or count >= total:
+            return None if newest is None else newest[0]
+        count *= _GROWTH
 
 
 def _original(message: Message) -> Message:
-    """The message that became a dead letter, where it was read."""
+    """Return the message that became a dead letter, with its position in the input."""
     letter = read_dead_letter(message)
     if letter is None:
         raise ConfigurationError(f"{message.topic} holds no dead letter at this position")
@@ -142,3 +150,62 @@ def _original(message: Message) -> Message:
     return Message(
         original.key, original.value, original.headers, origin.topic, origin.partition, origin.offset
     )
+
+
+def page_of_file(path: Path, name: str | None, max_bytes: int) -> Decoded:
+    """Read the first page of a file or standard input, or the one with a URL or identifier.
+
+    Raises:
+        ConfigurationError: there is no such file or page.
+    """
+    for page in read_pages([path], max_bytes):
+        if name is None or _is(page, {name, known_url(name)}):
+            return page
+    what = "page" if name is None else f"page {printable(name)}"
+    where = "standard input" if path == STANDARD_INPUT else printable(str(path))
+    raise ConfigurationError(f"{where} holds no {what}")
+
+
+async def page_of_topic(kafka: KafkaSettings, topic: str, name: str, pool: PreparationPool) -> Decoded:
+    """Find the newest page of a topic by its URL, key or identifier.
+
+    Raises:
+        ConfigurationError: the topic holds no such page, does not exist, or may not be read.
+        UnavailableError: the brokers, or the schema registry that its message needs, do not answer.
+    """
+    names = {name, known_url(name)}
+    newest: tuple[int, Decoded] | None = None
+    async with aclosing(read(kafka, topic)) as messages:
+        async for message, milliseconds in messages:
+            if newest is None or milliseconds >= newest[0]:
+                for page in await _pages(message, names, pool):
+                    newest = milliseconds, page
+    if newest is None:
+        raise ConfigurationError(
+            f"{topic} holds no page {printable(name)}: give its whole URL, as the crawler did"
+        )
+    return newest[1]
+
+
+async def _pages(message: Message, names: set[str | None], pool: PreparationPool) -> Sequence[Decoded]:
+    """Return the pages of a message that have one of some names, or its only one if its key or header has."""
+    is_named = any(url in names or known_url(url) in names for url in named_urls(message))
+    if not is_named and not _may_hold(message.value or b"", names):
+        return ()
+    pages = await _decoded(message, pool)
+    matching = [page for page in pages if _is(page, names)]
+    return matching or (pages if is_named and len(pages) == 1 else ())
+
+
+def _may_hold(value: bytes, names: set[str | None]) -> bool:
+    """Return False if a value is readable and has none of the names."""
+    if not value.lstrip().startswith(_OPENINGS):
+        return bool(value)
+    plain = value.replace(b"\\/", b"/")
+    return any(name.encode("utf-8", "replace") in plain for name in names if name)
+
+
+def _is(page: Decoded, names: set[str | None]) -> bool:
+    if isinstance(page, Tombstone):
+        return page.key.decode("utf-8", "replace") in names
+    return any(name is not None and name in names for name in (page.url, page.id))

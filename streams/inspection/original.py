@@ -1,19 +1,91 @@
 """A page's own HTML, made harmless: its tree, written anew with the elements and attributes known here.
 
-What a page says of its looks is kept, style sheets included; nothing that runs, loads, links or sends is.
+Its looks are kept, style sheets included; nothing that runs, loads, links or sends is. Blocks are found in
+other texts of the page by letters and digits alone, as white space and marks differ.
 """
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
-from dehusk.inference.flattening import flatten
-from dehusk.inference.parser import Node, parse
-from dehusk.streams.inspection.alignment import find_letters, letters_of
+from dehusk.inference.segmentation.parser import Node, flatten, parse
+
+Piece = tuple[str, int]
+"""A part of a text, and the block that it is of, or -1."""
+
+_WORD = re.compile(r"[^\W_]+")
+_OPENING = re.compile(r"[\W_]*(?:\d+[.)]\s+)?[\W_]*")
+"""Marks of Markdown, or the number of an item, before the first letter of a line."""
+_SHORT = 12
+"""Letters of a block below which it may well be repeated elsewhere."""
+_NEAR = 2_000
+"""Letters within which a short block is searched for; _FAR for others."""
+_FAR = 200_000
+_FIRST_WORDS = (8, 4, 2, 1)
+"""Words by which a block is searched for if the text has something in its middle, such as an address."""
+
+
+class Letters:
+    """Letters and digits of a text, and the positions of its words."""
+
+    def __init__(self, text: str) -> None:
+        words = list(_WORD.finditer(text))
+        self.letters = "".join(word[0] for word in words)
+        starts = accumulate((word.end() - word.start() for word in words), initial=0)
+        self.origins = {start: word.start() for start, word in zip(starts, words, strict=False)}
+        """Position of each word in the text, by its position among the letters."""
+
+    def find(self, text: str, position: int) -> tuple[int, int] | None:
+        """Find the letters of a block, or of its first words, after a position; return start and end."""
+        words = _WORD.findall(text)
+        for part in dict.fromkeys("".join(words[:count]) for count in (len(words), *_FIRST_WORDS)):
+            start = find_letters(self.letters, part, position)
+            while start >= 0 and start not in self.origins:
+                start = find_letters(self.letters, part, start + 1)
+            if start >= 0:
+                return start, start + len(part)
+        return None
+
+
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return "".join(_WORD.findall(text))
+
+
+def find_letters(letters: str, searched: str, position: int) -> int:
+    """Find letters among others after a position, near it if they are few; -1 if there are none."""
+    reach = position + len(searched) + (_NEAR if len(searched) < _SHORT else _FAR)
+    return letters.find(searched, position, reach) if searched else -1
+
+
+def pieces(text: str, blocks: Sequence[Piece]) -> list[Piece]:
+    """Cut a text that was made of blocks, in the order given, where each begins."""
+    letters, position, starts = Letters(text), 0, [(0, -1)]
+    for block_text, block in blocks:
+        span = letters.find(block_text, position)
+        if span is not None:
+            start, (before, last) = letters.origins[span[0]], starts[-1]
+            opening = _opening(text, start)
+            starts.append((opening if last < 0 or opening > before else start, block))
+            position = span[1]
+    cut = [(text[start:end], block) for (start, block), (end, _) in pairwise([*starts, (len(text), -1)])]
+    return [piece for piece in cut if piece[0]]
+
+
+def _opening(text: str, start: int) -> int:
+    """Return the start of a block whose first letter is known, with the marks before it."""
+    line = text.rfind("\n", 0, start) + 1
+    if _OPENING.fullmatch(text, line, start):
+        return line
+    while start > line and not text[start - 1].isspace() and not text[start - 1].isalnum():
+        start -= 1
+    return start
+
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
-"""What the page may load, besides its sandbox: nothing but what it holds."""
+"""Policy of the page besides its sandbox: it loads nothing but what it holds."""
 ELEMENTS = frozenset(
     """
     a abbr address article aside b bdi bdo big blockquote body br caption center cite code col colgroup dd del
@@ -22,16 +94,16 @@ ELEMENTS = frozenset(
     span strike strong sub summary sup table tbody td tfoot th thead time tr tt u ul var wbr
     """.split()  # noqa: SIM905
 )
-"""The elements that are written; of others, what they hold is."""
+"""Elements that are written; of others, only their content is."""
 ATTRIBUTES = frozenset(
     """
     align alt bgcolor border cellpadding cellspacing class color colspan dir face height hidden id lang open
     rowspan size start style title type valign value width
     """.split()  # noqa: SIM905
 )
-"""The attributes that are written, and `src` of an image that is its own data."""
+"""Attributes that are written, besides `src` of an image that is its own data."""
 BLOCK_CLASS = "dehusk-block-"
-"""How the class begins of what holds a block's text; the page's own classes do not begin so."""
+"""Prefix of the class of an element with a block's text; the page's own classes do not begin so."""
 _DROPPED = frozenset(
     """
     applet audio base canvas embed frame frameset iframe input link meta noembed noframes
@@ -47,8 +119,8 @@ _PICTURES = ("data:image/png", "data:image/jpeg", "data:image/gif", "data:image/
 _TEXT = "-text"
 
 
-def harmless(html: bytes, blocks: tuple[str, ...]) -> str:
-    """A page, given in UTF-8, as HTML that may be shown; the texts of its blocks are marked by classes.
+def make_harmless(html: bytes, blocks: tuple[str, ...]) -> str:
+    """Write a page in UTF-8 as HTML that may be shown, with the texts of its blocks marked by classes.
 
     Raises:
         PageError: the page's elements do not fit into memory.
@@ -67,16 +139,16 @@ def harmless(html: bytes, blocks: tuple[str, ...]) -> str:
 
 
 def _numbers(root: Node, blocks: tuple[str, ...]) -> list[int]:
-    """The block that each text of the document is of, or -1."""
+    """Return the block of each text of the document, or -1."""
     nodes = [node for node, entering in _walk(root) if entering and _is_text(node)]
     texts = [letters_of(node.text_content or "") for node in nodes]
     letters, starts = "".join(texts), list(accumulate(map(len, texts), initial=0))
     numbers, position = [-1] * len(texts), 0
     for number, block in enumerate(blocks):
-        wanted = letters_of(block)
-        start = find_letters(letters, wanted, position)
+        block_letters = letters_of(block)
+        start = find_letters(letters, block_letters, position)
         if start >= 0:
-            position = start + len(wanted)
+            position = start + len(block_letters)
             for node in range(bisect_left(starts, start), bisect_left(starts, position)):
                 numbers[node] = number if texts[node] else -1
     return numbers
@@ -90,7 +162,7 @@ class _Writer:
         self._numbers = iter(numbers)
 
     def written(self, root: Node) -> Iterator[str]:
-        """The `<body>`."""
+        """Write the `<body>`."""
         for node, entering in _walk(root, self.styles):
             if _is_text(node):
                 yield self._text(node)
@@ -99,16 +171,16 @@ class _Writer:
 
     def _text(self, node: Node) -> str:
         text = escape(node.text_content or "", quote=False)
-        number, around = next(self._numbers), node.parent
-        if number < 0 or (around is not None and around.tag in _WITHOUT_TEXT):
+        number, parent = next(self._numbers), node.parent
+        if number < 0 or (parent is not None and parent.tag in _WITHOUT_TEXT):
             return text
         return f'<span class="{BLOCK_CLASS}{number}" title="block {number + 1}">{text}</span>'
 
 
 def _walk(root: Node, styles: list[str] | None = None) -> Iterator[tuple[Node, bool]]:
-    """The texts and elements of a tree in order, elements when they are entered and when they are left.
+    """Yield the texts and elements of a tree in order, elements as they are entered and as they are left.
 
-    What is dropped is left out; style sheets are told to `styles`.
+    Dropped elements are left out; style sheets are added to `styles`.
     """
     node: Node | None = root
     while node is not None:
@@ -124,7 +196,7 @@ def _walk(root: Node, styles: list[str] | None = None) -> Iterator[tuple[Node, b
 
 
 def _kept(node: Node | None, styles: list[str] | None) -> Node | None:
-    """The node, or the next one behind it that is not dropped."""
+    """Return the node, or the next one that is not dropped."""
     while node is not None and not _is_text(node) and (not node.is_element_node or node.tag in _DROPPED):
         if node.tag == "style" and styles is not None:
             styles += _style(node.text(deep=True))
@@ -133,7 +205,7 @@ def _kept(node: Node | None, styles: list[str] | None) -> Node | None:
 
 
 def _style(text: str) -> list[str]:
-    """A style sheet, unless it holds what could end one."""
+    """Return a style sheet, unless it holds what could end one."""
     return [] if "</" in text else [text]
 
 
@@ -161,5 +233,5 @@ def _attributes(node: Node) -> str:
 
 
 def _own_classes(value: str) -> str:
-    """The classes of a page that are none of this module's."""
+    """Leave out classes that begin as those of this module."""
     return " ".join(name for name in value.split() if not name.lower().startswith(BLOCK_CLASS))

@@ -1,36 +1,44 @@
-"""The inspector on the loopback interface: its page, and the views that it asks for."""
+"""Web pages of the inspector: an inspected page, and the views of it by each labeler."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
-from dehusk.streams import local_pages
-from dehusk.streams.inspection.html import html, policy
 from dehusk.streams.inspection.inspection import Inspection
-from dehusk.streams.local_pages import HEADERS, own_names_only
+from dehusk.streams.web.local_pages import SinglePage, embed, own_names_only
+
+_PAGE = SinglePage(__package__, "inspector")
+restrict = _PAGE.restrict
+READY = b"ready\n"
+"""Line that the inspector's process writes once it answers."""
+POSITIONS, DOCUMENTS, PASTES = "/positions", "/documents", "/pastes"
+"""Paths to which inspections are posted; the answer is JSON, `{"page": "pages/NAME/"}`."""
+
+
+def html(page: str, views: Sequence[str], *, is_served: bool, chooser: str | None = None) -> str:
+    """Return the inspector as HTML; it asks the server for the views that it does not hold.
+
+    Args:
+        page: the inspected page as JSON.
+        views: its first views, each as JSON.
+        is_served: is True if a server has the other views.
+        chooser: a link to where another page can be chosen.
+    """
+    link = "" if chooser is None else f'<a id="chooser" href="{chooser}">Inspect another page</a>'
+    all_views = embed(f"[{','.join(views)}]")
+    return _PAGE.html(is_served=is_served, chooser=link, page=embed(page), views=all_views)
+
 
 Find = Callable[[web.Request], Inspection]
-"""The inspection that a request is for.
+"""Finds the inspection of a request.
 
 Raises:
     web.HTTPNotFound: there is none.
 """
 
 
-@asynccontextmanager
-async def serving(inspection: Inspection, host: str, port: int) -> AsyncIterator[str]:
-    """The URL of the inspector while it is served; port 0 is any free one.
-
-    Raises:
-        ConfigurationError: the port is taken, or there is no such interface.
-    """
-    async with local_pages.serving(application(inspection, host), host, port) as address:
-        yield address
-
-
 def application(inspection: Inspection, host: str) -> web.Application:
-    """What answers browsers, as long as they ask for the inspector by its own name."""
+    """Make the inspector's web application, which answers requests by its own name."""
     pages = web.Application(middlewares=[own_names_only(host, "the inspector")])
     pages.on_response_prepare.append(restrict)
     pages.add_routes(routes(lambda _: inspection))
@@ -38,7 +46,7 @@ def application(inspection: Inspection, host: str) -> web.Application:
 
 
 def routes(find: Find, folder: str = "/", chooser: str | None = None) -> list[web.RouteDef]:
-    """The page of an inspection in a folder, and its views; the chooser is where another page is chosen."""
+    """Return the routes of the page of an inspection in a folder, and of its views."""
 
     async def inspector(request: web.Request) -> web.Response:
         inspection = find(request)
@@ -52,9 +60,3 @@ def routes(find: Find, folder: str = "/", chooser: str | None = None) -> list[we
         return web.Response(text=await inspection.view(number), content_type="application/json")
 
     return [web.get(folder, inspector), web.get(rf"{folder}views/{{number:\d{{1,4}}}}", view)]
-
-
-async def restrict(_: web.Request, response: web.StreamResponse) -> None:
-    """Have browsers run the inspector's own script alone, and keep nothing."""
-    response.headers.update(HEADERS)
-    response.headers["Content-Security-Policy"] = f"{policy(is_served=True)}; frame-ancestors 'none'"

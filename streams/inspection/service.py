@@ -1,58 +1,135 @@
-"""The process in which a worker has pages inspected: an HTTP server at a socket file, which only it reads.
+"""Process in which a worker has pages inspected: an HTTP server at a socket file of the worker.
 
-It is told its settings on standard input, says in a line on standard output whether it is ready, and ends
-when its standard input does, as it does when the worker ends.
+It reads its settings from standard input, and writes a line to standard output once it is ready. It ends when
+its standard input does, as that ends with the worker.
 """
 
 import asyncio
 import os
 import pickle
 import resource
+import secrets
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 from aiohttp import web
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
-from dehusk.streams.inspection.desk import Desk
-from dehusk.streams.inspection.inspection import Inspection
-from dehusk.streams.inspection.requests import DOCUMENTS, PASTES, POSITIONS, READY
-from dehusk.streams.inspection.server import restrict, routes
-from dehusk.streams.printable import printable
+from dehusk.schemas.pages import Message
+from dehusk.streams.inspection.inspection import (
+    Inspection,
+    Labelers,
+    inspect,
+    list_choices,
+    open_inspector_pool,
+)
+from dehusk.streams.inspection.lookup import Lookup, open_lookup, page_in
+from dehusk.streams.inspection.server import DOCUMENTS, PASTES, POSITIONS, READY, restrict, routes
+from dehusk.streams.inspection.steps import Pasting
+from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import MIB
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.sources.source import Decoded
+from dehusk.streams.wording import printable
+from dehusk.streams.worker_settings import WorkerSettings
+
+_MAX_OPEN = 4
+"""A huge page takes some 100 MB."""
+_NAME_BYTES = 16
+
+
+class InspectionStore:
+    """Opens inspections, each under a name that cannot be guessed, and keeps the last few.
+
+    All methods but `find` raise what `inspect`, `Lookup` and `page_in` raise.
+    """
+
+    def __init__(
+        self, settings: WorkerSettings, pool: PreparationPool, labelers: Labelers, resources: AsyncExitStack
+    ) -> None:
+        self._settings = settings
+        self._pool = pool
+        self._labelers = labelers
+        self._resources = resources
+        self._inspections: dict[str, Inspection] = {}
+        self._lookup: Lookup | None = None
+
+    def find(self, name: str) -> Inspection | None:
+        """Return the inspection of this name, if it is still open."""
+        return self._inspections.get(name)
+
+    async def open_position(self, position: Origin, url: str | None = None) -> str:
+        """Inspect the page at a position in a topic of the worker; return the inspection's name."""
+        return await self._open_message(await (await self._opened_lookup()).message_at(position), url)
+
+    async def open_url(self, url: str) -> str:
+        """Inspect the page whose document has this URL; return the inspection's name."""
+        return await self._open_message(await (await self._opened_lookup()).message_of(url), url)
+
+    async def open_pasted(self, html: bytes) -> str:
+        """Inspect HTML in UTF-8; return the inspection's name."""
+        page = await self._pool.answer_alone(Pasting(html, self._settings.page.max_bytes))
+        return await self._open(cast("Decoded", page))
+
+    async def _open_message(self, message: Message, url: str | None) -> str:
+        return await self._open(await page_in(message, url, self._pool))
+
+    async def _open(self, page: Decoded) -> str:
+        inspection = await inspect(page, self._pool, self._labelers)
+        name = secrets.token_urlsafe(_NAME_BYTES)
+        self._inspections[name] = inspection
+        if len(self._inspections) > _MAX_OPEN:
+            del self._inspections[next(iter(self._inspections))]
+        return name
+
+    async def _opened_lookup(self) -> Lookup:
+        if self._lookup is None:
+            lookup = open_lookup(self._settings.kafka, self._settings.topics)
+            self._lookup = await self._resources.enter_async_context(lookup)
+        return self._lookup
+
+
+@asynccontextmanager
+async def _open_store(settings: WorkerSettings) -> AsyncIterator[InspectionStore]:
+    async with (
+        aclosing(Labelers(list_choices(settings))) as labelers,
+        open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool,
+        AsyncExitStack() as resources,
+    ):
+        yield InspectionStore(settings, pool, labelers, resources)
+
 
 _PAGES = "/pages/{name:[A-Za-z0-9_-]+}/"
 _CHOOSER = "../../"
-_MOST_BYTES = 1024 * MIB
-"""Memory of this process, beside that of its own one which takes pages apart."""
+_MAX_BYTES = 1024 * MIB
+"""Memory of this process; the one that it starts to prepare pages has its own limit."""
 _NICE = 10
 _OOM_SCORE = 1000
-"""If the machine has no memory left, this process is the one to go."""
+"""Linux kills this process first if the machine has no memory left."""
 _CLOSING_SECONDS = 1.0
 
 
-def application(desk: Desk, max_bytes: int) -> web.Application:
-    """What answers the worker."""
+def application(store: InspectionStore, max_bytes: int) -> web.Application:
+    """Make the web application that answers the worker."""
 
     def find(request: web.Request) -> Inspection:
-        inspection = desk.find(request.match_info["name"])
+        inspection = store.find(request.match_info["name"])
         if inspection is None:
             raise web.HTTPNotFound(text="the page is not open any more: inspect it once more\n")
         return inspection
 
     async def position(request: web.Request) -> web.Response:
-        wanted = _position(request)
-        return await _opened(desk.open_position(wanted, request.query.get("url")))
+        position = _position(request)
+        return await _opened(store.open_position(position, request.query.get("url")))
 
     async def document(request: web.Request) -> web.Response:
-        return await _opened(desk.open_url(request.query.get("url", "")))
+        return await _opened(store.open_url(request.query.get("url", "")))
 
     async def paste(request: web.Request) -> web.Response:
-        return await _opened(desk.open_pasted(await request.read()))
+        return await _opened(store.open_pasted(await request.read()))
 
     pages = web.Application(client_max_size=max_bytes)
     pages.on_response_prepare.append(restrict)
@@ -63,10 +140,10 @@ def application(desk: Desk, max_bytes: int) -> web.Application:
 
 
 def _position(request: web.Request) -> Origin:
-    """The position that a request names.
+    """Read the position that a request names.
 
     Raises:
-        web.HTTPBadRequest: it is none.
+        web.HTTPBadRequest: it names none.
     """
     query = request.query
     numbers = [query.get(name, "") for name in ("partition", "offset")]
@@ -87,7 +164,7 @@ async def _opened(opening: Awaitable[str]) -> web.Response:
 def main() -> int:
     """Serve inspections until standard input ends."""
     settings: WorkerSettings = pickle.load(sys.stdin.buffer)  # noqa: S301 the worker wrote it
-    _stand_back()
+    _yield_resources()
     try:
         asyncio.run(_serve(settings, Path(sys.argv[1])))
     except ConfigurationError as error:
@@ -96,17 +173,20 @@ def main() -> int:
     return 0
 
 
-def _stand_back() -> None:
-    """Leave processors and memory to the worker, where both want them."""
+def _yield_resources() -> None:
+    """Let the worker come first where both want processors or memory."""
     os.nice(_NICE)
-    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     score = Path("/proc/self/oom_score_adj")
     if score.exists():
         score.write_text(str(_OOM_SCORE))
 
 
 async def _serve(settings: WorkerSettings, socket: Path) -> None:
-    async with Desk(settings) as desk, _listening(application(desk, settings.page.max_bytes), socket):
+    async with (
+        _open_store(settings) as store,
+        _listening(application(store, settings.page.max_bytes), socket),
+    ):
         sys.stdout.buffer.write(READY)
         sys.stdout.buffer.flush()
         await _end_of_input()

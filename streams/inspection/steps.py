@@ -1,34 +1,108 @@
-"""What the processes of `streams.preparation.pool` do for the inspector: a page may be hostile.
+"""Tasks of the inspector in the processes of `streams.preparation.pool`, as a page may be hostile.
 
 A message is decoded to pages; a page is prepared; its own HTML is made harmless; its labels are explained.
 """
 
 import json
 import pickle
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from dehusk.inference.cleaning import PreparedPage
+from dehusk.inference.document.language import load_model
 from dehusk.inference.extraction import document_of
-from dehusk.inference.language import load_model
-from dehusk.inference.reasons import Explanation, Reason, explain
-from dehusk.schemas.documents import CleanedDocument, Comments
+from dehusk.inference.selection.reasons import Explanation, Reason, explain
+from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Rendering
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
-from dehusk.schemas.pages import Encoding, Message, Prediction, RawPage
-from dehusk.schemas.rendering import Rendering
-from dehusk.streams.inspection.alignment import Piece, pieces
-from dehusk.streams.inspection.blocks import shown_blocks
-from dehusk.streams.inspection.original import harmless
-from dehusk.streams.preparation.preparation import PackedPage, Postponed, decode, prepare_decoded
+from dehusk.schemas.pages import (
+    BULLET,
+    Boundary,
+    Encoding,
+    Message,
+    Prediction,
+    PreparedPage,
+    RawPage,
+    SegmentedPage,
+)
+from dehusk.streams.inspection.original import Piece, make_harmless, pieces
+from dehusk.streams.preparation.steps import PackedPage, Postponed, Preparer, decode
 from dehusk.streams.sources.page import offline_page
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.source import Decoded
 
-_MOST_ORIGINAL = 8 << 20
+_MARKDOWN = Rendering(markdown=True)
+_BEGINNINGS = (
+    (Boundary.PARAGRAPH, "paragraph"),
+    (Boundary.ROW, "row"),
+    (Boundary.CELL, "cell"),
+    (Boundary.LINE, "line"),
+)
+_LOOKS = re.compile(r"(?:^|/)(h[1-6]|pre|td|th|li|blockquote)(?=/|$)")
+_LISTS = {"ul", "ol", "menu", "dir"}
+_MAX_DEPTH = 8
+"""Depth up to which lists within lists are indented further."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    """A block as the inspector shows it."""
+
+    text: str
+    path: str
+    kind: str
+    """`h1` to `h6`, `pre`, `th`, `td`, `li`, `blockquote`, or `p` for all else."""
+    begins: str
+    """`paragraph`, `row`, `cell` or `line` that begins with it; empty within a line."""
+    depth: int
+    """Number of lists around it."""
+    marker: str
+    """Bullet or number of the list item that begins with it."""
+    hidden: bool
+
+
+def shown_blocks(page: SegmentedPage) -> list[ShownBlock]:
+    """Return all blocks of a page, in order."""
+    columns = zip(page.texts, page.paths, page.boundaries, page.hidden, _markers(page), strict=True)
+    return [
+        ShownBlock(text, path, _kind(path), _begins(boundary), _depth(path), marker, hidden)
+        for text, path, boundary, hidden, marker in columns
+    ]
+
+
+def _kind(path: str) -> str:
+    """Return the innermost element of a path with a look of its own; a heading first of all."""
+    found: list[str] = _LOOKS.findall(path)
+    headings = [name for name in found if name[1:].isdigit()]
+    return (headings or found or ["p"])[-1]
+
+
+def _begins(boundary: int) -> str:
+    return next((name for flag, name in _BEGINNINGS if boundary & flag), "")
+
+
+def _depth(path: str) -> int:
+    return min(sum(tag in _LISTS for tag in path.split("/")), _MAX_DEPTH)
+
+
+def _markers(page: SegmentedPage) -> list[str]:
+    """Return the bullet or number of the list item that begins with each block; empty without one."""
+    if page.lists_and_tables is None or page.items is None:
+        return [""] * len(page)
+    markers, seen = [], set()
+    for item in page.lists_and_tables[0].tolist():
+        is_first = item > 0 and item not in seen
+        seen.add(item)
+        number = int(page.items[1, item - 1]) if is_first else 0
+        markers.append("" if not is_first else "•" if number == BULLET else f"{number}.")
+    return markers
+
+
+_MAX_ORIGINAL = 8 << 20
 """Characters of the largest page that is shown as it looked."""
 _DIGITS = 4
 _SENTENCES = {
@@ -51,14 +125,14 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The task of decoding a message; a tuple of `Decoded` or `Postponed` answers it."""
+    """Task of decoding a message, answered by a tuple of `Decoded`, or by `Postponed`."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class Pasting:
-    """The task of reading HTML in UTF-8 that somebody has at hand; a `Decoded` answers it."""
+    """Task of reading pasted HTML in UTF-8, answered by a `Decoded`."""
 
     html: bytes
     max_bytes: int
@@ -66,14 +140,14 @@ class Pasting:
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """The task of preparing a page; an `OpenedPage`, or why there is none, answers it."""
+    """Task of preparing a page, answered by an `OpenedPage`, or by why there is none."""
 
     page: Decoded
 
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The task of making a page's HTML harmless; a text, or Broken, answers it."""
+    """Task of making a page's HTML harmless, answered by a text, or by `Broken`."""
 
     html: bytes
     blocks: tuple[str, ...]
@@ -81,17 +155,16 @@ class Showing:
 
 @dataclass(frozen=True, slots=True)
 class Explaining:
-    """The task of explaining the labels of a page; JSON, or Broken, answers it."""
+    """Task of explaining the labels of a page, answered by JSON, or by `Broken`."""
 
     packed: bytes
     labels: Prediction
-    comments: Comments = Comments.SEPARATE
-    drop_hidden: bool = False
+    options: DocumentOptions = DEFAULT_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedPage:
-    """A page that can be labeled, and what is shown of it whatever its labels."""
+    """A page that can be labeled, and its part of a view that does not depend on labels."""
 
     packed: PackedPage
     texts: tuple[str, ...]
@@ -104,11 +177,11 @@ Answer = OpenedPage | Decoded | Postponed | Sequence[Decoded] | str
 
 
 def open_inspector(source: str, settings: SourceSettings, max_blocks: int) -> Callable[[Task], Answer]:
-    """What a process does with tasks."""
+    """Open what answers tasks in a process."""
     load_model()
     declared = open_source(source, settings)
 
-    def take(task: Task) -> Answer:
+    def answer(task: Task) -> Answer:
         match task:
             case Reading(message):
                 pages = decode(declared, message)
@@ -123,11 +196,11 @@ def open_inspector(source: str, settings: SourceSettings, max_blocks: int) -> Ca
             case Explaining():
                 return _guarded(lambda: _explained(task))
 
-    return take
+    return answer
 
 
 def _guarded(make: Callable[[], str | Broken]) -> str | Broken:
-    """What is made; whatever a page does to a step, it ends this step alone."""
+    """Make a text; an error of a page ends this step alone."""
     try:
         return make()
     except MemoryError:
@@ -139,9 +212,8 @@ def _guarded(make: Callable[[], str | Broken]) -> str | Broken:
 def _opened(page: Decoded, max_blocks: int) -> OpenedPage | Skipped | Broken | Tombstone:
     if not isinstance(page, RawPage):
         return page
-    outcome = prepare_decoded(
-        page, max_blocks, metadata=MetadataLevel.NONE, with_markup=True, encodings=tuple(Encoding)
-    )
+    options = DocumentOptions(metadata=MetadataLevel.NONE, rendering=_MARKDOWN)
+    outcome = Preparer(max_blocks, options).prepare(page, tuple(Encoding))
     if not isinstance(outcome, PackedPage):
         return outcome
     prepared: PreparedPage = pickle.loads(outcome.packed)  # noqa: S301 this process packed it
@@ -158,57 +230,47 @@ def _opened(page: Decoded, max_blocks: int) -> OpenedPage | Skipped | Broken | T
 
 
 def _shown(html: bytes, blocks: tuple[str, ...]) -> str | Broken:
-    shown = harmless(html, blocks)
-    if len(shown) > _MOST_ORIGINAL:
+    shown = make_harmless(html, blocks)
+    if len(shown) > _MAX_ORIGINAL:
         return Broken(BrokenReason.DOCUMENT_TOO_LARGE, f"its HTML has {len(shown):,} characters")
     return shown
 
 
 def _explained(task: Explaining) -> str:
     page: PreparedPage = pickle.loads(task.packed)  # noqa: S301 another process of the pool packed it
-    labels = task.labels
-    found = explain(page.encoded, labels, drop_hidden=task.drop_hidden, comments=task.comments)
-    document = document_of(
-        page,
-        labels,
-        found.choice,
-        None,
-        origin=None,
-        degraded=(),
-        with_blocks=False,
-        comments=task.comments,
-        rendering=Rendering(markdown=True),
-    )
-    return json.dumps({**_labels(labels, found), **_texts(page, found, document)})
+    labels, options = task.labels, replace(task.options, with_blocks=False, rendering=_MARKDOWN)
+    explanation = explain(page.encoded, labels, options)
+    document = document_of(page, labels, explanation.choice, options=options)
+    return json.dumps({**_labels(labels, explanation), **_texts(page, explanation, document)})
 
 
-def _labels(labels: Prediction, found: Explanation) -> dict[str, object]:
-    """What is known of each block."""
-    sentences = [_sentence(found, block) for block in range(len(found.reasons))]
+def _labels(labels: Prediction, explanation: Explanation) -> dict[str, object]:
+    """Explain the label of each block."""
+    sentences = [_sentence(explanation, block) for block in range(len(explanation.reasons))]
     known = {sentence: number for number, sentence in enumerate(Counter(sentences))}
     comments = labels.comments
     return {
         "model": f"{labels.model.name}/{labels.model.version}",
         "labeler": labels.labeler,
-        "least": found.least,
-        "kinds": [_KINDS.get(reason, "boilerplate") for reason in found.reasons],
-        "reasons": [str(reason) for reason in found.reasons],
+        "least": explanation.least,
+        "kinds": [_KINDS.get(reason, "boilerplate") for reason in explanation.reasons],
+        "reasons": [str(reason) for reason in explanation.reasons],
         "sentences": list(known),
         "why": [known[sentence] for sentence in sentences],
-        "content": found.choice.probabilities.tolist(),
+        "content": explanation.choice.probabilities.tolist(),
         "comment": None if comments is None else np.round(comments.astype(np.float64), _DIGITS).tolist(),
     }
 
 
-def _sentence(found: Explanation, block: int) -> str:
-    least = "" if found.least is None else f"{found.least:.2f}"
-    return _SENTENCES[found.reasons[block]].format(least=least, copy=int(found.copies[block]) + 1)
+def _sentence(explanation: Explanation, block: int) -> str:
+    least = "" if explanation.least is None else f"{explanation.least:.2f}"
+    return _SENTENCES[explanation.reasons[block]].format(least=least, copy=int(explanation.copies[block]) + 1)
 
 
 def _texts(
     page: PreparedPage, found: Explanation, document: CleanedDocument
 ) -> dict[str, list[Piece] | None]:
-    """The texts of the document, cut where its blocks begin."""
+    """Cut the texts of the document where its blocks begin."""
     texts = page.segmented.texts
     content = [(texts[block], block) for block in np.flatnonzero(found.choice.content).tolist()]
     comments = [(texts[block], block) for block in np.flatnonzero(found.choice.comment).tolist()]

@@ -1,4 +1,7 @@
-"""A session of labeling: pages, the labels of each, and what is shown and suggested of them."""
+"""Session of labeling: pages, the labels of each, and what is shown and suggested of them.
+
+A labeler suggests labels of a page at first; the labels that are given then spread to blocks that are alike.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,108 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
 
-from dehusk.schemas.errors import DehuskError
-from dehusk.schemas.outcomes import Broken, Skipped
-from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash
-from dehusk.streams.counted import counted
-from dehusk.streams.inspection.steps import OpenedPage, Preparing, Showing
-from dehusk.streams.labeling.labels_file import LabelsFile
-from dehusk.streams.labeling.shelf import Shelf
-from dehusk.streams.labeling.suggestions import Probabilities, Suggester
-from dehusk.streams.preparation.pool import PreparationPool
+import numpy as np
+import numpy.typing as npt
 
-_MOST_OPEN = 6
+from dehusk.inference.labelers.grf.labeler import spread
+from dehusk.inference.labelers.labeler import Labeler
+from dehusk.inference.selection.reasons import explain
+from dehusk.schemas.errors import DehuskError, ExtractionError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash
+from dehusk.schemas.pages import EncodedPage, Prediction
+from dehusk.streams.inspection.inspection import open_page
+from dehusk.streams.inspection.steps import OpenedPage
+from dehusk.streams.labeling.labels_file import LabelsFile
+from dehusk.streams.labeling.store import PageStore
+from dehusk.streams.preparation.pool import PreparationPool
+from dehusk.streams.wording import pluralize
+
+Probabilities = npt.NDArray[np.float64]
+_HALF = 0.5
+_WEIGHT = 3
+"""Weight of the log-odds that labels spread; those of the labeler have 1."""
+_MIN_INITIAL = 0.05
+"""Least distance of a labeler's probability from 0 and 1 once something is labeled: labels outweigh it."""
+_MIN_PROBABILITY = 1e-4
+"""Least distance of any probability from 0 and 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggester:
+    """Suggests labels: those of a labeler, and then those that given labels spread."""
+
+    _labeler: Labeler
+
+    async def initial(self, page: EncodedPage) -> Probabilities:
+        """Return the probability of content of each block before anything is labeled, shape [T].
+
+        A block with a half or more is content.
+
+        Raises:
+            ExtractionError: the labeler's answer does not fit.
+            DehuskError: it does not answer.
+        """
+        (answer,) = await self._labeler.label([page])
+        if isinstance(answer, Broken):
+            raise ExtractionError(answer.reason, answer.detail)
+        return centre(page, answer)
+
+    async def updated(
+        self, page: EncodedPage, initial: Probabilities | None, labels: Sequence[Label]
+    ) -> Probabilities | None:
+        """Return the probability of content of each block, given labels of some, shape [T].
+
+        The initial odds are multiplied by those that labels spread to alike blocks.
+        """
+        if initial is not None and all(label is None for label in labels):
+            return initial
+        known = np.array([-1 if label is None else label for label in labels], np.int8)
+        odds = _odds(await asyncio.to_thread(spread, page, known)) ** _WEIGHT
+        if initial is not None:
+            odds = odds * _odds(np.clip(initial, _MIN_INITIAL, 1 - _MIN_INITIAL))
+        suggested: Probabilities = odds / (1 + odds)
+        return suggested
+
+
+def centre(page: EncodedPage, labels: Prediction) -> Probabilities:
+    """Move the probabilities of a labeler so that content of this page has a half or more, shape [T]."""
+    explanation = explain(page, labels)
+    threshold = _HALF if explanation.least is None else explanation.least
+    odds = _odds(explanation.choice.probabilities) / _odds(np.array(threshold))
+    moved = odds / (1 + odds)
+    content = explanation.choice.content
+    return np.where(content, np.maximum(moved, _HALF), np.minimum(moved, np.nextafter(_HALF, 0)))
+
+
+def _odds(probabilities: npt.NDArray[np.floating[Any]]) -> Probabilities:
+    likely = np.clip(probabilities.astype(np.float64), _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
+    odds: Probabilities = likely / (1 - likely)
+    return odds
+
+
+_MAX_OPEN = 6
 """A huge page takes some 100 MB."""
 _DIGITS = 4
 
 
 class State(StrEnum):
-    """How far a page is labeled."""
+    """State of the labels of a page."""
 
     TODO = "todo"
     HALF = "half"
     LABELED = "labeled"
     MISFIT = "misfit"
-    """The file has labels of the page as it was, or of its blocks as they were."""
+    """The file has labels of another version of the page, or of other blocks."""
     REFUSED = "refused"
     """It cannot be labeled."""
 
 
-_LEFT = {State.HALF: "half-labeled", State.MISFIT: "with labels that do not fit", State.REFUSED: "cannot be"}
+_UNFINISHED = {
+    State.HALF: "half-labeled",
+    State.MISFIT: "with labels that do not fit",
+    State.REFUSED: "cannot be",
+}
 
 
 class RefusedPageError(DehuskError):
@@ -47,7 +124,7 @@ class RefusedPageError(DehuskError):
 
 
 class StaleLabelsError(DehuskError):
-    """Labels are based on others than those that are saved; nothing was written."""
+    """Labels that are based on others than the saved ones; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +134,13 @@ class _Opened:
     page: OpenedPage
     blocks_hash: str
     original: str | None
-    """Its HTML, made harmless; None where it cannot be shown."""
+    """Its HTML, made harmless; None if it cannot be shown."""
     refusal: str | None
-    """Why it cannot be shown."""
-    begun: Probabilities | None
-    """What is suggested of it before anything is labeled; None where nothing is."""
+    """Reason why it cannot be shown."""
+    initial: Probabilities | None
+    """Suggestions before anything is labeled."""
     trouble: str | None
-    """Why nothing is suggested."""
+    """Reason why nothing is suggested."""
 
     def __len__(self) -> int:
         return len(self.page.texts)
@@ -72,48 +149,49 @@ class _Opened:
 class Session:
     """Pages that are labeled by one person at a time, however many windows show them."""
 
-    def __init__(self, shelf: Shelf, file: LabelsFile, pool: PreparationPool, suggester: Suggester) -> None:
-        self._shelf = shelf
+    def __init__(
+        self, store: PageStore, file: LabelsFile, pool: PreparationPool, suggester: Suggester
+    ) -> None:
+        self._store = store
         self._file = file
         self._pool = pool
         self._suggester = suggester
         self._open: OrderedDict[int, asyncio.Task[_Opened]] = OrderedDict()
         self._refusals = {
-            number: entry.refusal for number, entry in enumerate(shelf.entries) if entry.refusal
+            number: entry.refusal for number, entry in enumerate(store.entries) if entry.refusal
         }
         self._other_blocks: set[int] = set()
         self._saving = asyncio.Lock()
 
     def __len__(self) -> int:
-        return len(self._shelf.entries)
+        return len(self._store.entries)
 
     @property
     def overview(self) -> dict[str, Any]:
-        """All pages with how far each is labeled, and where their labels are saved."""
-        names = {entry.id for entry in self._shelf.entries}
+        """The pages with the state of each, and the file of their labels."""
+        names = {entry.id for entry in self._store.entries}
         pages = [
             {"id": entry.id, "url": entry.url, "title": entry.title, "state": self._state(number)}
-            for number, entry in enumerate(self._shelf.entries)
+            for number, entry in enumerate(self._store.entries)
         ]
-        aside = self._file.set_aside
         return {
             "pages": pages,
             "file": str(self._file.path),
             "others": len(self._file.labels.keys() - names),
-            "set_aside": None if aside is None else str(aside),
+            "set_aside": self._file.set_aside and str(self._file.set_aside),
         }
 
     @property
     def progress(self) -> str:
-        """How many pages are labeled, half-labeled, and cannot be, as far as that is known."""
+        """Numbers of pages that are labeled, half-labeled, and cannot be, as far as that is known."""
         states = Counter(map(self._state, range(len(self))))
-        said = [f"{states[State.LABELED]:,} of {counted(len(self), 'page')} labeled"]
-        said += [f"{states[each]:,} {what}" for each, what in _LEFT.items() if states[each]]
-        return ", ".join(said)
+        parts = [f"{states[State.LABELED]:,} of {pluralize(len(self), 'page')} labeled"]
+        parts += [f"{states[state]:,} {words}" for state, words in _UNFINISHED.items() if states[state]]
+        return ", ".join(parts)
 
     async def page(self, number: int) -> str:
-        """All that is shown of a page, as JSON; a `refusal` where it cannot be labeled."""
-        entry = self._shelf.entries[number]
+        """Return all that is shown of a page, as JSON; a `refusal` if it cannot be labeled."""
+        entry = self._store.entries[number]
         try:
             opened = await self._opened(number)
         except RefusedPageError as error:
@@ -131,39 +209,39 @@ class Session:
                 "not_shown": opened.refusal,
                 "labels": saved.labels if saved and not misfit else [None] * len(opened),
                 "revision": _revision(saved),
-                "misfit": _described(saved, misfit) if saved and misfit else None,
-                "suggestions": _rounded(opened.begun),
+                "misfit": _description(saved, misfit) if saved and misfit else None,
+                "suggestions": _rounded(opened.initial),
                 "trouble": opened.trouble,
                 "state": self._state(number),
             }
         )
 
     async def suggest(self, number: int, labels: Sequence[Label]) -> list[float] | None:
-        """How likely each block is content, given some labels; None where nothing is suggested.
+        """Return the probability of content of each block, given some labels; None without suggestions.
 
         Raises what `save` raises of labels that do not fit the page.
         """
         opened = await self._opened(number)
-        _require_labels(labels, len(opened))
+        _require_length(labels, opened)
         encoded = opened.page.packed.encoded
-        return _rounded(await self._suggester.go_on(encoded, opened.begun, labels))
+        return _rounded(await self._suggester.updated(encoded, opened.initial, labels))
 
     async def save(
         self, number: int, labels: Sequence[Label], revision: str, *, replaces: bool
     ) -> dict[str, str]:
-        """Save the labels of a page, based on those of a revision; the new revision, time and state.
+        """Save the labels of a page, based on those of a revision; return the new revision, time and state.
 
-        With `replaces`, labels of the page as it was, or of other blocks, give way to these.
+        With `replaces`, they replace labels that are a misfit.
 
         Raises:
-            ValueError: they are no labels of its blocks.
+            ValueError: their number is not that of the page's blocks.
             RefusedPageError: the page cannot be labeled.
-            StaleLabelsError: others were saved meanwhile, or would give way unasked.
-            ConflictError, ConfigurationError: what `LabelsFile.save` raises.
+            StaleLabelsError: others were saved meanwhile, or would be replaced unasked.
+            ConflictError, ConfigurationError: as `LabelsFile.save`.
         """
         opened = await self._opened(number)
-        _require_labels(labels, len(opened))
-        entry = self._shelf.entries[number]
+        _require_length(labels, opened)
+        entry = self._store.entries[number]
         new = PageLabels(
             id=entry.id,
             url=entry.url,
@@ -184,7 +262,7 @@ class Session:
         }
 
     def _require_current(self, number: int, opened: _Opened, revision: str, *, replaces: bool) -> None:
-        saved = self._file.labels.get(self._shelf.entries[number].id)
+        saved = self._file.labels.get(self._store.entries[number].id)
         if revision != _revision(saved):
             raise StaleLabelsError("other labels of this page were saved meanwhile, in another window")
         if self._misfit(number, opened) and not replaces:
@@ -193,7 +271,7 @@ class Session:
             )
 
     def _state(self, number: int) -> State:
-        entry = self._shelf.entries[number]
+        entry = self._store.entries[number]
         if number in self._refusals:
             return State.REFUSED
         saved = self._file.labels.get(entry.id)
@@ -204,8 +282,8 @@ class Session:
         return State.LABELED if saved.is_complete else State.HALF
 
     def _misfit(self, number: int, opened: _Opened) -> Misfit | None:
-        """Why the saved labels are none of this page; None where they are, or where there are none."""
-        entry = self._shelf.entries[number]
+        """Return why the saved labels are none of this page; None if they are, or there are none."""
+        entry = self._store.entries[number]
         saved = self._file.labels.get(entry.id)
         misfit = saved.misfit_with(entry.html_hash, opened.page.texts) if saved else None
         if misfit is Misfit.OTHER_BLOCKS:
@@ -213,70 +291,65 @@ class Session:
         return None if misfit is Misfit.HALF_LABELED else misfit
 
     async def _opened(self, number: int) -> _Opened:
-        """A page, opened; the last few stay open.
+        """Open a page; the last few stay open.
 
         Raises:
             RefusedPageError: it cannot be labeled; the message has the reason.
         """
         if number not in self._open:
-            self._open[number] = asyncio.create_task(self._opening(number))
+            self._open[number] = asyncio.create_task(self._open_page(number))
         self._open.move_to_end(number)
         opening = self._open[number]
-        while len(self._open) > _MOST_OPEN:
+        while len(self._open) > _MAX_OPEN:
             self._open.popitem(last=False)
         return await asyncio.shield(opening)
 
-    async def _opening(self, number: int) -> _Opened:
-        page = self._shelf.page(number)
+    async def _open_page(self, number: int) -> _Opened:
+        page = self._store.page(number)
         if page is None:
             raise RefusedPageError(self._refusals[number])
-        opened = await self._pool.answer_alone(Preparing(page))
-        if isinstance(opened, Skipped | Broken):
-            raise RefusedPageError(f"{opened.reason}: {opened.detail}")
-        assert isinstance(opened, OpenedPage)  # noqa: S101 what else answers Preparing
-        original = await self._pool.answer_alone(Showing(page.html, opened.texts))
-        begun, trouble = await self._begun(opened)
-        shown = original if isinstance(original, str) else None
-        refusal = f"{original.reason}: {original.detail}" if isinstance(original, Broken) else None
-        return _Opened(opened, blocks_hash(opened.texts), shown, refusal, begun, trouble)
-
-    async def _begun(self, opened: OpenedPage) -> tuple[Probabilities | None, str | None]:
         try:
-            return await self._suggester.begin(opened.packed.encoded), None
+            opened, original = await open_page(page, self._pool)
+        except ExtractionError as error:
+            raise RefusedPageError(str(error)) from error
+        initial, trouble = await self._initial(opened)
+        shown, refusal = (None, str(original)) if isinstance(original, Broken) else (original, None)
+        return _Opened(opened, blocks_hash(opened.texts), shown, refusal, initial, trouble)
+
+    async def _initial(self, opened: OpenedPage) -> tuple[Probabilities | None, str | None]:
+        try:
+            return await self._suggester.initial(opened.packed.encoded), None
         except DehuskError as error:
             return None, str(error)
 
 
-def _require_labels(labels: Sequence[object], blocks: int) -> None:
-    """See whether labels are those of so many blocks.
-
-    Raises:
-        ValueError: they are not.
-    """
-    if len(labels) != blocks or any(type(each) is not int and each is not None for each in labels):
-        raise ValueError(f"labels are a list of {blocks} times 1, 0 or null")
-    if not {0, 1, None}.issuperset(labels):
-        raise ValueError("a label is 1, 0 or null")
+def _require_length(labels: Sequence[Label], page: _Opened) -> None:
+    if len(labels) != len(page):
+        raise ValueError(f"labels are a list of {len(page)} times 1, 0 or null")
 
 
-def _described(saved: PageLabels, misfit: Misfit) -> dict[str, str | int]:
-    """What is told of labels that are none of a page as it is."""
-    given = sum(label is not None for label in saved.labels)
+def _description(saved: PageLabels, misfit: Misfit) -> dict[str, str | int]:
+    """Describe labels that are a misfit of their page."""
+    labeled = sum(label is not None for label in saved.labels)
     return {
         "why": misfit,
-        "labeled": given,
+        "labeled": labeled,
         "blocks": len(saved.labels),
         "labeled_at": saved.labeled_at.isoformat(),
     }
 
 
 def _revision(saved: PageLabels | None) -> str:
-    """What tells saved labels from others, also those of an earlier session."""
+    """Return a hash of saved labels, the same in each session."""
     if saved is None:
         return ""
-    said = json.dumps([saved.html_hash, saved.blocks_hash, saved.labels])
-    return blake2b(said.encode(), digest_size=8).hexdigest()
+    content = json.dumps([saved.html_hash, saved.blocks_hash, saved.labels])
+    return blake2b(content.encode(), digest_size=8).hexdigest()
 
 
 def _rounded(probabilities: Probabilities | None) -> list[float] | None:
-    return None if probabilities is None else [round(each, _DIGITS) for each in probabilities.tolist()]
+    return (
+        None
+        if probabilities is None
+        else [round(probability, _DIGITS) for probability in probabilities.tolist()]
+    )

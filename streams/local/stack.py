@@ -9,34 +9,62 @@ lets the loop run meanwhile. Its processes end with the process that made it, ho
 """
 
 import os
-from collections.abc import Callable, Collection
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
-from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.local.addresses import LOOPBACK, Addresses
-from dehusk.streams.local.folder import locked, writing
-from dehusk.streams.local.jars import kafka_jars
-from dehusk.streams.local.java import find_java
-from dehusk.streams.local.kafka import KafkaNode, kafka_nodes
-from dehusk.streams.local.ports import assign_ports
+import orjson
+
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.folders import locked, writing
+from dehusk.streams.local.folder import LOOPBACK, assign_ports
+from dehusk.streams.local.kafka import KafkaNode, find_java, kafka_jars, kafka_nodes
 from dehusk.streams.local.process import Program, Service
 from dehusk.streams.local.redis import RedisServer, find_redis
 from dehusk.streams.local.triton import TritonServer, find_triton
 
+_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before a service is restarted, by the number of its failures in a row."""
+_STEADY_SECONDS = 60.0
+"""Run time after which a failure is the first in a row again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Addresses of a running local stack; empty for a service that does not run."""
+
+    kafka: str
+    """Bootstrap servers, `host:port`, comma-separated."""
+    redis: str
+    """URL of the Redis database."""
+    triton_grpc: str
+    """`host:port` for inference."""
+    triton_http: str
+    """`host:port` for health, metadata and inference."""
+    directory: str
+    """Folder of the stack's data and logs."""
+
+    def to_json(self) -> bytes:
+        """Return one JSON object on one line."""
+        return orjson.dumps(asdict(self))
+
+
 ServiceName = Literal["kafka", "redis", "triton"]
 SERVICES: tuple[ServiceName, ...] = ("kafka", "redis", "triton")
 Report = Callable[[str, str], None]
-"""Told what a service does: its name, and a word or two."""
+"""Called with the name of a service and its state in a word or two."""
 
 
 def default_cache() -> Path:
-    """The user's folder for what dehusk fetches once.
+    """Return the user's folder for files that dehusk fetches once.
 
     Raises:
         ConfigurationError: the user has no home directory, and no other folder is set.
@@ -51,7 +79,7 @@ def _silent(_service: str, _doing: str) -> None: ...
 
 
 def _listeners(service: ServiceName, kafka_nodes: int) -> list[str]:
-    """Who of a service listens on a port."""
+    """Return the names of a service's listeners, each with a port."""
     if service == "kafka":
         nodes = [f"kafka-{number}" for number in range(1, kafka_nodes + 1)]
         return [*nodes, *(f"{node} controller" for node in nodes)]
@@ -61,8 +89,8 @@ def _listeners(service: ServiceName, kafka_nodes: int) -> list[str]:
 class LocalStack:
     """The services of a local stack: entering starts them, leaving stops them.
 
-    `services` maps the names `kafka-1` (to `kafka-3`), `redis` and `triton` to the running services;
-    `taken_ports` says where a start in the same directory listened before, and another program does now.
+    `services` maps the names `kafka-1` (to `kafka-3`), `redis` and `triton` to the running services.
+    `taken_ports` has ports of the last start in the same directory that another program listens on now.
     """
 
     def __init__(
@@ -118,7 +146,7 @@ class LocalStack:
 
     @property
     def addresses(self) -> Addresses:
-        """Where the services answer; the same after a service was restarted."""
+        """Addresses of the services, which stay the same after a restart."""
         return Addresses(
             kafka=",".join(f"{LOOPBACK}:{node.port}" for node in self._kafka),
             redis=f"redis://{LOOPBACK}:{self._redis.port}/0" if self._redis else "",
@@ -133,14 +161,14 @@ class LocalStack:
         return f"http://{LOOPBACK}:{self._triton.metrics_port}/metrics" if self._triton else ""
 
     def failures(self) -> dict[Service, str]:
-        """The services that have ended or no longer do their work, and how that came, in words."""
+        """Return the services that have ended or no longer do their work, each with the cause in words."""
         failed = {service: service.state for service in self.services.values() if not service.running}
         if self._triton and self._triton.has_lost_a_model():
             failed.setdefault(self.services[self._triton.name], "the process of a model died")
         return failed
 
     def kill(self) -> None:
-        """End all services at once and give the directory free."""
+        """End all services at once and unlock the directory."""
         self._kill_all()
         self._resources.close()
 
@@ -179,7 +207,7 @@ class LocalStack:
         self.services[program.name] = Service(program, self._directory / "logs" / f"{program.name}.log")
 
     def _for_all(self, action: Callable[[Service], None]) -> None:
-        """Do something to all services at once; when it fails for one, or is interrupted, all are killed."""
+        """Do something to all services at once; if it fails for one, or is interrupted, kill all."""
         with ThreadPoolExecutor(len(self.services)) as pool:
             actions = [pool.submit(action, service) for service in self.services.values()]
             try:
@@ -197,3 +225,54 @@ class LocalStack:
     def _kill_all(self) -> None:
         for service in self.services.values():
             service.kill()
+
+
+class Restarts:
+    """Restarts of failed services at their addresses, with growing pauses, up to a limit."""
+
+    def __init__(
+        self,
+        failures: Callable[[], Mapping[Service, str]],
+        tell: Callable[[str], None],
+        *,
+        steady_seconds: float = _STEADY_SECONDS,
+    ) -> None:
+        """Restart `failures`, each given with its cause in words, and `tell` of each in a line."""
+        self._failures = failures
+        self._tell = tell
+        self._steady_seconds = steady_seconds
+        self._in_a_row: defaultdict[str, int] = defaultdict(int)
+        self._started: dict[str, float] = {}
+
+    def restart_failed(self) -> None:
+        """Restart each service that has failed since the last call, and wait until it is ready.
+
+        Raises:
+            ConfigurationError: its files can no longer be written.
+            UnavailableError: it failed again and again, each time soon after its start.
+        """
+        for service, how in self._failures().items():
+            self._restart(service, how)
+
+    def _restart(self, service: Service, how: str) -> None:
+        pause = self._pause(service)
+        again = f"in {pause:.0f} s" if pause else "now"
+        self._tell(f"{service.name} failed: {how}. It is started again {again}; its log: {service.log}")
+        service.kill()
+        time.sleep(pause)
+        try:
+            service.start()
+        except UnavailableError:
+            service.kill()  # the next call finds it ended
+        else:
+            self._tell(f"{service.name} is ready again, at the same address")
+        self._started[service.name] = time.monotonic()
+
+    def _pause(self, service: Service) -> float:
+        if time.monotonic() - self._started.get(service.name, 0.0) > self._steady_seconds:
+            self._in_a_row[service.name] = 0
+        failures = self._in_a_row[service.name]
+        if failures == len(_PAUSES):
+            raise UnavailableError(f"{service.name} keeps failing; {service.last_words()}")
+        self._in_a_row[service.name] += 1
+        return _PAUSES[failures]

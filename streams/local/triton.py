@@ -1,4 +1,4 @@
-"""NVIDIA Triton on the CPU, from the package nvidia-pytriton: the server and its Python backend."""
+"""NVIDIA Triton on the CPU, with its Python backend, from the package nvidia-pytriton."""
 
 import ctypes
 import os
@@ -12,26 +12,26 @@ from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 
-from dehusk.inference.repository import versions
+from dehusk.inference.labelers.repository import versions
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.installation import how_to_install
-from dehusk.streams.local.addresses import LOOPBACK
-from dehusk.streams.local.folder import is_unlocked
-from dehusk.streams.program import program
+from dehusk.streams.folders import is_unlocked
+from dehusk.streams.local.folder import LOOPBACK
+from dehusk.streams.local.process import Program
+from dehusk.streams.wording import how_to_install, program
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 where the Python backend passes tensors on
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 the Python backend passes tensors here
 _REGION = "dehusk-triton-"
 _STAND_IN = Path(__file__).parent / "backends" / "onnxruntime"
 
 
 @dataclass(frozen=True, slots=True)
-class TritonServer:
-    """One Triton server; it loads the models of a repository at its start, and later what it is told to."""
+class TritonServer(Program):
+    """One Triton server; it loads the models of a repository at its start, and others on request."""
 
     name: str
     wheel: Path
-    """The folder `tritonserver` of the package."""
+    """Folder `tritonserver` of the package."""
     repository: Path
     directory: Path
     http_port: int
@@ -39,13 +39,13 @@ class TritonServer:
     metrics_port: int
 
     def preparation(self) -> Sequence[str]:
-        """Nothing but the backend directory, and the shared memory that killed servers left."""
+        """Make the backend directory and remove the shared memory of killed servers; there is no command."""
         assemble_backends(self.wheel, self._backends)
         _sweep_shared_memory(self._region)
         return ()
 
     def command(self) -> Sequence[str]:
-        """The command that runs the server."""
+        """Return the command that runs the server."""
         return [
             str(self.wheel / "bin" / "tritonserver"),
             f"--model-repository={self.repository}",
@@ -63,7 +63,7 @@ class TritonServer:
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Where the copied backend finds this Python, its library and the libraries of the wheel."""
+        """Return the paths at which the backend finds this Python, its library and those of the wheel."""
         libraries = (_python_libraries(), self.wheel.parents[1] / "nvidia_pytriton.libs")
         return {
             "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)]),
@@ -71,7 +71,7 @@ class TritonServer:
         }
 
     def is_ready(self) -> bool:
-        """Whether the server says that it, and every model it loaded, is ready."""
+        """Return True if the server reports itself and every loaded model as ready."""
         connection = HTTPConnection(LOOPBACK, self.http_port, timeout=2)
         try:
             connection.request("GET", "/v2/health/ready")
@@ -82,16 +82,16 @@ class TritonServer:
             connection.close()
 
     def has_lost_a_model(self) -> bool:
-        """Whether the process of a model died; the server goes on, and says that it is ready, without it."""
+        """Return True if the process of a model died; the server still reports itself as ready."""
         return any(is_unlocked(lock) for lock in self._backends.glob(f"{_STAND_IN.name}/*.lock"))
 
     @property
     def _region(self) -> str:
-        """What the names of its shared memory begin with."""
+        """Prefix of the names of its shared memory."""
         return f"{_REGION}{os.getpid()}-{self.http_port}-"
 
     def _models(self) -> list[str]:
-        """The models of the repository that have a version to serve."""
+        """Return the models of the repository that have a version to serve."""
         models = (file.parent.name for file in self.repository.glob("*/config.pbtxt"))
         return sorted(model for model in models if versions(self.repository, model))
 
@@ -101,7 +101,7 @@ class TritonServer:
 
 
 def find_triton() -> Path:
-    """The folder `tritonserver` of the package nvidia-pytriton.
+    """Return the folder `tritonserver` of the package nvidia-pytriton.
 
     Raises:
         ConfigurationError: it is not installed, or cannot run on this machine or with this Python.
@@ -119,9 +119,9 @@ def find_triton() -> Path:
 
 
 def assemble_backends(wheel: Path, directory: Path) -> None:
-    """Lay out a backend directory: the wheel's Python backend with its stub, and dehusk's `onnxruntime`.
+    """Make a backend directory of the wheel's Python backend with its stub, and dehusk's `onnxruntime`.
 
-    Copies, not links: the server loads no backend that lies outside of its directory.
+    They are copied, as the server loads no backend outside of its directory.
     """
     shutil.rmtree(directory, ignore_errors=True)
     shutil.copytree(wheel / "backends" / "python", directory / "python")
@@ -130,7 +130,7 @@ def assemble_backends(wheel: Path, directory: Path) -> None:
 
 
 def _sweep_shared_memory(own: str) -> None:
-    """Remove what servers left: those of processes that are gone, and one with this prefix before."""
+    """Remove the shared memory of ended processes, and that of an earlier server with this prefix."""
     for region in _SHARED_MEMORY.glob(f"{_REGION}*"):
         owner = region.name.removeprefix(_REGION).partition("-")[0]
         if region.name.startswith(own) or not Path("/proc", owner).exists():

@@ -1,6 +1,10 @@
-"""The names of models and their versions, as `MODEL` and `MODEL/VERSION`."""
+"""Names of models and versions, as `MODEL` and `MODEL/VERSION`, and the faults of versions.
+
+Nothing here loads numpy or a client, so that commands can name them at once.
+"""
 
 import re
+from enum import StrEnum
 
 from dehusk.schemas.errors import ConfigurationError
 
@@ -9,7 +13,7 @@ _VERSION = re.compile(r"[1-9][0-9]{0,17}")
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """The model and the version that a name names; an empty version where it names none.
+    """Return the model and the version of a name; an empty version where it names none.
 
     Raises:
         ConfigurationError: it is no name.
@@ -19,7 +23,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def check_model(model: str) -> str:
-    """The model's name, if it can be a directory of a repository.
+    """Return a model's name if it can be a directory of a repository.
 
     Raises:
         ConfigurationError: it cannot.
@@ -30,7 +34,7 @@ def check_model(model: str) -> str:
 
 
 def check_version(version: str) -> str:
-    """The version, if Triton takes its directory for one.
+    """Return a version if Triton takes its directory for one.
 
     Raises:
         ConfigurationError: it does not.
@@ -38,3 +42,42 @@ def check_version(version: str) -> str:
     if not _VERSION.fullmatch(version):
         raise ConfigurationError(f"{version!r} is no version: a number without zeros in front")
     return version
+
+
+class Fault(StrEnum):
+    """Reason why a version is not to be served, by a name that scripts may rely on."""
+
+    MISSING_FILE = "missing-file"
+    SYMBOLIC_LINK = "symbolic-link"
+    NOT_A_FILE = "not-a-file"
+    TOO_LARGE = "too-large"
+    NOT_ONNX = "not-onnx"
+    UNKNOWN_SIGNATURE = "unknown-signature"
+    OTHER_TENSORS = "other-tensors"
+    WRONG_CONFIG = "wrong-config"
+    WRONG_GOLDEN = "wrong-golden"
+    NOT_LOADED = "not-loaded"
+    NOT_RUN = "not-run"
+    TIMEOUT = "timeout"
+    WRONG_SHAPE = "wrong-shape"
+    NOT_FINITE = "not-finite"
+    NOT_PROBABILITIES = "not-probabilities"
+    OTHER_ANSWERS = "other-answers"
+    DEPENDS_ON_BATCH = "depends-on-batch"
+    TOO_SLOW = "too-slow"
+
+
+class FaultError(ConfigurationError):
+    """A version is not to be served."""
+
+    def __init__(self, fault: Fault, message: str) -> None:
+        super().__init__(fault, message)
+        self.fault = fault
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.fault}: {self.message}"
+
+
+MAX_LATENCY = 10.0
+"""Greatest latency of a page, as a multiple of the default version's, by the medians."""

@@ -1,13 +1,14 @@
-"""What an ONNX file says of itself, read without loading it: its properties, inputs and outputs.
+"""Properties, inputs and outputs that an ONNX file declares, read without loading it.
 
-The fields are those of `onnx.proto`: only the few that are needed are followed, and weights are skipped.
+ONNX Runtime shows them only after loading the model; the package `onnx` copies all weights and is not
+installed with a worker. So the few necessary fields of `onnx.proto` are parsed here, without a copy.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dehusk.inference.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
-from dehusk.streams.models.faults import Fault, FaultError
+from dehusk.inference.labelers.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
+from dehusk.streams.models.names import Fault, FaultError
 
 _GRAPH, _PROPERTIES = 7, 14
 _INPUT, _OUTPUT = 11, 12
@@ -22,7 +23,7 @@ _TYPES = {
     10: "FP16",
     12: "UINT32",
 }
-"""`TensorProto.DataType` as Triton calls them; there are more, which no model of dehusk has."""
+"""Triton's names of `TensorProto.DataType`, without those that no model of dehusk has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class OnnxHeader:
 
 
 def read_header(content: bytes) -> OnnxHeader:
-    """What a file declares.
+    """Return what a file declares.
 
     Raises:
         FaultError: it is no ONNX file.
@@ -57,10 +58,10 @@ def read_header(content: bytes) -> OnnxHeader:
 
 
 def signature_in(header: OnnxHeader) -> Signature:
-    """The signature that a file declares, its tensors checked.
+    """Return the signature that a file declares, and check its tensors.
 
     Raises:
-        FaultError: workers do not speak it, or the tensors are others than it says.
+        FaultError: workers do not support it, or the tensors do not match it.
     """
     declared = header.properties.get(SIGNATURE_KEY, "none")
     signature = signature_of(declared)
@@ -87,7 +88,7 @@ def _names(tensors: set[Tensor]) -> str:
 
 
 def _tensor(value: int | memoryview) -> Tensor:
-    """A `ValueInfoProto`: its name, and the element type of its tensor."""
+    """Return name and element type of a `ValueInfoProto`."""
     name, kind = "", ""
     for number, inner in _fields(_view(value)):
         if number == 1:
@@ -117,33 +118,33 @@ def _view(value: int | memoryview) -> memoryview:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """The fields of a protobuf message: number, and a number or bytes."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
+    """Yield the fields of a protobuf message: number, and a number or bytes."""
+    offset = 0
+    while offset < len(message):
+        key, offset = _varint(message, offset)
         value: int | memoryview
         match key & 7:
             case 0:
-                value, at = _varint(message, at)
+                value, offset = _varint(message, offset)
             case 1 | 5 as kind:
-                value, at = 0, at + (8 if kind == 1 else 4)
+                value, offset = 0, offset + (8 if kind == 1 else 4)
             case 2:
-                size, at = _varint(message, at)
-                value, at = message[at : at + size], at + size
+                size, offset = _varint(message, offset)
+                value, offset = message[offset : offset + size], offset + size
             case kind:
                 raise ValueError(f"a field of the unknown kind {kind}")
-        if at > len(message):
+        if offset > len(message):
             raise ValueError("it ends within a field")
         yield key >> 3, value
 
 
-def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """A number of at most ten bytes, and where it ends."""
+def _varint(message: memoryview, offset: int) -> tuple[int, int]:
+    """Return a number of at most ten bytes, and the offset after it."""
     number = 0
     for shift in range(0, 70, 7):
-        byte = message[at]
-        at += 1
+        byte = message[offset]
+        offset += 1
         number |= (byte & 127) << shift
         if byte < 128:
-            return number, at
+            return number, offset
     raise ValueError("a number without end")

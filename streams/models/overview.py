@@ -1,14 +1,14 @@
 """The versions of models on disk and on Triton, side by side."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dehusk.inference.repository import CARD_FILE, MODEL_FILE, models, served, versions
-from dehusk.inference.signature import SIGNATURE_KEY
-from dehusk.streams.models.faults import FaultError
-from dehusk.streams.models.files import MOST_BYTES, MOST_TEXT_BYTES, read_plain, sha256
-from dehusk.streams.models.onnx_header import OnnxHeader, read_header
+from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE, models, served, versions
+from dehusk.inference.labelers.signature import SIGNATURE_KEY
+from dehusk.streams.models.candidate import header_of, read_text
+from dehusk.streams.models.names import FaultError
 from dehusk.streams.models.server import READY, ServedVersion
 
 
@@ -21,11 +21,11 @@ class StoredVersion:
     bytes: int
     sha256: str
     signature: str
-    """The encoding that it declares, e.g. `tokens 2 crc32`; empty where it cannot be read."""
+    """Encoding that it declares, e.g. `tokens 2 crc32`; empty where it cannot be read."""
     problem: str
-    """Why it cannot be read."""
+    """Reason why it cannot be read; empty where it can."""
     is_served: bool
-    """Whether the policy of its model serves it."""
+    """True if the policy of its model serves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,58 +39,50 @@ class KnownVersion:
     """READY, LOADING, UNLOADING or UNAVAILABLE on Triton; empty where that does not know it."""
     reason: str
     is_default: bool
-    """Whether those get it who name no version: the newest that Triton serves or, where none was asked, that
-    the policy of its model serves. It may be another one than a roll-out has serve."""
+    """True for the version of requests that name none: the newest that Triton serves or, where Triton was not
+    asked, that the policy of its model serves. It may be another one than a roll-out has serve."""
 
     @property
     def was_unloaded(self) -> bool:
-        """Whether Triton only says that it served the version before."""
+        """True if Triton served the version before."""
         return self.state == "UNAVAILABLE" and self.reason == "unloaded"
 
     @property
     def has_failed(self) -> bool:
-        """Whether Triton cannot serve it, or its file cannot be read."""
+        """True if Triton cannot serve it, or its file cannot be read."""
         is_unavailable = self.state == "UNAVAILABLE" and not self.was_unloaded
         return is_unavailable or bool(self.stored and self.stored.problem)
 
 
 def stored_versions(repository: Path, model: str = "") -> list[StoredVersion]:
-    """The versions of all models on disk, or of one."""
+    """Return the versions of all models on disk, or of one."""
     found = [model] if model else models(repository)
-    return [stored_version(repository, name, each) for name in found for each in versions(repository, name)]
+    return [_stored_version(repository, name, each) for name in found for each in versions(repository, name)]
 
 
-def stored_version(repository: Path, model: str, version: str) -> StoredVersion:
-    """A version on disk."""
+def _stored_version(repository: Path, model: str, version: str) -> StoredVersion:
     file = repository / model / version / MODEL_FILE
     signature = problem = ""
     try:
         signature = header_of(file).properties.get(SIGNATURE_KEY, "none").partition(";")[0]
     except FaultError as error:
         problem = str(error)
+    with file.open("rb") as opened:
+        sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
     is_served = version in served(repository, model)
-    return StoredVersion(model, version, file.stat().st_size, sha256(file), signature, problem, is_served)
-
-
-def header_of(file: Path) -> OnnxHeader:
-    """What a model file declares.
-
-    Raises:
-        FaultError: it cannot be read.
-    """
-    return read_header(read_plain(file, MOST_BYTES))
+    return StoredVersion(model, version, file.stat().st_size, sha256, signature, problem, is_served)
 
 
 def card_of(version: Path) -> str:
-    """What a version's card says; empty where it has none."""
+    """Return the card of a version; empty where it has none."""
     file = version / CARD_FILE
-    return read_plain(file, MOST_TEXT_BYTES).decode("utf-8", "replace") if file.exists() else ""
+    return read_text(file) if file.exists() else ""
 
 
-def side_by_side(
+def match_versions(
     stored: Sequence[StoredVersion], index: Sequence[ServedVersion] | None
 ) -> list[KnownVersion]:
-    """All versions by model and number; `index` is None where no Triton was asked."""
+    """Return all versions by model and number; `index` is None where no Triton was asked."""
     on_disk = {(each.model, each.version): each for each in stored}
     on_triton = {(each.model, each.version): each for each in index or () if each.version}
     defaults = _defaults(stored, index)
@@ -107,7 +99,7 @@ def side_by_side(
 
 
 def _defaults(stored: Sequence[StoredVersion], index: Sequence[ServedVersion] | None) -> set[tuple[str, str]]:
-    """The newest served version of each model."""
+    """Return the newest served version of each model."""
     if index is None:
         newest = {each.model: each.version for each in stored if each.is_served}
     else:

@@ -1,4 +1,4 @@
-"""Who runs a version that is verified: Triton under another name, or ONNX Runtime in a process of its own."""
+"""Runners of a version that is verified: Triton under another name, or ONNX Runtime in its own process."""
 
 import asyncio
 import logging
@@ -13,32 +13,33 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
-from dehusk.inference.batching import Window, WindowAnswer
-from dehusk.inference.onnx import open_session, run
-from dehusk.inference.signature import Signature
+from dehusk.inference.labelers.batching import Window, WindowAnswer
+from dehusk.inference.labelers.onnx import open_session, run
+from dehusk.inference.labelers.signature import Signature
 from dehusk.schemas.errors import DehuskError, UnavailableError
-from dehusk.streams.models.configuration import as_override
-from dehusk.streams.models.faults import Fault, FaultError
+from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.server import READY, LateError, ModelServer, RefusedError
+from dehusk.streams.models.serving import as_override
 
 TEMPORARY = "verify-"
-"""What the names of models begin with that Triton serves only while they are verified."""
+"""Prefix of the names of models that Triton serves only while they are verified."""
 _STALE_SECONDS = 3600
-_log = logging.getLogger(__name__)
 _COPIES = 16
-_MOST_MEMORY = 8 << 30
+"""Requests for each window, sent at once."""
+_MAX_MEMORY = 8 << 30
 """Address space of a process that runs a model, in bytes."""
+_log = logging.getLogger(__name__)
 
 
 class Runner(Protocol):
     """Runs one version."""
 
     async def alone(self, window: Window) -> WindowAnswer:
-        """The answer to a window that has no batch mates."""
+        """Return the answer to a window that has no batch mates."""
         ...
 
     async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
-        """The answers to windows that share batches, several for each window, one after the other."""
+        """Return the answers to windows that share batches, several for each window, one after the other."""
         ...
 
 
@@ -51,7 +52,7 @@ class TritonRunner:
         self._signature = signature
 
     async def alone(self, window: Window) -> WindowAnswer:
-        """The answer to one request, sent when no other one waits."""
+        """Return the answer to one request, sent when no other one waits."""
         try:
             return await self._server.infer(self._model, self._signature, window)
         except LateError as error:
@@ -60,7 +61,7 @@ class TritonRunner:
             raise FaultError(Fault.NOT_RUN, str(error)) from error
 
     async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
-        """The answers to requests that are all sent at once, so that the dynamic batcher merges them."""
+        """Return the answers to requests that are sent at once, so that the dynamic batcher merges them."""
         return await asyncio.gather(*map(self.alone, [*windows] * _COPIES))
 
 
@@ -71,7 +72,7 @@ async def on_triton(
     content: bytes,
     config: Any,  # noqa: ANN401 a `ModelConfig` of Triton's
 ) -> AsyncIterator[TritonRunner]:
-    """A model file on Triton under a name of its own, sent over the wire; unloaded at the end in any case.
+    """Load a model file on Triton over the network under a temporary name, and unload it at the end.
 
     Raises:
         FaultError: Triton cannot load it, or not in time.
@@ -88,7 +89,7 @@ async def on_triton(
 
 
 async def _unload(server: ModelServer, name: str) -> None:
-    """Unload a temporary model; what that meets is told, and hides no error of the model."""
+    """Unload a temporary model; a failure is logged, and hides no error of the model."""
     try:
         await server.unload(name)
     except RefusedError:
@@ -107,7 +108,7 @@ async def _load(server: ModelServer, name: str, config: str, content: bytes) -> 
 
 
 async def _unload_stale(server: ModelServer) -> None:
-    """Unload what verifications left that were killed an hour ago or earlier."""
+    """Unload models of verifications that were killed an hour ago or earlier."""
     for each in await server.index():
         began = each.model.removeprefix(TEMPORARY).partition("-")[0]
         is_temporary = each.model.startswith(TEMPORARY) and began.isdecimal() and each.state == READY
@@ -123,16 +124,16 @@ class OnnxRunner:
         self._timeout = timeout
 
     async def alone(self, window: Window) -> WindowAnswer:
-        """The answer to a batch of one."""
+        """Return the answer to a batch of one."""
         (answer,) = await self.ask([window])
         return answer
 
     async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
-        """The answers to one batch of all windows, twice."""
+        """Return the answers to one batch of all windows, twice."""
         return await self.ask([*windows] * 2)
 
     async def ask(self, batch: list[Window]) -> list[WindowAnswer]:
-        """The answers to a batch; none to an empty one, once the model is loaded.
+        """Return the answers to a batch; none to an empty one, once the model is loaded.
 
         Raises:
             FaultError: the model cannot be loaded, fails, or takes too long.
@@ -146,13 +147,13 @@ class OnnxRunner:
             raise FaultError(Fault.NOT_RUN, "the process that runs the model died") from error
         if isinstance(answer, FaultError):
             raise answer
-        found: list[WindowAnswer] = answer
-        return found
+        answers: list[WindowAnswer] = answer
+        return answers
 
 
 @asynccontextmanager
 async def in_process(file: Path, signature: Signature, seconds: float) -> AsyncIterator[OnnxRunner]:
-    """A model file on ONNX Runtime, loaded; its process is killed at the end.
+    """Load a model file on ONNX Runtime in a process that is killed at the end.
 
     Raises:
         FaultError: it cannot be loaded, or not in time.
@@ -175,7 +176,7 @@ async def in_process(file: Path, signature: Signature, seconds: float) -> AsyncI
 def _run(connection: Connection, file: Path, signature: Signature) -> None:
     """Answer batches until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     session = None
     with suppress(EOFError):
         while True:

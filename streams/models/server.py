@@ -11,8 +11,8 @@ from tritonclient.grpc import InferInput
 from tritonclient.grpc.aio import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
-from dehusk.inference.batching import Window, WindowAnswer
-from dehusk.inference.signature import SIGNATURE_KEY, Signature
+from dehusk.inference.labelers.batching import Window, WindowAnswer
+from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 
 Answer = TypeVar("Answer")
@@ -41,12 +41,12 @@ class ServedVersion:
     state: str
     """READY, LOADING, UNLOADING or UNAVAILABLE; empty for what was never loaded."""
     reason: str
-    """Why it is not available."""
+    """Reason why it is not available."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a version did since it was loaded."""
+    """Counts and mean times of a version since it was loaded."""
 
     requests: int
     failures: int
@@ -68,7 +68,7 @@ class ModelServer:
     def __init__(self, address: str, timeout: float = 60.0) -> None:
         self.address = address
         self.timeout = timeout
-        """Seconds one call may take, a load included."""
+        """Seconds that one call may take, a load included."""
 
     async def __aenter__(self) -> Self:
         self._client = InferenceServerClient(self.address, channel_args=_CHANNEL)
@@ -80,7 +80,7 @@ class ModelServer:
         await self._client.close()
 
     async def index(self) -> list[ServedVersion]:
-        """The versions that it knows, by model and number; also those that were loaded from memory.
+        """Return the versions that it knows, by model and number; also those that were loaded from memory.
 
         Its own index has only those of the repository, its statistics all that are ready.
         """
@@ -96,14 +96,14 @@ class ModelServer:
         return sorted(found, key=lambda each: (each.model, int(each.version or 0)))
 
     async def ready(self, model: str) -> list[str]:
-        """The versions of a model that answer, oldest first: who names none gets the last one."""
+        """Return the ready versions of a model, oldest first; the last one gets requests that name none."""
         index = await self.index()
         return [each.version for each in index if (each.model, each.state) == (model, READY)]
 
     async def load(
         self, model: str, config: str | None = None, files: Mapping[str, bytes] | None = None
     ) -> None:
-        """Load what the repository holds of a model, or what is given; returns when it is ready.
+        """Load a model from the repository, or the one given; return when it is ready.
 
         Raises:
             RefusedError: a version cannot be loaded; what was served goes on.
@@ -113,7 +113,7 @@ class ModelServer:
         )
 
     async def unload(self, model: str) -> None:
-        """Unload all versions of a model; returns when they are gone.
+        """Unload all versions of a model; return when they are gone.
 
         Raises:
             LateError: a version is still there after the timeout.
@@ -135,13 +135,13 @@ class ModelServer:
             await asyncio.sleep(_PAUSE)
 
     async def signature(self, model: str, version: str = "") -> str:
-        """What a served version declares."""
+        """Return the signature that a served version declares."""
         answer = await self._call(self._client.get_model_config(model, version, client_timeout=self.timeout))
         parameters = answer.config.parameters
         return str(parameters[SIGNATURE_KEY].string_value) if SIGNATURE_KEY in parameters else "none"
 
     async def statistics(self, model: str, version: str) -> Statistics:
-        """What a served version did."""
+        """Return the statistics of a served version."""
         answer = await self._call(
             self._client.get_inference_statistics(model, version, client_timeout=self.timeout)
         )
@@ -156,7 +156,7 @@ class ModelServer:
         )
 
     async def infer(self, model: str, signature: Signature, window: Window) -> WindowAnswer:
-        """The answer to one window by the version that those get who name none.
+        """Return the answer to one window by the version for requests that name none.
 
         Raises:
             RefusedError: the model failed for it.

@@ -1,22 +1,32 @@
-"""Whether a version answers as it was trained, with probabilities, alone as in a batch, and how fast."""
+"""Verification of a version, on Triton or in process: its answers, alone and in batches, and its latency."""
 
+import asyncio
+import hashlib
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.batching import Window, WindowAnswer, windows
-from dehusk.inference.golden import LARGEST_DIFFERENCE, GoldenAnswer, largest_difference
-from dehusk.inference.signature import Signature
-from dehusk.streams.models.faults import Fault, FaultError
-from dehusk.streams.models.runners import Runner
+from dehusk.inference.labelers.batching import Window, WindowAnswer, windows
+from dehusk.inference.labelers.golden import LARGEST_DIFFERENCE, GoldenAnswer, largest_difference
+from dehusk.inference.labelers.repository import find_model, versions
+from dehusk.inference.labelers.signature import Signature, signature_of
+from dehusk.streams.models.candidate import Candidate, Examined, examine, header_of, read_text
+from dehusk.streams.models.names import MAX_LATENCY, Fault, FaultError
+from dehusk.streams.models.onnx_header import signature_in
+from dehusk.streams.models.runners import Runner, TritonRunner, in_process, on_triton
+from dehusk.streams.models.server import ModelServer
+from dehusk.streams.models.serving import check_config, config_of, read_config
 
-ROUNDS = 25
-"""How often each page is timed."""
+_ROUNDS = 25
+"""Measurements of each page."""
 _SECONDS = 20
-"""After which no further round begins."""
+"""Time after which no further round begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,41 +40,152 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """By how much answers differ from those that they should be, but for outliers."""
+    """Largest differences of answers from the expected ones, but for outliers."""
 
     pages: int
     blocks: int
     from_training: float
     in_batches: float
-    """Of a page with batch mates from the page alone."""
+    """Difference of a page with batch mates from the page alone."""
 
 
-def golden_windows(golden: Sequence[GoldenAnswer], signature: Signature) -> list[Window]:
-    """The golden pages as a model of a signature reads them, each in one window."""
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Report on a version that passed."""
+
+    labeler: str
+    signature: str
+    bytes: int
+    sha256: str
+    agreement: Agreement
+    latency: Latency
+    beside: str
+    """Default version, e.g. `dehusk/7`; empty if there is none that can be measured."""
+    latency_beside: Latency | None
+
+
+_Timed = tuple[str, Runner, Sequence[Window]]
+
+
+async def check_on_triton(
+    candidate: Candidate, server: ModelServer, model: str, *, most_latency: float = MAX_LATENCY
+) -> Report:
+    """Check a version on Triton under a temporary name, against the served version of `model`.
+
+    Raises:
+        FaultError: it is not to be served.
+        UnavailableError: Triton does not answer.
+    """
+    examined = await asyncio.to_thread(examine, candidate)
+    config = await asyncio.to_thread(_config, candidate, examined)
+    async with on_triton(server, examined.signature, examined.content, config) as runner:
+        return await _check(
+            "triton", examined, runner, await _triton_baseline(server, model, examined), most_latency
+        )
+
+
+async def check_in_process(
+    candidate: Candidate, repository: Path, model: str, *, seconds: float, most_latency: float = MAX_LATENCY
+) -> Report:
+    """Check a version on ONNX Runtime in a process of its own, against the one that workers use.
+
+    Raises:
+        FaultError: it is not to be served.
+    """
+    examined = await asyncio.to_thread(examine, candidate)
+    await asyncio.to_thread(_config, candidate, examined)
+    async with AsyncExitStack() as stack:
+        runner = await stack.enter_async_context(in_process(candidate.model, examined.signature, seconds))
+        baseline = await _onnx_baseline(stack, repository, model, examined, seconds)
+        return await _check("onnx", examined, runner, baseline, most_latency)
+
+
+async def _check(
+    labeler: str, examined: Examined, runner: Runner, baseline: _Timed | None, most_latency: float
+) -> Report:
+    golden_windows = _golden_windows(examined.golden, examined.signature)
+    agreement = await _check_answers(runner, examined, golden_windows)
+    others = [baseline[1:]] if baseline else []
+    latency, *baseline_latency = await _time_answers([(runner, golden_windows), *others])
+    for usual in baseline_latency:
+        _check_latency(latency, usual, most_latency)
+    return Report(
+        labeler,
+        examined.signature.declared,
+        len(examined.content),
+        hashlib.sha256(examined.content).hexdigest(),
+        agreement,
+        latency,
+        baseline[0] if baseline else "",
+        baseline_latency[0] if baseline_latency else None,
+    )
+
+
+def _config(candidate: Candidate, examined: Examined) -> Any:  # noqa: ANN401 a `ModelConfig` of Triton's
+    """Return the configuration of a candidate's model, or one made for its signature."""
+    if candidate.config is None:
+        return config_of(examined.signature)
+    config = read_config(read_text(candidate.config))
+    check_config(config, examined.signature)
+    return config
+
+
+async def _triton_baseline(server: ModelServer, model: str, examined: Examined) -> _Timed | None:
+    """Return the default version of a model on Triton, to compare with; None without one."""
+    ready = await server.ready(model)
+    signature = signature_of(await server.signature(model)) if ready else None
+    if signature is None:
+        return None
+    runner = TritonRunner(server, model, signature)
+    return f"{model}/{ready[-1]}", runner, _golden_windows(examined.golden, signature)
+
+
+async def _onnx_baseline(
+    stack: AsyncExitStack, repository: Path, model: str, examined: Examined, seconds: float
+) -> _Timed | None:
+    """Return the version that workers with `--labeler onnx` use, to compare with; None without one."""
+    if not versions(repository, model):
+        return None
+    name, file = find_model(repository, model)
+    try:
+        signature = signature_in(header_of(file))
+        runner = await stack.enter_async_context(in_process(file, signature, seconds))
+    except FaultError:
+        return None
+    return f"{model}/{name.version}", runner, _golden_windows(examined.golden, signature)
+
+
+def _golden_windows(golden: Sequence[GoldenAnswer], signature: Signature) -> list[Window]:
+    """Return the golden pages as a model of a signature reads them, each in one window."""
     return [window for each in golden for window in windows(each.page, signature)]
 
 
-async def check_answers(runner: Runner, golden: Sequence[GoldenAnswer], signature: Signature) -> Agreement:
+async def _check_answers(runner: Runner, examined: Examined, golden_windows: list[Window]) -> Agreement:
     """Run the golden pages alone and in batches.
 
     Raises:
-        FaultError: an answer is not as trained, no probabilities, or another one in a batch.
+        FaultError: an answer differs from training, is no probability, or depends on the batch.
     """
-    cut = golden_windows(golden, signature)
-    alone = [await runner.alone(window) for window in cut]
+    golden = examined.golden
+    alone = [await runner.alone(window) for window in golden_windows]
     for each, answer in zip(golden, alone, strict=True):
         _check_probabilities(each.name, answer, len(each.page))
-    trained = [[each.probabilities, each.comments][: len(signature.answer)] for each in golden]
+    trained = [[each.probabilities, each.comments][: len(examined.signature.answer)] for each in golden]
     from_training = _difference(alone, [[t for t in each if t is not None] for each in trained])
     if not from_training <= LARGEST_DIFFERENCE:
         raise FaultError(
             Fault.OTHER_ANSWERS, f"probabilities differ from the trained model's by {from_training:.1e}"
         )
-    return Agreement(len(golden), sum(map(len, cut)), from_training, await _check_batches(runner, cut, alone))
+    return Agreement(
+        len(golden),
+        sum(map(len, golden_windows)),
+        from_training,
+        await _check_batches(runner, golden_windows, alone),
+    )
 
 
-async def _check_batches(runner: Runner, cut: list[Window], alone: list[WindowAnswer]) -> float:
-    together = await runner.together(cut)
+async def _check_batches(runner: Runner, golden_windows: list[Window], alone: list[WindowAnswer]) -> float:
+    together = await runner.together(golden_windows)
     expected = alone * (len(together) // len(alone))
     if any(ours.shape != theirs.shape for ours, theirs in _pairs(together, expected)):
         raise FaultError(Fault.DEPENDS_ON_BATCH, "in a batch, a page gets a different number of answers")
@@ -76,17 +197,15 @@ async def _check_batches(runner: Runner, cut: list[Window], alone: list[WindowAn
     return difference
 
 
-async def time_answers(
-    runners: Sequence[tuple[Runner, Sequence[Window]]], rounds: int = ROUNDS
-) -> list[Latency]:
-    """How fast each of some runners answers its windows, one request at a time, in turns."""
+async def _time_answers(runners: Sequence[tuple[Runner, Sequence[Window]]]) -> list[Latency]:
+    """Measure the latency of runners on their windows, alternating, one request at a time."""
     taken: list[list[float]] = [[] for _ in runners]
     until = time.monotonic() + _SECONDS
-    for number in range(rounds):
+    for number in range(_ROUNDS):
         if number and time.monotonic() > until:
             break
-        for (runner, cut), times in zip(runners, taken, strict=True):
-            for window in cut:
+        for (runner, windows_of_runner), times in zip(runners, taken, strict=True):
+            for window in windows_of_runner:
                 began = time.perf_counter()
                 await runner.alone(window)
                 times.append((time.perf_counter() - began) * 1000)
@@ -96,17 +215,17 @@ async def time_answers(
     ]
 
 
-def check_latency(found: Latency, usual: Latency, most: float) -> None:
-    """See whether a version is at most so many times as slow as another one.
+def _check_latency(latency: Latency, baseline: Latency, max_ratio: float) -> None:
+    """Check that a version is at most `max_ratio` times as slow as the baseline.
 
     Raises:
         FaultError: it is slower.
     """
-    if found.p50 > most * usual.p50:
+    if latency.p50 > max_ratio * baseline.p50:
         raise FaultError(
             Fault.TOO_SLOW,
-            f"a page takes {found.p50:.1f} ms in the middle, more than {most:g} times the {usual.p50:.1f} ms "
-            "of the default version",
+            f"a page takes {latency.p50:.1f} ms in the middle, more than {max_ratio:g} times the "
+            f"{baseline.p50:.1f} ms of the default version",
         )
 
 

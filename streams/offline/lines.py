@@ -1,150 +1,144 @@
-"""What a page becomes: a line of JSON, also if it cannot be cleaned."""
+"""Pages as an offline run sends them to its pool, and the output lines of documents and failures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from html import escape
 from typing import Any
 
 import orjson
 
-from dehusk.schemas.documents import CleanedDocument, Comments
-from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.documents import CleanedDocument
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken, Skipped
-from dehusk.schemas.rendering import NO_RENDERING, Rendering
-from dehusk.streams.formats import FORMATS, front_matter
-from dehusk.streams.offline.decoded import Input
-from dehusk.streams.preparation.extraction import Write, Writing
+from dehusk.schemas.pages import Message, RawPage
+from dehusk.streams.sources.source import Decoded, Record
+from dehusk.streams.topics.formats import FORMATS, Format, front_matter
 
-LINES = "json"
-"""The format that is a line of JSON for each page."""
-
-_OF_BLOCKS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")
-
-
+Input = RawPage | Skipped | Broken
 Fail = Callable[[Input, Skipped | Broken], bytes]
-"""Writes what stands for a page that has no document."""
+"""Writes the output of a page without a document."""
+_HEADERS = ("url", "id", "fetched-at", "language")
+_FIELDS = (
+    "site",
+    "fetched_at",
+    "title",
+    "language",
+    "declared_language",
+    "text",
+    "comments",
+    "model",
+    "labeler",
+    "content_hash",
+    "simhash",
+    "metadata",
+)
+_BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")
 
 
-def writing(
-    max_bytes: int,
-    *,
-    with_blocks: bool,
-    drop_hidden: bool = False,
-    comments: Comments = Comments.SEPARATE,
-    metadata: MetadataLevel = MetadataLevel.FAST,
-    document_format: str = LINES,
-    rendering: Rendering = NO_RENDERING,
-    with_samples: bool = False,
-) -> Writing:
-    """How the pool of `clean_lines` makes documents: a line of JSON for each, or one of `streams.formats`."""
-    write: Write = _write_line
-    if document_format != LINES:
-        write = FORMATS[document_format].write
-        rendering = FORMATS[document_format].rendering(rendering)
-    return Writing(
-        write,
-        with_blocks,
-        drop_hidden,
-        comments,
-        metadata,
-        2 * max_bytes,
-        with_samples,
-        rendering=rendering,
-    )
+class DecodedPages:
+    """Source of decoded pages, as they are sent to a preparation process."""
+
+    name = "decoded"
+
+    def recognises(self, message: Message) -> bool:  # noqa: ARG002 nothing else is sent
+        """Return True, as nothing else is sent."""
+        return True
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """Return the page of a message."""
+        url, id_, fetched_at, language = (
+            (message.header(name) or b"").decode("utf-8", "surrogatepass") for name in _HEADERS
+        )
+        fetched = datetime.fromisoformat(fetched_at) if fetched_at else None
+        return (RawPage(url, message.value or b"", id_, fetched, language or None),)
+
+    def encode(self, page: RawPage) -> Record:
+        """Write the page's HTML, and in headers what else its document says."""
+        fetched_at = page.fetched_at.isoformat() if page.fetched_at else ""
+        texts = (page.url, page.name, fetched_at, page.language or "")
+        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+        return Record(None, page.html, tuple(zip(_HEADERS, encoded, strict=True)))
 
 
-def failing(
-    document_format: str = LINES,
-    *,
-    with_blocks: bool,
-    with_markdown: bool = False,
-    with_template: bool = False,
+_SOURCE = DecodedPages()
+
+
+def message_of(page: RawPage) -> Message:
+    """Return the message of a page, which `DecodedPages` decodes."""
+    record = _SOURCE.encode(page)
+    return Message(record.key, record.value, record.headers)
+
+
+def failure_writer(
+    document_format: str = "json", options: DocumentOptions = DEFAULT_OPTIONS, *, with_template: bool = False
 ) -> Fail:
-    """What writes the pages without a document, in the format of the others."""
-    if document_format == "markdown":
-        return _fail_in_markdown
-    if document_format == "html":
-        return _fail_in_html
-    return partial(
-        failure_line, with_blocks=with_blocks, with_markdown=with_markdown, with_template=with_template
-    )
+    """Return the writer of pages without a document, in the format of the others."""
+    match document_format:
+        case "markdown":
+            return _fail_in_markdown
+        case "html":
+            return _fail_in_html
+        case _:
+            return partial(failure_line, options=options, with_template=with_template)
 
 
 def _fail_in_markdown(page: Input, outcome: Skipped | Broken) -> bytes:
-    return front_matter({"url": page.url, "error": _error(outcome)})
+    return front_matter({"url": page.url, "error": str(outcome)})
 
 
 def _fail_in_html(page: Input, outcome: Skipped | Broken) -> bytes:
     return (
         f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title></title>\n'
         f'<link rel="canonical" href="{escape(page.url or "")}">'
-        f'<meta name="dehusk-error" content="{escape(_error(outcome))}"></head><body>\n</body></html>\n'
+        f'<meta name="dehusk-error" content="{escape(str(outcome))}"></head><body>\n</body></html>\n'
     ).encode("utf-8", "replace")
-
-
-def _error(outcome: Skipped | Broken) -> str:
-    return f"{outcome.reason}: {outcome.detail}"
 
 
 def failure_line(
     page: Input,
     outcome: Skipped | Broken,
+    options: DocumentOptions = DEFAULT_OPTIONS,
     *,
-    with_blocks: bool,
-    with_markdown: bool = False,
     with_template: bool = False,
 ) -> bytes:
-    """The line of a page without a document."""
-    fields: dict[str, Any] = {
-        "id": page.id or page.url,
-        "url": page.url,
-        "site": None,
-        "title": "",
-        "language": None,
-        "declared_language": None,
-        "text": "",
-        "comments": None,
-        "model": None,
-        "labeler": None,
-        "content_hash": None,
-        "simhash": None,
-        "metadata": None,
-    }
+    """Write the line of a page without a document."""
+    fields: dict[str, Any] = {"id": page.id or page.url, "url": page.url}
+    fields |= dict.fromkeys(_FIELDS) | {"title": "", "text": ""}
     if with_template:
         fields["template"] = None
-    if with_markdown:
+    if options.rendering.markdown:
         fields["markdown"] = None
-    if with_blocks:
+    if options.with_blocks:
         fields["blocks"] = []
-    return _line({**fields, "error": _error(outcome)})
+    return _line({**fields, "error": str(outcome)})
 
 
 def _write_line(document: CleanedDocument) -> bytes:
-    fields: dict[str, Any] = {
-        "id": document.id or document.url,
-        "url": document.url,
-        "site": document.site,
-        "title": document.title,
-        "language": document.language,
-        "declared_language": document.declared_language,
-        "text": document.text,
-        "comments": document.comments,
-        "model": document.model,
-        "labeler": document.labeler,
-        "content_hash": document.content_hash,
-        "simhash": document.simhash,
-        "metadata": document.metadata,
-    }
-    of_blocks = _OF_BLOCKS
+    fields: dict[str, Any] = {"id": document.id or document.url, "url": document.url}
+    fields |= {name: getattr(document, name) for name in _FIELDS}
+    if document.fetched_at is not None:
+        fields["fetched_at"] = document.fetched_at.astimezone(UTC)
+    block_fields = _BLOCK_FIELDS
     if document.template is not None:
         fields["template"] = document.template
-        of_blocks += ("frequency",)
+        block_fields += ("frequency",)
     if document.markdown is not None:
         fields["markdown"] = document.markdown
     if document.blocks is not None:
-        fields["blocks"] = [{name: getattr(block, name) for name in of_blocks} for block in document.blocks]
+        fields["blocks"] = [
+            {name: getattr(block, name) for name in block_fields} for block in document.blocks
+        ]
     return _line({**fields, "error": None})
 
 
 def _line(fields: dict[str, Any]) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
+
+
+OFFLINE_FORMATS = {
+    "json": Format("application/x-ndjson", write=_write_line),
+    "markdown": FORMATS["markdown"],
+    "html": FORMATS["html"],
+}
+"""Values of `dehusk clean --format`."""

@@ -1,27 +1,143 @@
-"""Passes over pages: several batches are on their way at once, and leave it in the order of the input."""
+"""Runs over pages: several batches are cleaned at once, and leave in the order of the input."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle
 from typing import Any, TypeVar
 
-from dehusk.inference.labeler import Labeler
-from dehusk.schemas.outcomes import Skipped, SkipReason
-from dehusk.schemas.pages import RawPage
-from dehusk.streams.offline.batch import BatchCleaner, Note, Turn
-from dehusk.streams.offline.decoded import Input
-from dehusk.streams.offline.lines import Fail
-from dehusk.streams.preparation.extraction import WrittenDocument
+from dehusk.inference.labelers.labeler import Labeler, encodings_read
+from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
+from dehusk.schemas.pages import EncodedPage, Prediction, RawPage, SiteStatistics
+from dehusk.streams.files.read_ahead import ReadAhead
+from dehusk.streams.offline.lines import Fail, Input, message_of
+from dehusk.streams.preparation.batch import (
+    BatchCleaner,
+    Failure,
+    Labeled,
+    LabeledBatch,
+    MessageResult,
+    Note,
+    PageResult,
+    UniformLabeling,
+    observation,
+)
 from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.read_ahead import ReadAhead
-from dehusk.streams.sites.store import SiteStatisticsStore
+from dehusk.streams.preparation.steps import LabeledPage, PackedPage, WrittenDocument
+from dehusk.streams.sites.store import SiteStatisticsStore, observe
 
 BATCH_PAGES = 8
 """Pages that are prepared and labeled together, and that are read ahead."""
-Made = TypeVar("Made")
-Work = Callable[[BatchCleaner, Sequence[Input]], Awaitable[Made]]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Turn of a batch at steps that follow the order of the input."""
+
+    begins: asyncio.Event
+    ends: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def end(self) -> None:
+        """Wait for this turn, and start the next one."""
+        await self.begins.wait()
+        self.ends.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _OrderedObserver:
+    """Counts labeled pages after all pages of earlier batches."""
+
+    store: SiteStatisticsStore
+    turn: Turn
+
+    async def observe(
+        self, pages: Sequence[PackedPage], labels: Sequence[Prediction]
+    ) -> list[SiteStatistics]:
+        await self.turn.begins.wait()
+        return await observe(self.store, list(map(observation, pages, labels)))
+
+
+@dataclass(frozen=True, slots=True)
+class _RequiredLabeling:
+    """Labels with a labeler whose failure ends the run."""
+
+    labeler: Labeler
+
+    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+        return Labeled(await self.labeler.label(pages))
+
+
+class PageCleaner:
+    """Cleans the pages of one batch.
+
+    A page that needs the large share of memory is prepared alone on its batch's turn, so one at a time.
+    """
+
+    def __init__(
+        self,
+        pool: PreparationPool,
+        labeler: Labeler,
+        store: SiteStatisticsStore | None,
+        turn: Turn,
+        note: Note | None = None,
+    ) -> None:
+        labeling = UniformLabeling(_RequiredLabeling(labeler), partial(encodings_read, labeler))
+        observer = None if store is None else _OrderedObserver(store, turn)
+        self._batches = BatchCleaner(pool, labeling, observer, note)
+        self._turn = turn
+
+    async def clean(self, pages: Sequence[RawPage]) -> list[WrittenDocument | Broken]:
+        """Clean each page; return documents in order."""
+        documents: list[WrittenDocument | Broken] = []
+        async for portion in self.labeled(pages):
+            documents += map(_single_result, await self._batches.extract(portion, self._extract))
+        return documents
+
+    async def observe(self, pages: Sequence[RawPage]) -> None:
+        """Count the pages in the store, without making documents."""
+        async for _ in self.labeled(pages):
+            pass
+
+    async def labeled(self, pages: Sequence[RawPage]) -> AsyncIterator[LabeledBatch]:
+        """Label and count the pages; yield them in portions."""
+        messages = [message_of(page) for page in pages]
+        while messages:
+            portion = await self._batches.label(messages)
+            together = bool(portion.prepared)
+            if not together:
+                await self._turn.begins.wait()
+                portion = await self._batches.label(messages[:1], alone=True)
+            messages = messages[len(portion.prepared) :]
+            if together and not messages and self._batches.observer is not None:
+                await self._turn.end()
+            yield portion
+        await self._turn.end()
+
+    async def _extract(self, pages: Sequence[LabeledPage]) -> list[WrittenDocument | Broken]:
+        """Make the documents of all pages; one that lacks memory in its process is made alone."""
+        pool = self._batches.pool
+        documents: list[WrittenDocument | Broken] = []
+        while remaining := pages[len(documents) :]:
+            documents += await pool.extract(remaining) or [await pool.extract_alone(remaining[0])]
+        return documents
+
+
+def _single_result(results: MessageResult) -> WrittenDocument | Broken:
+    """Return the one result that a message of `DecodedPages` has."""
+    match results:
+        case (PageResult(document=Failure(broken=broken)),):
+            return broken
+        case (PageResult(document=WrittenDocument() as document),):
+            return document
+        case (Broken() as broken,):
+            return broken
+    raise TypeError(f"a page became {results}")
+
+
+Result = TypeVar("Result")
+Work = Callable[[PageCleaner, Sequence[Input]], Awaitable[Result]]
 
 
 async def clean_lines(
@@ -33,21 +149,19 @@ async def clean_lines(
     store: SiteStatisticsStore | None = None,
     note: Note | None = None,
 ) -> AsyncGenerator[bytes, None]:
-    """A line for each page, as soon as it and those before it are cleaned; nothing for what never was a page.
+    """Yield a line for each page in the order of the input; none for records that are no pages.
 
-    `fail` writes the line of a page that cannot be cleaned.
-
-    The pool was opened with `writing`. Where there is a store of site statistics, a page is corrected by what
-    it knows without the page: of the pages before it, and of those that it counted earlier. `note` is told of
-    samples of what sites repeat, where the pool makes any.
+    `fail` writes the line of a page that cannot be cleaned. With a store of site statistics, a page is
+    corrected by the pages before it, and by those that the store counted earlier. `note` takes the samples of
+    text that sites repeat, if the pool makes any.
 
     Raises:
         UnavailableError: a labeler or the store does not answer.
         ConfigurationError: there is no such file, or a model does not fit.
     """
     work = partial(_lines, fail=fail)
-    cleaner_of = partial(BatchCleaner, pool, _store=store, _note=note)
-    async with aclosing(_batches(pages, labelers, cleaner_of, work)) as batches:
+    open_cleaner = partial(PageCleaner, pool, store=store, note=note)
+    async with aclosing(_batches(pages, labelers, open_cleaner, work)) as batches:
         async for lines in batches:
             for line in lines:
                 yield line
@@ -56,12 +170,12 @@ async def clean_lines(
 async def observe_pages(
     pages: Iterator[Input], pool: PreparationPool, labelers: Sequence[Labeler], store: SiteStatisticsStore
 ) -> AsyncGenerator[int, None]:
-    """Have a store count all pages, in order; how many more pages were read, each time that some are done.
+    """Count all pages in a store, in order; yield the number of pages of each finished batch.
 
     Raises what `clean_lines` raises.
     """
-    cleaner_of = partial(BatchCleaner, pool, _store=store)
-    async with aclosing(_batches(pages, labelers, cleaner_of, _observe)) as batches:
+    open_cleaner = partial(PageCleaner, pool, store=store)
+    async with aclosing(_batches(pages, labelers, open_cleaner, _observe)) as batches:
         async for count in batches:
             yield count
 
@@ -69,11 +183,11 @@ async def observe_pages(
 async def _batches(
     pages: Iterator[Input],
     labelers: Sequence[Labeler],
-    cleaner_of: Callable[..., BatchCleaner],
-    work: Work[Made],
-) -> AsyncGenerator[Made, None]:
-    """What is made of each batch of pages, in order."""
-    begun: asyncio.Queue[asyncio.Task[Made] | None] = asyncio.Queue()
+    open_cleaner: Callable[..., PageCleaner],
+    work: Work[Result],
+) -> AsyncGenerator[Result, None]:
+    """Yield the result of the work on each batch of pages, in order."""
+    begun: asyncio.Queue[asyncio.Task[Result] | None] = asyncio.Queue()
     free = asyncio.Semaphore(len(labelers) + 1)
 
     async def begin() -> None:
@@ -81,7 +195,7 @@ async def _batches(
         turn.begins.set()
         while batch := await ahead.take():
             await free.acquire()
-            cleaner = cleaner_of(next(next_labeler), _turn=turn)
+            cleaner = open_cleaner(next(next_labeler), turn=turn)
             begun.put_nowait(asyncio.ensure_future(work(cleaner, batch)))
             turn = Turn(turn.ends)
 
@@ -93,27 +207,27 @@ async def _batches(
             free.release()
         await beginning
     finally:
-        left: list[asyncio.Future[Any]] = [beginning]
+        unfinished: list[asyncio.Future[Any]] = [beginning]
         while not begun.empty():
-            left += [batch] if (batch := begun.get_nowait()) else []
-        for task in left:
+            unfinished += [batch] if (batch := begun.get_nowait()) else []
+        for task in unfinished:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*unfinished, return_exceptions=True)
 
 
-async def _lines(cleaner: BatchCleaner, batch: Sequence[Input], *, fail: Fail) -> list[bytes]:
-    fates = iter(await cleaner.clean([page for page in batch if isinstance(page, RawPage)]))
+async def _lines(cleaner: PageCleaner, batch: Sequence[Input], *, fail: Fail) -> list[bytes]:
+    documents = iter(await cleaner.clean([page for page in batch if isinstance(page, RawPage)]))
     lines: list[bytes] = []
     for page in batch:
-        fate = next(fates) if isinstance(page, RawPage) else page
-        if isinstance(fate, WrittenDocument):
-            lines.append(fate.value)
-        elif not (isinstance(fate, Skipped) and fate.reason is SkipReason.NOT_A_PAGE):
-            lines.append(fail(page, fate))
+        result = next(documents) if isinstance(page, RawPage) else page
+        if isinstance(result, WrittenDocument):
+            lines.append(result.value)
+        elif not (isinstance(result, Skipped) and result.reason is SkipReason.NOT_A_PAGE):
+            lines.append(fail(page, result))
     return lines
 
 
-async def _observe(cleaner: BatchCleaner, batch: Sequence[Input]) -> int:
+async def _observe(cleaner: PageCleaner, batch: Sequence[Input]) -> int:
     pages = [page for page in batch if isinstance(page, RawPage)]
     await cleaner.observe(pages)
     return len(pages)

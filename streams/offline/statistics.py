@@ -1,4 +1,4 @@
-"""The statistics of sites that an offline run learns, or shares with workers."""
+"""Site statistics of an offline run: its own, or those shared with workers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -7,44 +7,42 @@ from dataclasses import dataclass, replace
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import SiteObservation, SiteStatistics
-from dehusk.streams.offline.batch import Note
+from dehusk.streams.preparation.batch import Note
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, RedisSettings
-from dehusk.streams.sites.memory import MemorySiteStatistics
-from dehusk.streams.sites.store import SiteStatisticsStore
+from dehusk.streams.sites.store import MemorySiteStatistics, SiteStatisticsStore
 
 _ADVICE = "run the command again, which counts no page twice, or clean with --site-statistics memory"
-
 _SAMPLES_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredStatistics:
-    """A store that pages are not cleaned without: where it is unavailable, the error says what to do."""
+    """Store whose failure ends the run; the error says what to do."""
 
     _store: SiteStatisticsStore
 
     async def observe(self, pages: Sequence[SiteObservation]) -> list[SiteStatistics]:
-        """What the store answers."""
+        """Count pages in the store and return its answers."""
         with _advising():
             return await self._store.observe(pages)
 
     async def check(self) -> None:
-        """See whether the store counts."""
+        """Check that the store answers."""
         with _advising():
             await self._store.check()
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close the connections."""
         await self._store.close()
 
 
 @asynccontextmanager
 async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[SiteStatisticsStore | None]:
-    """None, the statistics of this run alone, or those in the Redis of this URL, once it has answered.
+    """Open the statistics of this run alone, or those in Redis once it has answered; yield None for `none`.
 
     Args:
         where: `none`, `memory` or a URL.
-        redis: how a Redis is asked; its own URL does not count.
+        redis: settings of the client; their URL is ignored.
 
     Raises:
         UnavailableError: Redis does not answer.
@@ -64,13 +62,13 @@ async def open_statistics(where: str, redis: RedisSettings) -> AsyncIterator[Sit
 
 
 def is_shared(where: str) -> bool:
-    """Whether the statistics are in a Redis, where others find them: see `open_statistics`."""
+    """Return True if the statistics are in Redis, where others share them: see `open_statistics`."""
     return where not in (NO_STATISTICS, IN_MEMORY)
 
 
 @asynccontextmanager
 async def sampling(where: str, redis: RedisSettings) -> AsyncIterator[Note | None]:
-    """What is told of samples and writes them to Redis every second, and at the end; None without a Redis."""
+    """Yield a function that takes samples, written to Redis each second and at the end; else None."""
     if not is_shared(where):
         yield None
         return

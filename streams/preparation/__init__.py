@@ -1,1 +1,1 @@
-"""The preparation of messages: decoded, segmented and encoded, in processes with limits."""
+"""Work on messages and pages in processes with limits, and the cleaning of a batch by it."""

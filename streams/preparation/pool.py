@@ -1,37 +1,82 @@
-"""Processes that work on pages; one that dies or hangs costs the guilty message alone."""
+"""Pool of processes that work on pages; a crash or a hang costs only the message that caused it.
+
+Their temporary folder is locked while they live, so that the next pool can remove those of killed processes.
+"""
 
 import asyncio
+import fcntl
 import math
-from collections.abc import Callable, Sequence
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, takewhile
+from multiprocessing.util import get_temp_dir
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from typing import TypeVar, cast
 
+from dehusk.inference.document.language import load_model
+from dehusk.inference.sites import SiteKey, open_naming
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Message
-from dehusk.streams.preparation.extraction import LabeledPage, WrittenDocument
-from dehusk.streams.preparation.preparation import Outcomes
+from dehusk.schemas.pickled import PickledByFields
+from dehusk.streams.folders import remove_abandoned
 from dehusk.streams.preparation.process import Oversized, PageProcess, ProcessDiedError, Work
-from dehusk.streams.preparation.steps import Task, ToEncode
+from dehusk.streams.preparation.steps import LabeledPage, Outcomes, Preparer, Writing, WrittenDocument
 from dehusk.streams.settings import MIB, PageLimits
+from dehusk.streams.sources.source import Source
 
-Answer = TypeVar("Answer")
 _ATTEMPTS = 2
-"""Deaths on a task that is done alone until it is blamed: one may have been somebody else's kill."""
+"""Deaths of processes on a task done alone until the task is broken: one may be a kill from outside."""
 _SENT_BYTES = 2 * MIB
-"""Bytes of tasks from which a process is sent no more at once."""
+"""Size from which on tasks are not sent together."""
 _LARGEST_TASK = 4 * MIB
-"""Bytes of the largest task that is tried with the ordinary share of memory."""
+"""Bytes of the largest task that is done with the ordinary share of memory."""
+_LOCK = "dehusk.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareTask(PickledByFields):
+    """A message, and the optional encodings that its pages are to have."""
+
+    message: Message
+    encodings: frozenset[Encoding] = frozenset()
+
+
+Task = PrepareTask | LabeledPage
+Steps = Callable[[Task], Outcomes | WrittenDocument | Broken]
+Answer = TypeVar("Answer")
+
+
+def open_steps(
+    open_source: Callable[[], Source],
+    max_blocks: int,
+    writing: Writing,
+    site_key: SiteKey = SiteKey.HOST,
+) -> Steps:
+    """Open the steps for messages of a source, and for the pages that came out of them."""
+    load_model()
+    source, preparer = open_source(), Preparer(max_blocks, writing.options, open_naming(site_key))
+
+    def work(task: Task) -> Outcomes | WrittenDocument | Broken:
+        if isinstance(task, LabeledPage):
+            return writing.extract(task)
+        return preparer.prepare_message(source, task.message, task.encodings)
+
+    return work
 
 
 class PreparationPool:
     """Prepares batches of messages, and extracts the documents of labeled pages, in `size` processes.
 
-    Each batch is in one of them. The answers to it end before the first task that is huge, that needs more
-    than the ordinary share of memory, or that its process died of: that one is to be done alone. One process
-    at a time has the large share.
+    One process works on a batch. Its answers end before the first task that is huge, needs more than the
+    ordinary share of memory, or killed the process: that task is to be done alone. Only one process at a time
+    has the large share.
     """
 
     def __init__(self, open_work: Callable[[], Work], size: int, limits: PageLimits) -> None:
@@ -41,6 +86,7 @@ class PreparationPool:
             self._idle.put(process)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="preparation")
         self._large = Lock()
+        self._look_seconds = min(1.0, limits.wall_seconds / 10)
         self._closed = False
 
     async def start(self) -> None:
@@ -59,50 +105,45 @@ class PreparationPool:
         room: float = math.inf,
         encodings: frozenset[Encoding] = frozenset(),
     ) -> list[Outcomes]:
-        """What became of the first messages, in order, until they fill `room` bytes.
-
-        Their pages have those encodings beside the ones that the pool always makes.
-        """
-        tasks = [_to_prepare(message, encodings) for message in messages]
+        """Prepare the first messages with optional encodings, in order, until they fill `room` bytes."""
+        tasks = [PrepareTask(message, encodings) for message in messages]
         answers = await self._in_process(lambda process: self._answers(process, tasks, room))
         return [_outcomes(answer) for answer in answers]
 
     async def prepare_alone(self, message: Message, encodings: frozenset[Encoding] = frozenset()) -> Outcomes:
-        """What became of a message that may take the large share of memory."""
-        return _outcomes(await self.answer_alone(_to_prepare(message, encodings)))
+        """Prepare a message that may take the large share of memory."""
+        return _outcomes(await self.answer_alone(PrepareTask(message, encodings)))
 
     async def extract(
         self, pages: Sequence[LabeledPage], room: float = math.inf
     ) -> list[WrittenDocument | Broken]:
-        """The documents of the first pages, in order, until they fill `room` bytes."""
+        """Make the documents of the first pages, in order, until they fill `room` bytes."""
         answers = await self._in_process(lambda process: self._answers(process, pages, room))
         return cast("list[WrittenDocument | Broken]", answers)
 
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
-        """The document of a page that may take the large share of memory."""
+        """Make the document of a page that may take the large share of memory."""
         return cast("WrittenDocument | Broken", await self.answer_alone(page))
 
     async def answer_alone(self, task: object) -> object:
-        """What became of a task of any kind that may take the large share of memory; Broken if it failed."""
+        """Do a task of any kind that may take the large share of memory; return Broken if it failed."""
         return await self._in_process(lambda process: self._answer_alone(process, task))
 
-    async def kill_the_stuck(self) -> None:
-        """Kill processes whose page is overdue, for as long as this runs."""
+    async def kill_stuck(self) -> None:
+        """Kill processes whose page is overdue, until cancelled."""
         while True:
-            await asyncio.sleep(1)
+            await asyncio.sleep(self._look_seconds)
             for process in self._processes:
                 process.kill_if_stuck()
 
     def close(self) -> None:
-        """End the processes at once; what they were working on is not answered."""
+        """Kill the processes; their tasks get no answer."""
         self._closed = True
         for process in self._processes:
             process.kill()
         self._threads.shutdown(cancel_futures=True)
 
     async def _in_process(self, use: Callable[[PageProcess], Answer]) -> Answer:
-        """What comes of the use of the next idle process."""
-
         def wait_and_use() -> Answer:
             process = self._idle.get()
             try:
@@ -113,11 +154,10 @@ class PreparationPool:
         return await asyncio.get_running_loop().run_in_executor(self._threads, wait_and_use)
 
     def _answers(self, process: PageProcess, tasks: Sequence[Task], room: float) -> list[object]:
-        """What became of the first tasks."""
         answers: list[object] = []
         tasks = list(takewhile(lambda task: _size(task) <= _LARGEST_TASK, tasks))
         while len(answers) < len(tasks) and room > 0 and not self._closed:
-            sent, answered = _sent_together(tasks[len(answers) :]), 0
+            sent, answered = _first_chunk(tasks[len(answers) :]), 0
             try:
                 for answer, size in process.answers(sent, room, large=False):
                     answers.append(answer)
@@ -132,7 +172,6 @@ class PreparationPool:
         return [answer for answer in answers if not isinstance(answer, Oversized)]
 
     def _answer_alone(self, process: PageProcess, task: object) -> object:
-        """What became of a task that may take the large share of memory."""
         with self._large:
             deaths = 0
             while True:
@@ -148,23 +187,45 @@ class PreparationPool:
                     return answer
 
 
-def _to_prepare(message: Message, encodings: frozenset[Encoding]) -> Task:
-    return ToEncode(message, encodings) if encodings else message
-
-
 def _outcomes(answer: object) -> Outcomes:
-    """What became of a message, also where its process died of it."""
+    """Return the outcomes of a message; Broken if its process died of it."""
     return (answer,) if isinstance(answer, Broken) else cast("Outcomes", answer)
 
 
-def _sent_together(tasks: Sequence[Task]) -> Sequence[Task]:
-    """The first tasks, as many as a process is sent at once."""
+def _first_chunk(tasks: Sequence[Task]) -> Sequence[Task]:
+    """Return the first tasks that are sent together."""
     ends = accumulate(map(_size, tasks))
     return tasks[: 1 + sum(1 for _ in takewhile(lambda end: end < _SENT_BYTES, ends))]
 
 
 def _size(task: Task) -> int:
-    if isinstance(task, LabeledPage):
-        return len(task.packed)
-    message = task.message if isinstance(task, ToEncode) else task
-    return len(message.value or b"")
+    return len(task.packed if isinstance(task, LabeledPage) else task.message.value or b"")
+
+
+@cache
+def claim_folder() -> None:
+    """Remove the temporary folders of killed processes, and lock this process's own while it lives."""
+    remove_abandoned(Path(tempfile.gettempdir()), "pymp-*", _LOCK)
+    own = Path(get_temp_dir(), "claiming")
+    fcntl.flock(os.open(own, os.O_CREAT | os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)  # open until the end
+    own.rename(own.with_name(_LOCK))  # so nobody finds it without its lock
+
+
+@asynccontextmanager
+async def open_pool(
+    open_work: Callable[[], Work], processes: int, limits: PageLimits
+) -> AsyncIterator[PreparationPool]:
+    """Open a pool of processes that do some work; tasks that take too long are killed.
+
+    Raises:
+        ConfigurationError: the work or the processes cannot be opened.
+    """
+    claim_folder()
+    pool = PreparationPool(open_work, processes, limits)
+    guard = asyncio.create_task(pool.kill_stuck())
+    try:
+        await pool.start()
+        yield pool
+    finally:
+        guard.cancel()
+        pool.close()

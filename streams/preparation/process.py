@@ -1,8 +1,7 @@
-"""One process that works on pages, seen from both of its ends.
+"""A process that works on pages: the parent's side and the process's own.
 
-It answers task by task, so its parent knows which one it died of. The kernel itself ends a process whose page
-exceeds its CPU time, even in native code; a process whose parent has gone reads the end of its connection and
-leaves.
+It answers task by task, so its parent knows which one killed it. The kernel ends a process whose page exceeds
+its CPU time, even in native code. A process whose parent is gone reads the end of its connection and exits.
 """
 
 import gc
@@ -14,22 +13,23 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.streams.preparation.signals import blocked
 from dehusk.streams.settings import KIB, MIB, PageLimits
-from dehusk.streams.signals import blocked
 
-_PRELOADED = [__name__, "dehusk.streams.sources.registry", "dehusk.streams.preparation.steps"]
-_START_SECONDS = 60.0
+_PRELOADED = [__name__, "dehusk.streams.sources.registry", "dehusk.streams.preparation.pool"]
 _RETIREMENT_BYTES = 80 * MIB
-"""Memory from which a process makes place for a fresh one: what a huge page took is hardly given back."""
+"""Memory from which on a process is replaced: memory of a huge page is hardly returned to the system."""
 _LARGEST_ANSWER = 4 * MIB
 """Bytes of the largest answer to a task that has the ordinary share of memory."""
 _OUT_OF_MEMORY = 71
@@ -37,15 +37,15 @@ _OUT_OF_MEMORY = 71
 NO_MEMORY = "the page needs more memory than it may have"
 _NEVER = float("inf")
 _COLLECT_EVERY = 50_000
-"""Objects until the first look for cycles: a page's thousands hold none, and each look goes through them."""
+"""Threshold of the garbage collector: pages hold thousands of objects and no cycles."""
 
 Work = Callable[[Any], object]
-"""What becomes of a task; expected failures are `Broken`, or a tuple that holds some."""
+"""Does a task; expected failures are `Broken`, or a tuple that holds some."""
 
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """The answer to a task that has to be done again, alone: it may need a large share of memory."""
+    """Answer to a task that has to be repeated alone, as it may need the large share of memory."""
 
 
 _OVERSIZED = pickle.dumps(Oversized())
@@ -58,26 +58,91 @@ class ProcessDiedError(Exception):
         super().__init__(detail)
         self.reason = reason
         self.certain = certain
-        """Whether the task is to blame beyond doubt; else somebody may have killed the process."""
+        """True if the task is the cause for certain; else the process may have been killed from outside."""
 
 
-class PageProcess:
+class ChildProcess:
+    """A process that starts when it is needed, and again after each death.
+
+    Its target gets its end of the connection and `args`, and sends None when it is ready, or an error.
+    """
+
+    blocked_signals: tuple[signal.Signals, ...] = (signal.SIGINT,)
+    """Signals that are for the parent alone, from its first import on."""
+    last_seconds = 0.0
+    """Time to end by itself once its connection is closed."""
+
+    def __init__(
+        self, context: ForkServerContext | SpawnContext, target: Callable[..., None], *args: object
+    ) -> None:
+        self._context = context
+        self._target = target
+        self._args = args
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+
+    def kill(self) -> None:
+        """End the process at once."""
+        process = self._process  # another thread may reap it meanwhile
+        if process is not None:
+            process.kill()
+
+    def _connected(self) -> Connection:
+        """Start the process, if it does not live; return the connection to it."""
+        if self._connection is None:
+            self._connection, theirs = self._context.Pipe()
+            process = self._context.Process(target=self._target, args=(theirs, *self._args), daemon=True)
+            resource_tracker.ensure_running()  # else the start does so, which unblocks the signals
+            with blocked(*self.blocked_signals):  # forkserver and process inherit the mask
+                process.start()
+            self._process = process
+            theirs.close()
+            self._await_readiness(self._connection)
+        return self._connection
+
+    def _await_readiness(self, connection: Connection) -> None:
+        try:
+            problem = connection.recv()
+        except EOFError:
+            problem = ConfigurationError(f"no process could be started: {self._describe_exit(self._reap())}")
+        if problem is not None:
+            raise problem
+
+    def _describe_exit(self, status: int | None) -> str:
+        return f"exit status {status}"
+
+    def _reap(self) -> int | None:
+        """End and forget the process; return its exit status."""
+        process, connection = self._process, self._connection
+        self._process = self._connection = None
+        if process is None or connection is None:
+            return None
+        connection.close()
+        process.join(self.last_seconds)
+        process.kill()
+        process.join()
+        return process.exitcode
+
+
+class PageProcess(ChildProcess):
     """A process that starts with its first tasks, and again after each death."""
 
+    blocked_signals = (signal.SIGINT, signal.SIGTERM)
+    start_seconds = 60.0
+    """Time that its start may take."""
+
     def __init__(self, open_work: Callable[[], Work], limits: PageLimits) -> None:
-        self._open_work = open_work
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOADED)
+        super().__init__(context, _serve, open_work, limits)
         self._limits = limits
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(_PRELOADED)
-        self._process: multiprocessing.process.BaseProcess | None = None
-        self._connection: Connection | None = None
         self._deadline = _NEVER
 
     def answers(self, tasks: Sequence[object], room: float, *, large: bool) -> Iterator[tuple[object, int]]:
-        """The answer to each task and its bytes, in order.
+        """Yield the answer to each task and its size in bytes, in order.
 
-        They end early behind the one that fills `room` bytes, behind one that is `Oversized`, and when they
-        have taken as long as a page may. With `large`, tasks may take the large share of memory.
+        Answers end early after the one that fills `room` bytes, after an `Oversized` one, and when they
+        have taken the time of a page. With `large`, tasks may take the large share of memory.
 
         Raises:
             ProcessDiedError: the process died; the answers before have been given.
@@ -95,9 +160,9 @@ class PageProcess:
                 answer = connection.recv_bytes()
                 yield pickle.loads(answer), len(answer)  # noqa: S301 our own process wrote it
             if peak > _RETIREMENT_BYTES:
-                self._bury()
+                self._reap()
         except (EOFError, OSError):
-            raise self._obituary() from None
+            raise self._death() from None
         finally:
             self._deadline = _NEVER
 
@@ -114,41 +179,19 @@ class PageProcess:
         if time.monotonic() > self._deadline:
             self.kill()
 
-    def kill(self) -> None:
-        """End the process at once."""
-        process = self._process  # another thread may bury it meanwhile
-        if process is not None:
-            process.kill()
-
     def _connected(self) -> Connection:
         if self._connection is None:
-            self._deadline = time.monotonic() + _START_SECONDS
-            self._connection, theirs = self._context.Pipe()
-            process = self._context.Process(
-                target=_serve, args=(theirs, self._open_work, self._limits), daemon=True
-            )
-            with _terminal_signals_blocked():
-                process.start()
-            self._process = process
-            theirs.close()
-            self._await_readiness(self._connection)
+            self._deadline = time.monotonic() + self.start_seconds
+            super()._connected()
             self._deadline = _NEVER
-        return self._connection
-
-    def _await_readiness(self, connection: Connection) -> None:
-        try:
-            problem = connection.recv()
-        except EOFError:
-            problem = ConfigurationError(f"no process could be started: {_cause(self._bury())}")
-        if problem is not None:
-            raise problem
+        return super()._connected()
 
     def _extend_deadline(self) -> None:
         self._deadline = time.monotonic() + self._limits.wall_seconds
 
-    def _obituary(self) -> ProcessDiedError:
+    def _death(self) -> ProcessDiedError:
         stuck = time.monotonic() > self._deadline
-        status = self._bury()
+        status = self._reap()
         if status == -signal.SIGPROF:
             detail = f"the page took more than {self._limits.seconds:g} s of CPU time (--page-seconds)"
             return ProcessDiedError(BrokenReason.TIME_BUDGET_EXCEEDED, detail, certain=True)
@@ -157,37 +200,17 @@ class PageProcess:
             return ProcessDiedError(BrokenReason.TIME_BUDGET_EXCEEDED, detail, certain=False)
         if status == _OUT_OF_MEMORY:
             return ProcessDiedError(BrokenReason.MEMORY_BUDGET_EXCEEDED, NO_MEMORY, certain=False)
-        detail = f"the process that worked on the page died: {_cause(status)}"
+        detail = f"the process that worked on the page died: {self._describe_exit(status)}"
         return ProcessDiedError(BrokenReason.PROCESS_CRASHED, detail, certain=False)
 
-    def _bury(self) -> int | None:
-        process, connection = self._process, self._connection
-        self._process = self._connection = None
-        if process is None or connection is None:
-            return None
-        connection.close()
-        process.kill()
-        process.join()
-        return process.exitcode
-
-
-def _terminal_signals_blocked() -> AbstractContextManager[None]:
-    """Start what inherits a mask that blocks Ctrl-C and SIGTERM, which reach the whole process group.
-
-    The forkserver imports its modules, and a process its own, before they could ignore these signals.
-    """
-    resource_tracker.ensure_running()  # else the forkserver starts it, which unblocks these signals
-    return blocked(signal.SIGINT, signal.SIGTERM)
-
-
-def _cause(status: int | None) -> str:
-    if status is not None and status < 0:
-        return signal.Signals(-status).name
-    return f"exit status {status}"
+    def _describe_exit(self, status: int | None) -> str:
+        if status is not None and status < 0:
+            return signal.Signals(-status).name
+        return super()._describe_exit(status)
 
 
 def _serve(connection: Connection, open_work: Callable[[], Work], limits: PageLimits) -> None:
-    """The life of the process: answer what is sent until the parent closes the connection."""
+    """Answer what is sent until the parent closes the connection."""
     gc.freeze()
     gc.set_threshold(_COLLECT_EVERY)
     try:
@@ -202,20 +225,20 @@ def _serve(connection: Connection, open_work: Callable[[], Work], limits: PageLi
 
 
 class _Server:
-    """The process's own end of the connection."""
+    """Answers tasks on the process's side of the connection."""
 
     def __init__(self, connection: Connection, work: Work, limits: PageLimits) -> None:
         self._connection = connection
         self._work = work
         self._seconds = limits.seconds
         held = _held_memory()
-        self._shares = {False: held + limits.ordinary_bytes, True: held + limits.large_bytes}
-        self._take_share(large=False)
+        self._memory_limits = {False: held + limits.ordinary_bytes, True: held + limits.large_bytes}
+        self._limit_memory(large=False)
 
     def answer(self) -> None:
-        """Receive tasks and send an answer to each, as long as there is room for them."""
+        """Receive tasks and send an answer to each, up to the size and time limits."""
         room, large = self._connection.recv()
-        self._take_share(large=large)
+        self._limit_memory(large=large)
         tasks, begun = self._receive(), time.monotonic()
         for number, task in enumerate(tasks, start=1):
             signal.setitimer(signal.ITIMER_PROF, self._seconds)
@@ -228,25 +251,25 @@ class _Server:
             self._connection.send_bytes(answer)
             if is_last:
                 break
-        self._take_share(large=False)
+        self._limit_memory(large=False)
 
-    def _take_share(self, *, large: bool) -> None:
-        """Let the process hold as much memory as ordinary tasks may, or a large one."""
-        resource.setrlimit(resource.RLIMIT_DATA, (self._shares[large], resource.RLIM_INFINITY))
+    def _limit_memory(self, *, large: bool) -> None:
+        """Limit the memory of the process to that of ordinary tasks, or of a large one."""
+        resource.setrlimit(resource.RLIMIT_DATA, (self._memory_limits[large], resource.RLIM_INFINITY))
 
     def _receive(self) -> Sequence[object]:
         try:
             tasks: Sequence[object] = self._connection.recv()
-        except MemoryError:  # what is left on the connection is of no use
+        except MemoryError:  # the rest on the connection is useless
             os._exit(_OUT_OF_MEMORY)
         return tasks
 
     def _answer(self, task: object, *, large: bool) -> bytes:
-        """What becomes of a task, pickled."""
+        """Do a task and return the pickled answer."""
         try:
-            made = self._work(task)
-            if large or not _lacks_memory(made):
-                answer = pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+            result = self._work(task)
+            if large or not _lacks_memory(result):
+                answer = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
                 if large or len(answer) <= _LARGEST_ANSWER:
                     return answer
         except MemoryError:
@@ -255,21 +278,21 @@ class _Server:
         return _OVERSIZED
 
 
-def _lacks_memory(made: object) -> bool:
-    """Whether a task, or one page of it, failed for want of memory."""
-    found = made if isinstance(made, tuple) else (made,)
+def _lacks_memory(result: object) -> bool:
+    """Return True if a task, or one page of it, failed for lack of memory."""
+    outcomes = result if isinstance(result, tuple) else (result,)
     return any(
-        isinstance(each, Broken) and each.reason is BrokenReason.MEMORY_BUDGET_EXCEEDED for each in found
+        isinstance(each, Broken) and each.reason is BrokenReason.MEMORY_BUDGET_EXCEEDED for each in outcomes
     )
 
 
 def _held_memory() -> int:
-    """The bytes of data that this process has mapped so far, as the kernel counts them for its limit."""
+    """Return the data size of this process in bytes, as the kernel counts it for RLIMIT_DATA."""
     pages = int(Path("/proc/self/statm").read_text().split()[5]) if sys.platform == "linux" else 0
     return pages * resource.getpagesize()
 
 
 def _peak_memory() -> int:
-    """The most bytes that this process has held so far."""
+    """Return the peak memory of this process in bytes."""
     unit = 1 if sys.platform == "darwin" else KIB
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

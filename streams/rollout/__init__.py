@@ -1,1 +1,1 @@
-"""Roll-outs of model versions: their states on the control topic, and what decides on going back."""
+"""Roll-outs of model versions: their states on the control topic, and verdicts on the versions tried."""

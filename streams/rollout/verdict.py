@@ -1,17 +1,16 @@
-"""Whether a version has to go, by what one worker has seen of it."""
+"""Verdicts on versions on trial, by the figures of one worker."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dehusk.schemas.comparison import Comparison, Figures
-from dehusk.schemas.rollout import Limits
+from dehusk.schemas.rollout import Comparison, Figures, Limits
 
 SLOWEST = 0.99
-"""The share of calls within whose time a version is compared."""
+"""Quantile of the call times by which versions are compared."""
 
 
 class RollbackReason(StrEnum):
-    """Why a worker takes a version back."""
+    """Reason for which a worker takes a version back."""
 
     REFUSED = "refused"
     """It is not served, speaks no signature that is known, or rejects a line of text."""
@@ -28,7 +27,7 @@ class RollbackReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a version has to go."""
+    """Reason and detail of taking a version back."""
 
     reason: RollbackReason
     detail: str
@@ -38,22 +37,24 @@ class Verdict:
 
 
 def judge(limits: Limits, tried: Figures, trusted: Figures, *, at_once: bool = True) -> Verdict | None:
-    """What a version exceeds, beside the one that is trusted; None where it may stay.
+    """Return the verdict on a version that exceeds a limit, compared with the trusted one; else None.
 
-    Times are compared only where both have labeled at once: how long a call takes depends on the load.
+    Times are compared only where both have labeled at once, as they depend on the load.
     """
-    found = _failures(limits, tried)
-    if found or min(tried.labeled, trusted.labeled) < limits.least_pages:
-        return found
+    verdict = _failures(limits, tried)
+    if verdict or min(tried.labeled, trusted.labeled) < limits.least_pages:
+        return verdict
     return (_latency(limits, tried, trusted) if at_once else None) or _kept_text(limits, tried, trusted)
 
 
-def judge_shadow(limits: Limits, seen: Comparison) -> Verdict | None:
-    """What a shadow exceeds."""
-    found = judge(limits, seen.shadow, seen.serving)
-    if found or seen.shadow.labeled < limits.least_pages or seen.disagreement <= limits.most_disagreement:
-        return found
-    detail = f"{seen.disagreement:.1%} of {seen.blocks:,} blocks are decided otherwise, more than"
+def judge_shadow(limits: Limits, comparison: Comparison) -> Verdict | None:
+    """Return the verdict on a shadow that exceeds a limit, else None."""
+    verdict = judge(limits, comparison.shadow, comparison.serving)
+    if verdict or comparison.shadow.labeled < limits.least_pages:
+        return verdict
+    if comparison.disagreement <= limits.most_disagreement:
+        return None
+    detail = f"{comparison.disagreement:.1%} of {comparison.blocks:,} blocks are decided otherwise, more than"
     return Verdict(RollbackReason.DISAGREEMENT, f"{detail} {limits.most_disagreement:.1%}")
 
 

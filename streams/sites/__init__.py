@@ -1,1 +1,1 @@
-"""What is known of a site by the pages of it that were counted: its texts and structures."""
+"""Statistics of sites: on how many pages of a site each text and each structure is."""

@@ -1,4 +1,5 @@
--- Counts pages of a site, each unless it was counted before, and answers what was counted before each.
+-- Counts pages of a site, each unless it or a copy of it was counted before, and answers what was counted before
+-- each.
 --
 -- KEYS[1]  the site, a hash:
 --          'state'       pages counted; what the count of a text, and the pages of a structure, may be too low by;
@@ -6,12 +7,13 @@
 --                        1970: four bytes each
 --          'texts'       of each text its key and the pages that have it
 --          'structures'  of each structure its key, its pages, its blocks, the sum of their probabilities
---          'pages'       the keys of the pages, 'pages0' to 'pages63' once there are many
+--          'pages'       the keys of the pages and of their contents, 'pages0' to 'pages63' once there are many
 -- ARGV     most pages, most texts, most structures, seconds to live, seconds until counts are halved, and of each
---          page three strings: its key, the keys of its texts, and of each of its structures the key, the blocks,
---          the sum of their probabilities
--- Answer   a string per page: 1 if the page was counted before, the pages counted, the count of each text, and
---          of each structure all that is kept; zeros for what is not known
+--          page three strings: its key and those of its content, the keys of its texts, and of each of its
+--          structures the key, the blocks, the sum of their probabilities
+-- Answer   a string per page: 1 if the page was counted before, 2 if it was not, but one with a key of its content;
+--          the pages counted, the count of each text, and of each structure all that is kept; zeros for what is
+--          not known
 --
 -- A key is five bytes. The first byte of the key of a text or structure is below 32: entries are kept in groups
 -- of the same first byte, in which they have the other four. A field has the number of entries in each group, two
@@ -24,7 +26,8 @@ local ONE_PAGE = struct.pack('>I2', 1)
 local STATE = '>I4I4I4I4I4I4'
 local GROUPS = 32
 local SIZES = '>' .. ('I2'):rep(GROUPS)
-local FEW_PAGES, PAGE_FIELDS = 1024, 64
+local NEW, COUNTED, COPY = 0, 1, 2
+local FEW_PAGES, PAGE_FIELDS = 256, 64
 
 local site = KEYS[1]
 local most_pages, most_texts, most_structures = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -140,13 +143,18 @@ end
 local page_fields, obsolete_fields = {}, {}
 local pages_are_forgotten = false
 
--- The field that has a page if it is counted; its value is in `page_fields` from here on.
-local function page_field(page)
-  local field = pages < FEW_PAGES and 'pages' or 'pages' .. page:byte(1) % PAGE_FIELDS
+-- The field that has the key of a page or content if it is counted; its value is in `page_fields` from here on.
+local function page_field(key)
+  local field = pages < FEW_PAGES and 'pages' or 'pages' .. key:byte(1) % PAGE_FIELDS
   if not page_fields[field] then
     page_fields[field] = not pages_are_forgotten and redis.call('HGET', site, field) or ''
   end
   return field
+end
+
+local function add_page_key(key)
+  local field = page_field(key)
+  page_fields[field] = page_fields[field] .. key
 end
 
 local function split_pages()
@@ -154,9 +162,7 @@ local function split_pages()
   page_fields['pages'] = nil
   obsolete_fields = {'pages'}
   for at = 1, #all, PAGE do
-    local page = all:sub(at, at + PAGE - 1)
-    local field = page_field(page)
-    page_fields[field] = page_fields[field] .. page
+    add_page_key(all:sub(at, at + PAGE - 1))
   end
 end
 
@@ -180,8 +186,21 @@ local function halve()
   obsolete_fields[PAGE_FIELDS + 1] = 'pages'
 end
 
-local function count_page(page, field)
-  page_fields[field] = page_fields[field] .. page
+-- Whether a page was counted, by its key, which comes first, or a copy of it, by one of its content.
+local function standing(keys)
+  for at = 1, #keys, PAGE do
+    local key = keys:sub(at, at + PAGE - 1)
+    if find(page_fields[page_field(key)], key, PAGE) then
+      return at == 1 and COUNTED or COPY
+    end
+  end
+  return NEW
+end
+
+local function count_page(keys)
+  for at = 1, #keys, PAGE do
+    add_page_key(keys:sub(at, at + PAGE - 1))
+  end
   pages = pages + 1
   changed = true
   if pages == FEW_PAGES then
@@ -216,15 +235,14 @@ local function observe_structures(records, counting, answer)
   end
 end
 
-local function observe(page, text_keys, structure_records)
-  local field = page_field(page)
-  local is_known = find(page_fields[field], page, PAGE) ~= nil
-  local counting = not is_known and pages < most_pages
-  local answer = {struct.pack('>BI4', is_known and 1 or 0, pages)}
+local function observe(page_keys, text_keys, structure_records)
+  local known = standing(page_keys)
+  local counting = known == NEW and pages < most_pages
+  local answer = {struct.pack('>BI4', known, pages)}
   observe_texts(text_keys, counting, answer)
   observe_structures(structure_records, counting, answer)
   if counting then
-    count_page(page, field)
+    count_page(page_keys)
     if texts.size > most_texts then
       prune_texts()
     end

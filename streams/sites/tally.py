@@ -1,6 +1,12 @@
-"""What one page adds to the statistics of its site, and what is known of the site without it."""
+"""One page as the statistics of its site count it, and the bytes in which `observe.lua` reads and writes it.
 
+The bytes hold keys of five bytes and big-endian integers.
+"""
+
+import hashlib
+import struct
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +16,22 @@ from dehusk.schemas.pages import SiteObservation, SiteStatistics
 Keys = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 LIKELIHOOD_UNIT = 1 << 16
-"""What sums of probabilities are counted in: so many make 1."""
+"""Units of a sum of probabilities that make 1."""
+KEY_BYTES = 5
+_KEY_BITS = 37
+"""Bits of packed keys of texts and structures: five of the group, 32 within it."""
+MAX_TEXTS = 5_000
+"""Different texts of one page that are counted: those with the lowest keys, so that pages agree on them.
+
+The others are answered as if no other page had them.
+"""
+MAX_STRUCTURES = 500
+"""Different structures of one page that are counted, likewise."""
+_BLOCKS_BYTES, _LIKELIHOOD_BYTES = 4, 6
+_HEAD = struct.Struct(">BI")
+"""Head of an answer: the `Standing` of the page, and the pages."""
+_KNOWN = np.array([(1, 0, 0), (0, 1 << 16, 0), (0, 1, 0), (0, 0, 1 << 32), (0, 0, 1 << 16), (0, 0, 1)])
+"""Weights of the two-byte parts of an entry in the pages, blocks and likelihood of its structure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,13 +52,22 @@ class Tally:
     """Shape [S]: the sum of their probabilities, in units."""
 
 
+class Standing(IntEnum):
+    """Standing of a page among the counted ones."""
+
+    NEW = 0
+    COUNTED = 1
+    COPY = 2
+    """A page that is not counted, as a copy of it was."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """What a store has counted of a tally's texts and structures."""
+    """Counts that a store has of a tally's texts and structures."""
 
     pages: int
-    is_counted: bool
-    """Whether the page itself is one of the pages."""
+    standing: Standing
+    """Standing of the page before this observation."""
     texts: Numbers
     """Shape [K]: pages with each text."""
     structures: Numbers
@@ -45,26 +75,17 @@ class Counts:
 
 
 def tally(page: SiteObservation, bits: int = 64) -> Tally:
-    """The tally of a page whose texts and structures are told apart by keys of so many bits."""
-    texts, text_of = _distinct(highest_bits(page.texts, bits))
-    structures, structure_of = _distinct(highest_bits(page.structures, bits))
+    """Return the tally of a page whose texts and structures have keys of so many bits."""
+    texts, text_of = distinct(_highest_bits(page.texts, bits))
+    structures, structure_of = distinct(_highest_bits(page.structures, bits))
     blocks = np.bincount(structure_of, minlength=len(structures))
     likelihood = np.bincount(structure_of, page.probabilities, len(structures)) * LIKELIHOOD_UNIT
     return Tally(texts, text_of, structures, structure_of, blocks, np.rint(likelihood).astype(np.int64))
 
 
-def _distinct(keys: Keys) -> tuple[Keys, Numbers]:
-    """The different keys, ascending, and where each key is among them: what `np.unique` takes longer for."""
-    ordered = np.sort(keys)
-    is_first = np.ones(len(keys), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    different = ordered[is_first]
-    return different, different.searchsorted(keys)
-
-
 def without(page: Tally, counts: Counts) -> SiteStatistics:
-    """What is known of the site by its other pages."""
-    own = int(counts.is_counted)
+    """Return the statistics of a site by its other pages, without the page or the copy that was counted."""
+    own = int(counts.standing is not Standing.NEW)
     texts, (pages, blocks, likelihood) = counts.texts, counts.structures
     if own:
         texts, pages = np.maximum(texts - 1, 0), np.maximum(pages - 1, 0)
@@ -78,12 +99,74 @@ def without(page: Tally, counts: Counts) -> SiteStatistics:
         structure_pages=pages.astype(np.uint32)[page.structure_of],
         structure_blocks=blocks.astype(np.uint32)[page.structure_of],
         structure_likely=mean.astype(np.float32)[page.structure_of],
-        is_counted=counts.is_counted,
+        is_counted=counts.standing is Standing.COUNTED,
+        is_copy=counts.standing is Standing.COPY,
     )
 
 
-def highest_bits(fingerprints: Keys, bits: int) -> Keys:
-    """The highest bits of the fingerprints, once each depends on all bits below it."""
-    return (
-        fingerprints if bits == 64 else fingerprints * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)
+def name_hash(name: str, size: int) -> bytes:
+    """Return a hash of so many bytes of a URL or of a site's name."""
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def page_key(name: str) -> bytes:
+    """Return the packed key of a page."""
+    return name_hash(name, KEY_BYTES)
+
+
+def text_key(fingerprint: int) -> bytes:
+    """Return the packed key of a text."""
+    return _lowest_bytes(_highest_bits(np.array([fingerprint], np.uint64), _KEY_BITS), KEY_BYTES).tobytes()
+
+
+def tally_to_pack(page: SiteObservation) -> Tally:
+    """Return the tally of a page with keys that can be packed."""
+    return tally(page, _KEY_BITS)
+
+
+def pack_texts(page: Tally) -> bytes:
+    """Pack the keys of the texts that are counted."""
+    return _lowest_bytes(page.texts[:MAX_TEXTS], KEY_BYTES).tobytes()
+
+
+def pack_structures(page: Tally) -> bytes:
+    """Pack the key, the blocks and the likelihood of each structure that is counted."""
+    columns = (
+        _lowest_bytes(page.structures[:MAX_STRUCTURES], KEY_BYTES),
+        _lowest_bytes(page.blocks[:MAX_STRUCTURES], _BLOCKS_BYTES),
+        _lowest_bytes(page.likelihood[:MAX_STRUCTURES], _LIKELIHOOD_BYTES),
     )
+    return np.concatenate(columns, axis=1).tobytes()
+
+
+def unpack_counts(answer: bytes, page: Tally) -> Counts:
+    """Unpack the counts of a page's texts and structures."""
+    standing, pages = _HEAD.unpack_from(answer)
+    numbers = np.frombuffer(answer, ">u2", offset=_HEAD.size).astype(np.int64)
+    texts, structures = np.zeros(len(page.texts), np.int64), np.zeros((3, len(page.structures)), np.int64)
+    counted = min(len(page.texts), MAX_TEXTS)
+    texts[:counted] = numbers[:counted]
+    known = numbers[counted:].reshape(-1, len(_KNOWN)) @ _KNOWN
+    structures[:, : len(known)] = known.T
+    return Counts(pages, Standing(standing), texts, structures)
+
+
+def distinct(keys: Keys) -> tuple[Keys, Numbers]:
+    """Return the different keys, ascending, and the index of each key among them; faster than `np.unique`."""
+    ordered = np.sort(keys)
+    is_first = np.ones(len(keys), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    different = ordered[is_first]
+    return different, different.searchsorted(keys)
+
+
+def _highest_bits(fingerprints: Keys, bits: int) -> Keys:
+    """Return the highest bits of fingerprints, after a mix in which each depends on all bits below it."""
+    if bits == 64:
+        return fingerprints
+    return fingerprints * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits)
+
+
+def _lowest_bytes(numbers: Keys | Numbers, width: int) -> npt.NDArray[np.uint8]:
+    """Return N numbers as so many bytes each, shape [N, width]."""
+    return numbers.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - width :]

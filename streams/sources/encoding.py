@@ -14,7 +14,91 @@ import webencodings
 
 from dehusk.inference.native.scanning import is_utf8
 from dehusk.streams.sources import legacy
-from dehusk.streams.sources.prescan import prescan
+
+PRESCANNED = 1024
+
+_SPECIAL = re.compile(
+    rb"<(?:(?P<comment>!--)|(?P<meta>meta)(?=[\t\n\x0c\r /])|(?P<tag>/?[a-z])|[!/?])", re.IGNORECASE
+)
+_NAME_END = re.compile(rb"[\t\n\x0c\r />]")
+_ATTRIBUTE = re.compile(
+    rb"[\t\n\x0c\r /]*(?P<name>[^\t\n\x0c\r />][^\t\n\x0c\r />=]*)"
+    rb"(?:[\t\n\x0c\r ]*=[\t\n\x0c\r ]*"
+    rb"(?:\"(?P<double>[^\"]*)(?:\"|\Z)|'(?P<single>[^']*)(?:'|\Z)|(?P<bare>[^\t\n\x0c\r >]*)))?"
+)
+_TAG_END = re.compile(rb"[\t\n\x0c\r /]*>")
+_CHARSET = re.compile(
+    rb"charset[\t\n\x0c\r ]*=[\t\n\x0c\r ]*"
+    rb"(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\"'\t\n\x0c\r ;][^\t\n\x0c\r ;]*))",
+    re.IGNORECASE,
+)
+_XML_DECLARATION = re.compile(
+    rb"<\?xml[^>]*?encoding[\0-\x20]*=[\0-\x20]*(?P<quote>[\"'])(?P<label>[^\0-\x20>]*?)(?P=quote)"
+)
+
+
+def prescan(body: bytes, length: int = PRESCANNED) -> str | None:
+    """Return the standard's name of the encoding that the first bytes declare, in a `<meta>` or as XML."""
+    head = body[:length]
+    return _in_meta(head) or _in_xml_declaration(head)
+
+
+def _in_meta(head: bytes) -> str | None:
+    at = 0
+    while special := _SPECIAL.search(head, at):
+        if special["comment"]:
+            at = _after(head, b"-->", special.start() + 2)
+        elif special["meta"] or special["tag"]:
+            attributes, at = _attributes(head, special.end())
+            if special["meta"] and attributes and (name := _declared(attributes)):
+                return name
+        else:
+            at = _after(head, b">", special.end())
+    return None
+
+
+def _in_xml_declaration(head: bytes) -> str | None:
+    declaration = _XML_DECLARATION.match(head)
+    return _readable(declaration["label"]) if declaration else None
+
+
+def _after(head: bytes, end: bytes, start: int) -> int:
+    found = head.find(end, start)
+    return len(head) if found < 0 else found + len(end)
+
+
+def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
+    """Return the attributes of the tag in whose name this is, and its end; none if it does not end."""
+    attributes: dict[bytes, bytes] = {}
+    name_end = _NAME_END.search(head, at)
+    at = name_end.start() if name_end else len(head)
+    while attribute := _ATTRIBUTE.match(head, at):
+        value = attribute["double"] or attribute["single"] or attribute["bare"] or b""
+        attributes.setdefault(attribute["name"].lower(), value.lower())
+        at = attribute.end()
+    end = _TAG_END.match(head, at)
+    return (attributes, end.end()) if end else ({}, len(head))
+
+
+def _declared(attributes: dict[bytes, bytes]) -> str | None:
+    """Return the encoding that a `<meta>` with these attributes declares."""
+    if b"charset" in attributes:
+        return _readable(attributes[b"charset"])
+    if attributes.get(b"http-equiv") != b"content-type":
+        return None
+    charset = _CHARSET.search(attributes.get(b"content", b""))
+    return _readable(charset["double"] or charset["single"] or charset["bare"] or b"") if charset else None
+
+
+def _readable(label: bytes) -> str | None:
+    """Return the encoding of a label that was read as ASCII: not UTF-16, whatever it says."""
+    found = webencodings.lookup(label.decode("latin-1"))
+    if found is None:
+        return None
+    if found.name in {"utf-16be", "utf-16le"}:
+        return "utf-8"
+    return "windows-1252" if found.name == "x-user-defined" else str(found.name)
+
 
 _FALLBACK = "windows-1252"
 _BYTE_ORDER_MARKS = (
@@ -37,7 +121,7 @@ _MARKUP = re.compile(
     rb"|/?[a-z](?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\"'>])*+(?:>|\Z))",
     re.DOTALL | re.IGNORECASE,
 )
-"""What of a page is no text."""
+"""The parts of a page that are no text."""
 _UTF16_MARKUP = re.compile(rb"(?P<le>(?:[\t\n\f\r ]\0)*<\0)|(?P<be>(?:\0[\t\n\f\r ])*\0<)")
 
 
@@ -53,28 +137,27 @@ class DecodedText:
 
 @dataclass(frozen=True, slots=True)
 class _Damage:
-    """What a reader of UTF-8 finds in a text beyond ASCII."""
+    """Counts of the characters beyond ASCII that a reader of UTF-8 finds in a text."""
 
     broken: int
-    """How many U+FFFD the standard puts for what is broken."""
+    """U+FFFD that the standard puts for broken characters."""
     whole: int
-    """How many characters are whole."""
     places: int
-    """How many places are broken: adjacent bytes are one."""
+    """Broken places: adjacent bytes are one."""
 
     @property
     def is_minor(self) -> bool:
-        """Whether most is whole."""
+        """True if most is whole."""
         return self.broken <= self.whole
 
     @property
     def is_in_passing(self) -> bool:
-        """Whether so little is broken that it may have slipped in."""
+        """True if so little is broken that it may have slipped in."""
         return (self.places if self.whole else self.broken) <= _BROKEN_IN_PASSING
 
 
 def decode_html(body: bytes, declared: str | None = None) -> DecodedText:
-    """The body of an answer as text; `declared` is the label that the transport gave, if any.
+    """Decode the body of an answer; `declared` is the label that the transport gave, if any.
 
     U+0000 stays: what it becomes depends on where it stands, which the parser knows.
     """
@@ -92,7 +175,7 @@ def decode_html(body: bytes, declared: str | None = None) -> DecodedText:
 
 
 def encode_text(text: str) -> bytes:
-    """Text that is Unicode already, in UTF-8; a lone surrogate, which UTF-8 cannot say, becomes U+FFFD."""
+    """Encode text in UTF-8; a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD."""
     text = text.removeprefix("\ufeff")
     try:
         return text.encode()
@@ -102,7 +185,7 @@ def encode_text(text: str) -> bytes:
 
 
 def encoding_of(label: str | None) -> str | None:
-    """The standard's name of the encoding that a label stands for, or None where it stands for none."""
+    """Return the standard's name of the encoding that a label stands for; None if it stands for none."""
     found = webencodings.lookup(label) if label else None
     return found.name if found else None
 
@@ -118,11 +201,11 @@ def _decode(body: bytes, name: str) -> DecodedText:
 
 
 def _encoding_of_others(body: bytes, declared: str | None) -> str:
-    """The encoding of a page that is not valid UTF-8, whose first bytes declare this one or none.
+    """Return the encoding of a page that is not valid UTF-8, whose first bytes declare this one or none.
 
-    Where most characters of its text are whole, or few are broken of what is called UTF-8, it is UTF-8 in
-    spite of that. Else it is what a `<meta>` says, also one further on (a parser that comes upon it begins
-    again), and what Firefox would take where none does.
+    If most characters of its text are whole, or few are broken of what is called UTF-8, it is UTF-8 in spite
+    of that. Else it is what a `<meta>` says, also one further on (a parser that comes upon it begins again),
+    and what Firefox would take if none does.
     """
     if declared not in (None, "utf-8"):
         return declared

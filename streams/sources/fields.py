@@ -1,27 +1,49 @@
-"""JSON as crawlers write it: parsed leniently, read by fields whose types are not taken for granted."""
+"""Values as crawlers write them: JSON, parsed leniently, fields of whatever type, numbers and times."""
 
 import json
 import re
 from base64 import b64decode
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 import orjson
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.sources.compression import GZIP
 
 Fields = Mapping[str, object]
-_JSON_BEGINS = (b"{", b"[")
-_BLANK = b"\xef\xbb\xbf\t\n\r "
+_JSON_BEGINS = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\t\n\r ]*\"?[{\[]|\xff\xfe(?:[\t\n\r ]\0)*[{\[]\0|\xfe\xff(?:\0[\t\n\r ])*\0[{\[]"
+)
+"""Beginning of an object or array: in UTF-8, in UTF-16 with a byte order mark, or within a string."""
+_BASE64_ALPHABET = str.maketrans("-_", "+/", "\r\n")
+"""The URL-safe alphabet in terms of the usual one, without line breaks."""
 _SHOWN = 40
 _NAMES_SHOWN = 300
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,18})(?!\S)")
+_JAVA = re.compile(r"\w{3} (\w{3} \d{1,2} \d\d:\d\d:\d\d) (\S+) (\d{4})", re.ASCII)
+"""Java's `Date.toString()`, whose zone stands before the year."""
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d\d?):?(\d\d)", re.ASCII)
+_ZONES = {
+    **dict.fromkeys(("UTC", "GMT", "UT", "Z", "WET"), 0),
+    **dict.fromkeys(("CET", "WEST"), 1),
+    **dict.fromkeys(("EET", "CEST"), 2),
+    **dict.fromkeys(("MSK", "EEST"), 3),
+    **dict.fromkeys(("JST", "KST"), 9),
+    **dict(zip(("EDT", "EST", "MDT", "PDT", "PST"), range(-4, -9, -1), strict=True)),
+}
+"""Hours from UTC of the zones that Java abbreviates without ambiguity."""
+_DIGITS = re.compile(r"\d{14}(?:\d{3})?", re.ASCII)
+"""The times of crawl archives, to the second or the millisecond."""
+_COUNT = re.compile(r"\d{1,16}(?:\.\d{1,9})?", re.ASCII)
+_MILLISECONDS_FROM = 1e11
+"""A count from here on is of milliseconds: as seconds it would be after the year 5000."""
 
 
 def parse_json(value: bytes) -> object:
-    """The JSON value; lone surrogates, which some crawlers write and orjson refuses, are let through.
+    """Parse JSON; lone surrogates, which some crawlers write and orjson refuses, are let through.
 
     Raises:
         PageError: it is no JSON, or nests too deep.
@@ -34,7 +56,19 @@ def parse_json(value: bytes) -> object:
 
 @lru_cache(maxsize=1)
 def _parse(value: bytes) -> object:
-    """The JSON value, which is not to be changed, or a PageError; formats ask for the same one in turn."""
+    """Return a JSON value, not to be changed, or a PageError; formats ask for the same one in turn.
+
+    Of a string that holds an object or array, as crawlers write that encode their messages twice, it is that.
+    """
+    parsed = _load(value)
+    if not isinstance(parsed, str) or not parsed.startswith(("{", "[")):
+        return parsed
+    inner = _load(parsed.encode("utf-8", "surrogatepass"))
+    return parsed if isinstance(inner, PageError) else inner
+
+
+def _load(value: bytes) -> object:
+    """Return a JSON value in UTF-8 or UTF-16, or a PageError."""
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError as refusal:
@@ -45,19 +79,16 @@ def _parse(value: bytes) -> object:
 
 
 def parse_object(value: bytes) -> Fields:
-    """The JSON object.
+    """Parse a JSON object.
 
     Raises:
         PageError: it is no JSON, or no object.
     """
-    parsed = parse_json(value)
-    if not isinstance(parsed, dict):
-        raise PageError(BrokenReason.MALFORMED_MESSAGE, f"a JSON {_kind(parsed)} where an object is expected")
-    return parsed
+    return expect_object(parse_json(value), reason=BrokenReason.MALFORMED_MESSAGE)
 
 
 def message_object(value: bytes, *marks: str) -> Fields:
-    """The object that a message is, with one at least of the fields that mark its format.
+    """Parse the object that a message is; it has at least one of the fields that mark its format.
 
     Raises:
         PageError: it is of another format, or it is damaged or nests too deep.
@@ -66,51 +97,51 @@ def message_object(value: bytes, *marks: str) -> Fields:
 
 
 def expect_json(value: bytes) -> object:
-    """The JSON object or array that a message is.
+    """Parse the JSON object or array that a message is.
 
     Raises:
         PageError: it is of another format, or it is damaged or nests too deep.
     """
-    if not value.lstrip(_BLANK).startswith(_JSON_BEGINS):
+    if not _JSON_BEGINS.match(value):
         raise PageError(BrokenReason.WRONG_FORMAT, f"no JSON begins with {value[:_SHOWN]!r}")
     return parse_json(value)
 
 
-def expect_object(content: object, *marks: str) -> Fields:
-    """The object that a JSON value is, with one at least of the fields that mark its format.
+def expect_object(content: object, *marks: str, reason: BrokenReason = BrokenReason.WRONG_FORMAT) -> Fields:
+    """Return the object that a JSON value is; it has at least one of the fields that mark its format.
 
     Raises:
-        PageError: it is of another format.
+        PageError: it is of another format, told as this reason if it is no object.
     """
     if not isinstance(content, dict):
-        raise PageError(BrokenReason.WRONG_FORMAT, f"a JSON {_kind(content)} where an object is expected")
+        raise PageError(reason, f"a JSON {_kind(content)} where an object is expected")
     if marks and not any(mark in content for mark in marks):
-        missing = f"an object with the fields {shown_names(content)}, without {' or '.join(marks)}"
+        missing = f"an object with the fields {quote_names(content)}, without {' or '.join(marks)}"
         raise PageError(BrokenReason.WRONG_FORMAT, missing)
     return content
 
 
-def shown_names(content: Fields) -> str:
-    """The names of an object's fields, as far as a line has room for them."""
+def quote_names(content: Fields) -> str:
+    """Return the names of an object's fields, as far as a line has room for them."""
     return repr(", ".join(content)[:_NAMES_SHOWN])
 
 
 def has_keys(value: bytes, *keys: str) -> bool:
-    """Whether a value is a JSON object, or an array that begins with one, that has these keys."""
+    """Return True if a value is a JSON object, or an array that begins with one, that has these keys."""
     content = first(json_in(value))
     return isinstance(content, dict) and all(key in content for key in keys)
 
 
 def json_in(value: bytes) -> object:
-    """The JSON object or array that a value is, else None."""
-    if not value.lstrip(_BLANK).startswith(_JSON_BEGINS):
+    """Return the JSON object or array that a value is, else None."""
+    if not _JSON_BEGINS.match(value):
         return None
     parsed = _parse(value)
-    return None if isinstance(parsed, PageError) else parsed
+    return parsed if isinstance(parsed, dict | list) else None
 
 
 def field(content: object, name: str) -> object:
-    """The field of an object, its keys compared without case, the first value of a list; else None."""
+    """Return the field of an object, its keys compared without case; the first value of a list; else None."""
     if not isinstance(content, Mapping):
         return None
     value = content.get(name)
@@ -121,34 +152,34 @@ def field(content: object, name: str) -> object:
 
 
 def text(content: object, name: str) -> str | None:
-    """A field that is text; None where it is missing or anything else."""
+    """Return a field that is text; None if it is missing or anything else."""
     value = field(content, name)
     return value if isinstance(value, str) else None
 
 
 def expect_text(value: object, name: str) -> str | None:
-    """The value of a field that is to be text; None where there is none.
+    """Return the value of a field that is to be text; None if there is none.
 
     Raises:
         PageError: it is anything else.
     """
     if value is None or isinstance(value, str):
         return value
-    raise PageError(BrokenReason.MALFORMED_MESSAGE, f"field {name!r}: {no_string(value)}")
+    raise PageError(BrokenReason.MALFORMED_MESSAGE, f"field {name!r}: {describe_wrong_type(value)}")
 
 
-def no_string(value: object) -> str:
-    """What a value is that was to be a string."""
+def describe_wrong_type(value: object) -> str:
+    """Describe a value that was to be a string."""
     return f"a JSON {_kind(value)} where a string is expected"
 
 
 def number(content: object, name: str) -> int | None:
-    """A field that is a whole number, or the digits of one."""
+    """Return a field that is a whole number, or the digits of one; else None."""
     return number_in(field(content, name))
 
 
 def number_in(value: object) -> int | None:
-    """A value that is a whole number, or text that begins with one, e.g. `404 Not Found`."""
+    """Return a value that is a whole number, or that text begins with, e.g. `404 Not Found`; else None."""
     if isinstance(value, str):
         digits = _NUMBER.match(value)
         return int(digits[1]) if digits else None
@@ -157,22 +188,65 @@ def number_in(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def base64_or_text(value: str) -> bytes | str:
-    """The bytes that a value stands for in base64, wrapped or not, else the text that it is.
+def decode_base64(value: str) -> bytes:
+    """Return the bytes of base64, of either alphabet, with or without line breaks and padding.
 
-    No flag says which: base64 has no `<`, and a page has one, as bytes or as text, if it is not in gzip.
+    Raises:
+        ValueError: it is no base64.
     """
-    if "<" in value:
-        return value
+    digits = value.strip().translate(_BASE64_ALPHABET)
+    return b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+
+
+def parse_time(value: object) -> datetime | None:
+    """Parse a time, in UTC; None if a value tells none that is certain.
+
+    It may be in RFC 3339, an HTTP date, Java's `Date.toString()`, the 14 or 17 digits of crawl archives, or
+    seconds or milliseconds since 1970. A time without a zone is taken as UTC.
+    """
     try:
-        content = b64decode("".join(value.split()), validate=True)
+        if isinstance(value, str):
+            return _in_utc(_parse_text(value.strip()))
+        return None if isinstance(value, bool) or not isinstance(value, int | float) else _since_1970(value)
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def _since_1970(count: float) -> datetime:
+    return datetime.fromtimestamp(count / 1000 if count >= _MILLISECONDS_FROM else count, UTC)
+
+
+def _parse_text(value: str) -> datetime:
+    if java := _JAVA.fullmatch(value):
+        time = datetime.strptime(f"{java[1]} {java[3]}", "%b %d %H:%M:%S %Y")  # noqa: DTZ007 the zone follows
+        return time.replace(tzinfo=_zone(java[2]))
+    if _DIGITS.fullmatch(value):
+        return datetime.strptime(value.ljust(20, "0"), "%Y%m%d%H%M%S%f").replace(tzinfo=UTC)
+    if _COUNT.fullmatch(value):
+        return _since_1970(float(value))
+    try:
+        return datetime.fromisoformat(value)
     except ValueError:
-        return value
-    return content if b"<" in content or content.startswith(GZIP) else value
+        return parsedate_to_datetime(value)
+
+
+def _zone(name: str) -> timezone:
+    """Return the zone of a name or an offset; raise ValueError for a name that could be several."""
+    if name in _ZONES:
+        return timezone(timedelta(hours=_ZONES[name]))
+    offset = _OFFSET.fullmatch(name)
+    if not offset:
+        raise ValueError(name)
+    sign = -1 if offset[1] == "-" else 1
+    return timezone(sign * timedelta(hours=int(offset[2]), minutes=int(offset[3])))
+
+
+def _in_utc(time: datetime) -> datetime:
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def first(value: object) -> object:
-    """The first value of a list, None of an empty one, anything else as it is."""
+    """Return the first value of a list, None of an empty one, anything else as it is."""
     if isinstance(value, list):
         return value[0] if value else None
     return value

@@ -1,7 +1,7 @@
 """Legacy encodings as the Encoding standard decodes them: Python's codecs, and where these read otherwise.
 
-What still differs is rare: how many U+FFFD stand for bytes that make no character, two signs of Big5 (∕ and
-﹨), the tilde of JIS X 0212, and four bytes of Shift_JIS that are characters for private use here.
+Rare differences remain: the number of U+FFFD for bytes that make no character, two signs of Big5 (∕ and ﹨),
+the tilde of JIS X 0212, and four bytes of Shift_JIS that are characters for private use here.
 """
 
 import codecs
@@ -43,7 +43,7 @@ _ROMAN = str.maketrans("\\~", "¥‾")
 
 
 def decode(body: bytes, name: str) -> str:
-    """The text of a body; `name` is the standard's. U+FFFD stands where bytes make no character."""
+    """Decode a body; `name` is the standard's. U+FFFD stands for bytes that make no character."""
     if name == "iso-2022-jp":
         return _decode_iso_2022_jp(body)
     name = "gb18030" if name == "gbk" else name
@@ -54,7 +54,7 @@ def decode(body: bytes, name: str) -> str:
 
 
 def _decode_iso_2022_jp(body: bytes) -> str:
-    """Text in which escape sequences say what characters the bytes behind them are of."""
+    """Decode text in which escape sequences name the characters of the bytes behind them."""
     first, *others = _ESCAPE.split(body)
     escaped = (_decode_escaped(*pair) for pair in zip(others[::2], others[1::2], strict=True))
     return first.decode("ascii", "replace") + "".join(escaped)
@@ -72,28 +72,20 @@ def _decode_escaped(escape: bytes, text: bytes) -> str:
 
 
 def _error_handler(name: str) -> str:
-    """What Python is told to do about bytes that it does not read."""
+    """Return the name of the handler of bytes that Python does not read."""
     name = "windows" if name.startswith("windows-") else name
     return f"dehusk-{name}" if name in _UNREAD else "replace"
 
 
 def _read_windows(byte: bytes) -> str:
-    """A control character, where the byte was given no other; a vowel of Hebrew, which has one byte more."""
+    """Return a control character if the byte was given no other; or a vowel of Hebrew."""
     if byte[0] < 0xA0:
         return chr(byte[0])
     return "\u05ba" if byte == b"\xca" else ""
 
 
-def _read_gb18030(byte: bytes) -> str:
-    return "€" if byte == b"\x80" else ""
-
-
-def _read_big5(pair: bytes) -> str:
-    return _big5.get(pair, "")
-
-
 def _read_euc_jp(pair: bytes) -> str:
-    """Characters such as ①, which Python has in Shift_JIS alone."""
+    """Return a character such as ①, which Python has in Shift_JIS alone."""
     if len(pair) < 2 or not all(0xA1 <= byte <= 0xFE for byte in pair):
         return ""
     row, cell = pair[0] - 0x80, pair[1] - 0x80
@@ -103,8 +95,7 @@ def _read_euc_jp(pair: bytes) -> str:
     return "" if "\ufffd" in text else text
 
 
-def _of_runs(table: str) -> dict[bytes, str]:
-    """The characters of a table by their bytes."""
+def _expand_runs(table: str) -> dict[bytes, str]:
     characters: dict[bytes, str] = {}
     for run in table.split():
         first = int(run[:4], 16)
@@ -113,7 +104,7 @@ def _of_runs(table: str) -> dict[bytes, str]:
 
 
 def _register(name: str, length: int, read: Callable[[bytes], str]) -> None:
-    """Let `read` say what so many bytes are that Python does not read; empty for no character."""
+    """Let `read` decode so many bytes that Python does not read; empty for no character."""
 
     def handle(error: UnicodeError) -> tuple[str, int]:
         if not isinstance(error, UnicodeDecodeError):
@@ -124,15 +115,15 @@ def _register(name: str, length: int, read: Callable[[bytes], str]) -> None:
     codecs.register_error(f"dehusk-{name}", handle)
 
 
-_big5 = _of_runs(_BIG5)
+_big5 = _expand_runs(_BIG5)
 _UNREAD: Mapping[str, tuple[int, Callable[[bytes], str]]] = MappingProxyType(
     {
-        "big5": (2, _read_big5),
+        "big5": (2, lambda pair: _big5.get(pair, "")),
         "euc-jp": (2, _read_euc_jp),
-        "gb18030": (1, _read_gb18030),
+        "gb18030": (1, lambda byte: "€" if byte == b"\x80" else ""),
         "windows": (1, _read_windows),
     }
 )
-"""For each encoding how many bytes it takes to read what Python does not, and what reads them."""
+"""For each encoding, the number of bytes that Python does not read, and the function that reads them."""
 for _name, (_length, _read) in _UNREAD.items():
     _register(_name, _length, _read)

@@ -1,44 +1,48 @@
-"""The crawler formats by name."""
+"""The crawler formats: by name, by the marks of a message (`auto`), or declared for all messages."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.settings import MIB
-from dehusk.streams.sources.ache import Ache
-from dehusk.streams.sources.auto import Auto
-from dehusk.streams.sources.cdr import Cdr
-from dehusk.streams.sources.confluent import Framed
-from dehusk.streams.sources.content_encoding import Compressed
-from dehusk.streams.sources.declared import Declared
-from dehusk.streams.sources.frontera import Frontera
-from dehusk.streams.sources.html import Html
+from dehusk.streams.sources.compression import is_binary
+from dehusk.streams.sources.envelopes import Compressed, Framed
+from dehusk.streams.sources.fields import first, json_in, parse_json, quote_names
+from dehusk.streams.sources.html import Html, is_answer
+from dehusk.streams.sources.indexers import Norconex, Nutch
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
-from dehusk.streams.sources.norconex import Norconex
-from dehusk.streams.sources.nutch import Nutch
+from dehusk.streams.sources.memex import Ache, Cdr
+from dehusk.streams.sources.page import other_format
 from dehusk.streams.sources.schema_registry import SchemaRegistry
-from dehusk.streams.sources.scrapy_cluster import ScrapyCluster
-from dehusk.streams.sources.source import Source
-from dehusk.streams.sources.warc import Warc
-from dehusk.streams.sources.warc_pointer import WarcPointer
+from dehusk.streams.sources.source import Decoded, Record, Source
+from dehusk.streams.sources.spiders import Frontera, ScrapyCluster
+from dehusk.streams.sources.warc import Warc, WarcPointer
+
+_JSON_OBJECT = re.compile(rb'\s*\[?\s*\{\s*"')
+_SHOWN = 60
+_BYTES_SHOWN = 8
+_ADVICE = "name yours with --source"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """What the formats need to know; small and picklable, for sources are opened where pages are read."""
+    """Settings of the formats; small and picklable, for sources are opened where pages are read."""
 
     max_bytes: int = 16 * MIB
     """Largest page, after decompression, in bytes."""
     fields: FieldPaths = DEFAULT_FIELDS
-    """Where the objects of `json` hold what."""
+    """Paths of the fields in the objects of `json`."""
     warc_directory: Path | None = None
-    """Where the WARC files lie that the messages of `warc-pointer` name."""
+    """Directory of the WARC files that the messages of `warc-pointer` name."""
     schema_registry: str | None = field(default=None, repr=False)
     """URL of the registry of the schemas that framed messages name."""
     framed: bool = False
-    """Whether every value is framed; else a frame is told from a value that only begins like one."""
+    """True if every value is framed; else a frame is told from a value that only begins like one."""
 
 
 _FORMATS: Mapping[str, Callable[[SourceSettings], Source]] = MappingProxyType(
@@ -62,7 +66,7 @@ SOURCES = ("auto", *FORMATS)
 
 
 def open_source(name: str, settings: SourceSettings) -> Source:
-    """The source of this name, which reads compressed and framed messages too.
+    """Open the source of this name, which reads compressed and framed messages too.
 
     Raises:
         ConfigurationError: there is no source of this name, or its settings do not fit.
@@ -75,7 +79,7 @@ def open_source(name: str, settings: SourceSettings) -> Source:
 
 
 def open_registry(settings: SourceSettings) -> SchemaRegistry | None:
-    """The schema registry, if there is one.
+    """Open the schema registry, if there is one.
 
     Raises:
         ConfigurationError: its URL is none.
@@ -88,3 +92,103 @@ def _open(name: str, settings: SourceSettings) -> Source:
     if name == "auto":
         return Auto(list(formats.values()))
     return Declared(formats.pop(name), list(formats.values()), takes_any=name == Html.name)
+
+
+class Auto:
+    """All formats: each message is read as the one that recognises it, whatever came before it."""
+
+    name = "auto"
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+
+    def recognises(self, message: Message) -> bool:
+        """Return True if one format recognises the message, and no other."""
+        return len(_recognising(self._sources, message)) == 1
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """Decode the message in the format that recognises it."""
+        recognising = possible_formats(self._sources, message)
+        if len(recognising) == 1:
+            return recognising[0].decode(message)
+        if recognising:
+            names = " and ".join(source.name for source in recognising)
+            return [Broken(BrokenReason.UNKNOWN_FORMAT, f"it could be {names}: {_ADVICE}")]
+        return [_reject_unknown(message.value or b"")]
+
+    def encode(self, page: RawPage) -> Record:
+        """Return the record of the first of the formats."""
+        return self._sources[0].encode(page)
+
+
+class Declared:
+    """A format that all messages are declared to have (`--source NAME`); one of another is a dead letter."""
+
+    def __init__(self, source: Source, others: Sequence[Source], *, takes_any: bool) -> None:
+        """Take a format, and the others by which a message is known that is not of it.
+
+        With `takes_any`, any value could be of the format, so what another format recognises is none of it.
+        """
+        self._source = source
+        self._others = others
+        self._takes_any = takes_any
+        self.name = source.name
+
+    def recognises(self, message: Message) -> bool:
+        """Return True if the format recognises the message."""
+        return self._source.recognises(message)
+
+    def decode(self, message: Message) -> Sequence[Decoded]:
+        """Decode the message in the format; of one of another format, tell which one that is."""
+        outcomes = self._source.decode(message)
+        if not self._takes_any and not all(map(_is_of_another, outcomes)):
+            return outcomes
+        names = [other.name for other in _recognising(self._others, message)]
+        if not names:
+            return outcomes
+        options = " or ".join(f"--source {name}" for name in names)
+        detail = f"a message of {' or '.join(names)}, not of {self.name}: {options} reads it"
+        return [Broken(BrokenReason.WRONG_FORMAT, detail)]
+
+    def encode(self, page: RawPage) -> Record:
+        """Return the record of the format."""
+        return self._source.encode(page)
+
+
+def possible_formats(sources: Sequence[Source], message: Message) -> list[Source]:
+    """Return the formats that recognise a message, else `html` for the headers of a web server's answer."""
+    recognising = _recognising(sources, message)
+    if recognising or not is_answer(message):
+        return recognising
+    return [source for source in sources if source.name == Html.name]
+
+
+def _recognising(sources: Sequence[Source], message: Message) -> list[Source]:
+    return [source for source in sources if source.recognises(message)]
+
+
+def _is_of_another(outcome: Decoded) -> bool:
+    return isinstance(outcome, Broken) and outcome.reason is BrokenReason.WRONG_FORMAT
+
+
+def _reject_unknown(value: bytes) -> Broken:
+    try:
+        content = json_in(value) or (parse_json(value) if _JSON_OBJECT.match(value) else None)
+    except PageError as error:
+        return Broken(error.reason, str(error))
+    item = first(content)
+    if not isinstance(item, dict):
+        detail = f"no crawler format begins with {_show_beginning(value)}: {_ADVICE}"
+    elif isinstance(content, list):
+        fields = quote_names(item)
+        detail = f"no crawler format is an array of objects with the fields {fields}: send each as a message"
+    else:
+        detail = f"no crawler format has the fields {quote_names(item)}: {_ADVICE}"
+    return Broken(BrokenReason.UNKNOWN_FORMAT, detail)
+
+
+def _show_beginning(value: bytes) -> str:
+    """Show the beginning of a value, and name what it is if that cannot be read."""
+    if not is_binary(value):
+        return repr(value[:_SHOWN])
+    return f"{value[:_BYTES_SHOWN].hex(' ')} ({other_format(value) or 'no text'}, {len(value):,} bytes)"

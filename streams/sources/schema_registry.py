@@ -16,15 +16,37 @@ from fastavro.types import Schema as AvroSchema
 
 from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.printable import without_password
 from dehusk.streams.settings import MIB
+from dehusk.streams.wording import without_password
 
 MAX_ANSWER = 16 * MIB
 _UNKNOWN_SECONDS = 30.0
-"""How long a schema stays unknown: a registry that follows another one learns of new ones a little late."""
-_UNKNOWN_AT_MOST = 10_000
+"""Time for which a schema stays unknown: a registry that follows another one learns of new ones late."""
+MAX_FAILED = 10_000
 _UNAVAILABLE_SECONDS = 5.0
+_PATIENCE_SECONDS = 60.0
+"""Time for which messages wait for a schema that the registry refuses while it answers for others."""
+MAX_REFERENCES = 100
+"""Schemas that one schema may refer to, also indirectly."""
 UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}
+
+
+class RefusedSchemaError(UnavailableError):
+    """A schema for which the registry answers with an error, or nonsense; it may answer for others."""
+
+    def __init__(self, message: str, reference: str) -> None:
+        super().__init__(message)
+        self.reference = reference
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Failure of a schema, which is not asked for again for a while."""
+
+    error: PageError | RefusedSchemaError
+    until: float
+    refused_since: float
+    """Monotonic time since which it has been refused, without an answer in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +56,15 @@ class RegisteredSchema:
     language: str
     """`AVRO`, `JSON` or `PROTOBUF`."""
     avro: AvroSchema | None
-    """The parsed schema, where it is Avro."""
+    """The parsed schema, if it is Avro."""
 
 
 class SchemaRegistry:
     """Schemas by their id or GUID; each is asked for once, as a registered schema never changes."""
 
     def __init__(self, url: str, timeout: float = 3.0) -> None:
-        """Reads a URL `http[s]://[user:password@]host[:port][/path]`; `timeout` in seconds."""
-        parts = _parts(url)
+        """Take a URL `http[s]://[user:password@]host[:port][/path]`; `timeout` in seconds."""
+        parts = _split_url(url)
         user, _, self._host = parts.netloc.rpartition("@")
         self._base = f"{parts.scheme}://{self._host}{parts.path.rstrip('/')}"
         self._headers = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
@@ -50,16 +72,20 @@ class SchemaRegistry:
             self._headers["Authorization"] = f"Basic {base64.b64encode(unquote(user).encode()).decode()}"
         self._timeout = timeout
         self._known: dict[str, RegisteredSchema] = {}
-        self._unknown: dict[str, tuple[float, str]] = {}
-        """What is not asked for again, in the order of asking: until when, and why."""
+        self._failures: dict[str, _Failure] = {}
+        """Oldest first."""
         self._unavailable = (0.0, "")
-        """Until when nothing is asked for, and why."""
+        """The end of the time in which nothing is asked for, and the reason."""
 
     def schema(self, reference: str) -> RegisteredSchema:
-        """The schema `ids/7` or `guids/…`.
+        """Return the schema `ids/7` or `guids/…`.
 
-        Raises PageError where the registry does not know it, UnavailableError where the registry
-        does not answer. Either answer holds for a while, so that no message waits for what others found out.
+        Each error holds for a while, so that no message waits for what others found out.
+
+        Raises:
+            PageError: the registry does not know it, or has refused it for long while it answers for others.
+            RefusedSchemaError: the registry refuses it.
+            UnavailableError: the registry does not answer.
         """
         if reference not in self._known:
             self._known[reference] = self._ask(reference)
@@ -67,33 +93,55 @@ class SchemaRegistry:
 
     def _ask(self, reference: str) -> RegisteredSchema:
         now = time.monotonic()
-        until, why = self._unknown.get(reference, (now, ""))
-        if now < until:
-            raise PageError(BrokenReason.UNKNOWN_SCHEMA, why)
+        failure = self._failures.get(reference)
+        if failure is not None and now < failure.until:
+            raise failure.error.with_traceback(None)
         until, why = self._unavailable
         if now < until:
             raise UnavailableError(why)
         try:
-            return self._read(self._get(f"/schemas/{reference}", reference), reference)
+            schema = self._read(self._get(f"/schemas/{reference}", reference), reference)
         except PageError as error:
-            self._remember_unknown(reference, str(error))
+            self._remember(reference, _Failure(error, now + _UNKNOWN_SECONDS, now))
             raise
+        except RefusedSchemaError as error:
+            since = failure.refused_since if failure else now
+            refusal = self._refusal(error, now - since)
+            self._remember(reference, _Failure(refusal, now + _UNAVAILABLE_SECONDS, since))
+            raise refusal from error
         except UnavailableError as error:
             self._unavailable = (time.monotonic() + _UNAVAILABLE_SECONDS, str(error))
             raise
+        self._failures.pop(reference, None)
+        return schema
 
-    def _remember_unknown(self, reference: str, why: str) -> None:
-        self._unknown.pop(reference, None)
-        if len(self._unknown) >= _UNKNOWN_AT_MOST:
-            del self._unknown[next(iter(self._unknown))]
-        self._unknown[reference] = (time.monotonic() + _UNKNOWN_SECONDS, why)
+    def _refusal(self, error: RefusedSchemaError, seconds: float) -> PageError | RefusedSchemaError:
+        """Return the error of a schema that has been refused for so long.
+
+        After a while it is an error of the message, if the registry, asked again, answers for another schema.
+        """
+        if seconds < _PATIENCE_SECONDS or not self._known:
+            return error
+        other = next(iter(self._known))
+        try:
+            self._get(f"/schemas/{other}", other)
+        except (PageError, UnavailableError):
+            return error
+        why = f"{error}, for {seconds:.0f} s, and answers for {other}"
+        return PageError(BrokenReason.UNKNOWN_SCHEMA, why)
+
+    def _remember(self, reference: str, failure: _Failure) -> None:
+        self._failures.pop(reference, None)
+        if len(self._failures) >= MAX_FAILED:
+            del self._failures[next(iter(self._failures))]
+        self._failures[reference] = failure
 
     def _read(self, answer: dict[str, Any], reference: str) -> RegisteredSchema:
         language = str(answer.get("schemaType", "AVRO"))
         if language != "AVRO":
             return RegisteredSchema(language, None)
         try:
-            return RegisteredSchema(language, self._parse(answer, {}))
+            return RegisteredSchema(language, self._parse(answer, {}, {}))
         except (UnavailableError, PageError):
             raise
         except Exception as error:  # fastavro documents no common base of what a bad schema raises
@@ -101,28 +149,51 @@ class SchemaRegistry:
                 BrokenReason.UNKNOWN_SCHEMA, f"schema {reference} is not Avro: {error}"
             ) from error
 
-    def _parse(self, answer: dict[str, Any], named: dict[str, Any]) -> AvroSchema:
+    def _parse(
+        self, answer: dict[str, Any], named: dict[str, Any], parsed: dict[str, AvroSchema | None]
+    ) -> AvroSchema:
+        """Parse a schema after those that it refers to, of which each is parsed once, by its path."""
         for needed in answer.get("references", ()):
             path = f"/subjects/{quote(needed['subject'], safe='')}/versions/{int(needed['version'])}"
-            self._parse(self._get(path, str(needed["name"])), named)
+            name = str(needed["name"])
+            if path in parsed:
+                if parsed[path] is None:
+                    raise ValueError(f"it refers to {name}, which refers to it")
+                continue
+            if len(parsed) >= MAX_REFERENCES:
+                raise ValueError(f"it refers to more than {MAX_REFERENCES} schemas")
+            parsed[path] = None
+            parsed[path] = self._parse(self._get(path, name), named, parsed)
         return parse_schema(json.loads(answer["schema"]), named_schemas=named)
 
     def _get(self, path: str, reference: str) -> dict[str, Any]:
         request = Request(self._base + path, headers=self._headers)  # noqa: S310 the constructor checks the scheme
         try:
             with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
-                return cast("dict[str, Any]", json.loads(answer.read(MAX_ANSWER)))
+                content = answer.read(MAX_ANSWER)
         except HTTPError as error:
             error.close()
             if error.code in UNKNOWN:
                 message = f"the registry at {self._host} does not know schema {reference}"
                 raise PageError(BrokenReason.UNKNOWN_SCHEMA, message) from error
-            raise UnavailableError(f"the schema registry at {self._host} answers {error.code}") from error
+            raise self._refused(f"answers {error.code}", reference) from error
         except (OSError, HTTPException, ValueError) as error:
             raise UnavailableError(f"the schema registry at {self._host} is unavailable: {error}") from error
+        try:
+            fields = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise self._refused("answers what is no JSON", reference) from error
+        if not isinstance(fields, dict):
+            raise self._refused("answers JSON that is no object", reference)
+        return cast("dict[str, Any]", fields)
+
+    def _refused(self, how: str, reference: str) -> RefusedSchemaError:
+        return RefusedSchemaError(
+            f"the schema registry at {self._host} {how} for schema {reference}", reference
+        )
 
 
-def _parts(url: str) -> SplitResult:
+def _split_url(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         is_one = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0

@@ -1,14 +1,17 @@
-"""`warc`: WARC records (ISO 28500), plain or gzip; a message holds one, a file many."""
+"""`warc` and `warc-pointer`: WARC records (ISO 28500), in messages or in files that messages name."""
 
 import gzip
 import io
+import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO, cast
 
+import orjson
 from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
 from warcio.statusandheaders import (  # type: ignore[import-untyped]
     StatusAndHeaders,
@@ -16,67 +19,148 @@ from warcio.statusandheaders import (  # type: ignore[import-untyped]
 )
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
-from dehusk.schemas.errors import PageError
+from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Damaged, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.settings import KIB
 from dehusk.streams.sources.compression import GZIP, inflate
-from dehusk.streams.sources.page import beyond, html_page, page_url
-from dehusk.streams.sources.source import Decoded, Record
-from dehusk.streams.sources.times import parse_time
+from dehusk.streams.sources.fields import Fields, field, number, parse_time, text
+from dehusk.streams.sources.page import Answer, Outcome, describe_excess, html_page, page_url
+from dehusk.streams.sources.source import CrawlerFormat, Decoded, JsonFormat, Record, fetch_time
+
+ARC_BEGINS = b"filedesc://"
+"""Beginning of every ARC file: the record that describes the file."""
+_DATE = re.compile(r"\d{12}(?:\d\d|\d{5})?", re.ASCII)
+"""Digits of a time, to the minute, second or millisecond."""
+_LENGTH = re.compile(r"\d{1,18}", re.ASCII)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+def arc_headers(line: bytes) -> StatusAndHeaders | None:
+    """Return the head of an ARC record as that of a WARC record; None if a line is none.
+
+    The line has the URL, IP address, date, content type and length, separated by spaces, which a URL may
+    also have; version 2 has further fields before the length.
+    """
+    words = StatusAndHeadersParser.decode_header(line).strip().split(" ")
+    dates = (at for at in range(2, len(words) - 2) if _DATE.fullmatch(words[at]))
+    date = next(dates, None)
+    if date is None or not _URL.match(words[0]) or not _LENGTH.fullmatch(words[-1]):
+        return None
+    describes_file = line.startswith(ARC_BEGINS)
+    headers = [
+        ("WARC-Type", "filedesc" if describes_file else "response"),
+        ("WARC-Target-URI", "" if describes_file else " ".join(words[: date - 1])),
+        ("WARC-Date", words[date].ljust(14, "0")),
+        ("Content-Length", words[-1]),
+    ]
+    return StatusAndHeaders("", headers, protocol="ARC")
+
 
 MARK = b"WARC/"
 _CHUNK = re.compile(rb"(?:\r\n)?(?P<size>[0-9a-fA-F]{1,8})[\t ]*(?:;[^\r\n]*)?(?:\r\n|\Z)")
-"""What stands before the data of a chunk, the end of the one before included."""
+"""Head of a chunk, with the end of the one before."""
 MAX_HEAD = 256 * KIB
 """Bytes that the headers of a record, and those of the response in it, may take."""
-
-Outcome = RawPage | Skipped | Broken
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What the server sent, as a record holds it."""
-
-    status: int | None
-    headers: StatusAndHeaders
-    body: bytes
-    whole: bool
-    """Whether the body is all of it, and not only the start of a larger one."""
+NO_DIRECTORY = "set the directory of the crawl's WARC files: --warc-directory"
+NO_TYPE = "no-type"
+"""Heritrix's word for a missing content type."""
 
 
-class Warc:
-    """Messages that hold a WARC record."""
+class Warc(CrawlerFormat):
+    """Messages that hold a WARC record, plain or in gzip."""
 
     name = "warc"
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-
     def recognises(self, message: Message) -> bool:
-        """Whether the value, inflated where it is gzip, begins with `WARC/`."""
+        """Return True if the value, inflated if it is gzip, begins with `WARC/`."""
         value = message.value or b""
-        return value.startswith(MARK) or (value.startswith(GZIP) and _begins_inflated(value))
-
-    def decode(self, message: Message) -> Sequence[Decoded]:
-        """One outcome per record."""
-        try:
-            records = inflate(message.value or b"", "gzip", self._max_bytes + 2 * MAX_HEAD)
-        except PageError as error:
-            return [Broken(error.reason, str(error))]
-        if not records.lstrip().startswith(MARK):
-            return [Broken(BrokenReason.WRONG_FORMAT, f"no WARC record begins with {records[:40]!r}")]
-        return list(read_warc(io.BytesIO(records), self._max_bytes))
+        return value.startswith(MARK) or (value.startswith(GZIP) and _inflates_to_warc(value))
 
     def encode(self, page: RawPage) -> Record:
-        """A gzip `response` record as warcio writes it; the key is the URL."""
+        """Return a gzip `response` record as warcio writes it; the key is the URL."""
         out = io.BytesIO()
         write_warc(page, out)
         return Record(page.url.encode(), out.getvalue())
 
+    def _read(self, message: Message) -> Sequence[Decoded]:
+        records = inflate(message.value or b"", "gzip", self._max_bytes + 2 * MAX_HEAD)
+        if not records.lstrip().startswith(MARK):
+            raise PageError(BrokenReason.WRONG_FORMAT, f"no WARC record begins with {records[:40]!r}")
+        return list(read_warc(io.BytesIO(records), self._max_bytes))
+
+
+class WarcPointer(JsonFormat):
+    """Lines of Heritrix's crawl log on Kafka, each of which names the WARC file and the offset of a page.
+
+    The record is read from the directory of the crawl's WARC files.
+    """
+
+    name = "warc-pointer"
+    marks = ("url", "warc_filename", "warc_offset")
+    required = ("warc_filename", "start_time_plus_duration")
+
+    def __init__(self, max_bytes: int, directory: Path | None) -> None:
+        super().__init__(max_bytes)
+        self._directory = directory
+        self._written = f"dehusk-{datetime.now(UTC):%Y%m%d%H%M%S%f}-{os.getpid()}.warc.gz"
+
+    def encode(self, page: RawPage) -> Record:
+        """Append the page to a WARC file of its own in the directory, and point to it without a key.
+
+        Raises:
+            ConfigurationError: no directory is set.
+        """
+        if self._directory is None:
+            raise ConfigurationError(NO_DIRECTORY)
+        with (self._directory / self._written).open("ab") as archive:
+            offset = archive.tell()
+            write_warc(page, archive)
+        return Record(None, orjson.dumps(_crawl_log_line(page, self._written, offset)))
+
+    def _read_object(self, fields: Fields) -> Outcome:
+        url = page_url(field(fields, "url"))
+        if not isinstance(url, str):
+            return url
+        return self._reject(fields, url) or self._follow(fields, url)
+
+    def _reject(self, line: Fields, url: str) -> Outcome | None:
+        """Return the outcome of a line whose status or type shows that it is no page; no file is opened."""
+        kind = text(line, "mimetype")
+        content_type = None if kind == NO_TYPE else kind
+        outcome = self._page(Answer(url, None, content_type, number(line, "status_code")))
+        lacks_body = isinstance(outcome, Skipped) and outcome.reason is SkipReason.NO_BODY
+        return None if lacks_body and line.get("warc_filename") is not None else outcome
+
+    def _follow(self, line: Fields, url: str) -> Outcome:
+        name, offset = text(line, "warc_filename") or "", number(line, "warc_offset")
+        if Path(name).name != name or name in ("", ".."):
+            return Broken(BrokenReason.MALFORMED_MESSAGE, f"warc_filename {name!r} is no file name", url)
+        if offset is None or offset < 0:
+            return Broken(BrokenReason.MALFORMED_MESSAGE, f"warc_offset is {offset}", url)
+        if self._directory is None:
+            return Broken(BrokenReason.RECORD_NOT_FOUND, NO_DIRECTORY, url)
+        try:
+            return self._read_record(self._directory / name, offset, url)
+        except (OSError, ValueError) as error:
+            return Broken(BrokenReason.RECORD_NOT_FOUND, f"cannot read {name!r} at {offset}: {error}", url)
+
+    def _read_record(self, path: Path, offset: int, url: str) -> Outcome:
+        """Return the record at the offset; Heritrix calls a file `….open` while it writes to it."""
+        file = path if path.is_file() else path.with_name(f"{path.name}.open")
+        if not file.is_file():
+            return Broken(BrokenReason.RECORD_NOT_FOUND, f"--warc-directory has no file {path.name!r}", url)
+        with file.open("rb") as archive:
+            archive.seek(offset)
+            outcome = next(read_warc(open_warc(archive), self._max_bytes, self.name), None)
+        if outcome is None or outcome.url != url:
+            detail = f"{file.name!r} does not hold it at {offset}, but {_describe(outcome)}"
+            return Broken(BrokenReason.RECORD_NOT_FOUND, detail, url)
+        return outcome
+
 
 def open_warc(raw: BinaryIO) -> BinaryIO:
-    """The stream of records from where `raw` stands, inflated where gzip begins there."""
+    """Return the stream of records from where `raw` stands, inflated if gzip begins there."""
     start = raw.tell()
     magic = raw.read(len(GZIP))
     raw.seek(start)
@@ -84,18 +168,18 @@ def open_warc(raw: BinaryIO) -> BinaryIO:
 
 
 def read_warc(stream: BinaryIO, max_bytes: int, source: str = Warc.name) -> Iterator[Outcome]:
-    """One outcome per record, in order; where the archive is damaged, one Damaged and the end."""
+    """Yield one outcome per record of WARC or ARC, in order; at damage one Damaged, and then nothing more."""
     try:
         while (headers := _record_headers(stream)) is not None:
             block = LimitReader(stream, _content_length(headers))
             yield _outcome(headers, block, max_bytes, source)
-            _skip(block)
+            _skip_rest(block)
     except (PageError, EOFError, OSError, zlib.error) as damage:
-        yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"the WARC is damaged: {damage}")
+        yield Damaged(BrokenReason.MALFORMED_MESSAGE, f"the archive is damaged: {damage}")
 
 
 def write_warc(page: RawPage, out: BinaryIO) -> None:
-    """Appends the page to `out` as a gzip `response` record."""
+    """Append the page to `out` as a gzip `response` record."""
     fields = [("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(page.html)))]
     if page.language:
         fields.append(("Content-Language", page.language))
@@ -112,7 +196,18 @@ def write_warc(page: RawPage, out: BinaryIO) -> None:
     writer.write_record(record)
 
 
-def _begins_inflated(value: bytes) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """The answer of a server, as a record holds it."""
+
+    status: int | None
+    headers: StatusAndHeaders
+    body: bytes
+    whole: bool
+    """True if the body is all of it, and not only the start of a larger one."""
+
+
+def _inflates_to_warc(value: bytes) -> bool:
     try:
         return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(value, len(MARK)) == MARK
     except zlib.error:
@@ -120,15 +215,17 @@ def _begins_inflated(value: bytes) -> bool:
 
 
 def _record_headers(stream: BinaryIO) -> StatusAndHeaders | None:
-    """The headers of the next record, or None at the end."""
+    """Read the headers of the next record; None at the end."""
     line = b"\n"
     while line and not line.strip():
         line = stream.readline(MAX_HEAD)
     if not line:
         return None
-    if not line.startswith(MARK):
-        raise PageError(BrokenReason.MALFORMED_MESSAGE, f"a record begins with {line[:40]!r}")
-    return _parse_head(LimitReader(stream, MAX_HEAD), line)
+    if line.startswith(MARK):
+        return _parse_head(LimitReader(stream, MAX_HEAD), line)
+    if (headers := arc_headers(line)) is not None:
+        return headers
+    raise PageError(BrokenReason.MALFORMED_MESSAGE, f"a record begins with {line[:40]!r}")
 
 
 def _parse_head(head: LimitReader, first_line: bytes) -> StatusAndHeaders:
@@ -146,7 +243,7 @@ def _content_length(headers: StatusAndHeaders) -> int:
 
 
 def _outcome(headers: StatusAndHeaders, block: LimitReader, max_bytes: int, source: str) -> Outcome:
-    """The page of one record.
+    """Return the page of one record.
 
     A `resource` holds what a URL names without an answer around it, as archives made of files do
     (warcit): with a web address it is a page like a `response`.
@@ -154,52 +251,47 @@ def _outcome(headers: StatusAndHeaders, block: LimitReader, max_bytes: int, sour
     kind = str(headers.get_header("WARC-Type", "")).lower()
     url = str(headers.get_header("WARC-Target-URI", "")).strip("<> ")
     if kind not in {"response", "resource"}:
-        return Skipped(SkipReason.NOT_A_PAGE, f"a WARC record of type {kind!r}", url or None)
+        return Skipped(SkipReason.NOT_A_PAGE, f"a record of type {kind!r}", url or None)
     address = page_url(url)
     if not isinstance(address, str):
         return address
     try:
-        answer = _read_answer(kind, headers, block, max_bytes)
+        response = _read_response(kind, headers, block, max_bytes)
     except PageError as error:
         return Broken(error.reason, str(error), address)
-    return _page(address, headers, answer, max_bytes, source)
-
-
-def _page(url: str, headers: StatusAndHeaders, answer: _Answer, max_bytes: int, source: str) -> Outcome:
-    outcome = html_page(
-        url=url,
-        body=answer.body,
-        content_type=answer.headers.get_header("Content-Type"),
-        status=answer.status,
-        content_encoding=answer.headers.get_header("Content-Encoding"),
+    answer = Answer(
+        address,
+        response.body,
+        content_type=response.headers.get_header("Content-Type"),
+        status=response.status,
+        content_encoding=response.headers.get_header("Content-Encoding"),
         id=str(headers.get_header("WARC-Record-ID", "")).strip("<> "),
         fetched_at=parse_time(headers.get_header("WARC-Date")),
-        language=answer.headers.get_header("Content-Language"),
-        source=source,
-        max_bytes=max_bytes,
+        language=response.headers.get_header("Content-Language"),
     )
-    if answer.whole or isinstance(outcome, Skipped):
+    outcome = html_page(answer, source, max_bytes)
+    if response.whole or isinstance(outcome, Skipped):
         return outcome
     size = f"a record of {_content_length(headers):,} bytes"
-    return Broken(BrokenReason.PAGE_TOO_LARGE, f"{size}, {beyond(max_bytes)}", url)
+    return Broken(BrokenReason.PAGE_TOO_LARGE, f"{size}, {describe_excess(max_bytes)}", address)
 
 
-def _read_answer(kind: str, headers: StatusAndHeaders, block: LimitReader, max_bytes: int) -> _Answer:
+def _read_response(kind: str, headers: StatusAndHeaders, block: LimitReader, max_bytes: int) -> _Response:
     if kind == "resource":
-        return _Answer(None, headers, _start(block, max_bytes), whole=not block.limit)
+        return _Response(None, headers, _read_start(block, max_bytes), whole=not block.limit)
     line = block.readline(MAX_HEAD)
     status = re.match(rb"HTTP/[0-9.]+\s+([0-9]{3})\b", line)
     if not status:
         raise PageError(BrokenReason.MALFORMED_MESSAGE, f"a response begins with {line[:40]!r}")
     http = _parse_head(LimitReader(block, MAX_HEAD), line)
-    body = _start(block, max_bytes)
+    body = _read_start(block, max_bytes)
     if "chunked" in str(http.get_header("Transfer-Encoding", "")).lower():
         body = _without_chunks(body)
-    return _Answer(int(status[1]), http, body, whole=not block.limit)
+    return _Response(int(status[1]), http, body, whole=not block.limit)
 
 
 def _without_chunks(body: bytes) -> bytes:
-    """The data of the chunks of a body (RFC 9112, section 7.1), without the trailer behind the last one.
+    """Return the data of a body's chunks (RFC 9112, section 7.1), without the trailer behind the last one.
 
     What stands where no chunk begins is taken as it is: crawlers often keep the header of a body that they
     joined themselves.
@@ -215,8 +307,8 @@ def _without_chunks(body: bytes) -> bytes:
     return b"".join((*pieces, body[position:].removeprefix(b"\r\n" if pieces else b"")))
 
 
-def _start(block: LimitReader, max_bytes: int) -> bytes:
-    """As much of the block as a page may hold."""
+def _read_start(block: LimitReader, max_bytes: int) -> bytes:
+    """Read as much of the block as a page may hold."""
     wanted = min(block.limit, max_bytes + MAX_HEAD)
     start: bytes = block.read(wanted)
     if len(start) < wanted:
@@ -224,7 +316,32 @@ def _start(block: LimitReader, max_bytes: int) -> bytes:
     return start
 
 
-def _skip(block: LimitReader) -> None:
+def _skip_rest(block: LimitReader) -> None:
     while block.limit:
         if not block.read(min(block.limit, 64 * KIB)):
             raise EOFError("the last record is cut short")
+
+
+def _describe(outcome: Outcome | None) -> str:
+    if isinstance(outcome, Broken):
+        return outcome.detail
+    return "its end" if outcome is None else f"{outcome.url}"
+
+
+def _crawl_log_line(page: RawPage, name: str, offset: int) -> dict[str, object]:
+    """Return the line as Heritrix writes it, null where it tells of its crawl."""
+    fetched = fetch_time(page)
+    crawl = ("hop_path", "via", "thread", "content_digest", "seed", "host", "annotations")
+    return {
+        "timestamp": f"{fetched:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z",
+        "content_length": len(page.html),
+        "size": len(page.html),
+        "status_code": 200,
+        "url": page.url,
+        "mimetype": "text/html",
+        "start_time_plus_duration": f"{fetched:%Y%m%d%H%M%S%f}"[:-3] + "+0",
+        "warc_filename": name,
+        "warc_offset": offset,
+        "extra_info": {},
+        **dict.fromkeys(crawl),
+    }

@@ -1,1 +1,1 @@
-"""The Faust worker."""
+"""The Faust worker: from the messages of the input topics to acknowledged documents."""

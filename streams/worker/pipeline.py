@@ -1,4 +1,4 @@
-"""The steps of a worker, put together by its settings, from the messages to what is delivered."""
+"""Steps of a worker, built from its settings: from messages to delivered documents."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -6,161 +6,177 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from aiokafka import AIOKafkaProducer
-
-from dehusk.inference.labeler import ServedLabeler
-from dehusk.inference.site_signal import corrected
+from dehusk.inference.labelers.labeler import ServedLabeler
 from dehusk.inference.sites import open_naming
-from dehusk.schemas.pages import Encoding, ModelVersion, Prediction
-from dehusk.streams.input_topics import input_topics
+from dehusk.schemas.pages import Prediction
+from dehusk.streams.availability import Check, Dependencies, Dependency
+from dehusk.streams.kafka.brokers import Brokers, check_kafka
+from dehusk.streams.kafka.client import check_rights_by, committed_offset
+from dehusk.streams.kafka.input_topics import input_topics
+from dehusk.streams.kafka.producer import create_producer, open_producer
+from dehusk.streams.kafka.reader import open_raw_messages
+from dehusk.streams.kafka.rights import Right
+from dehusk.streams.labelers import comments_advice, open_labeler
+from dehusk.streams.preparation.batch import BatchCleaner, Note, UniformLabeling
 from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.producing import create_producer
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.revisits import FirstPages
-from dehusk.streams.worker.assembly import Assembler
-from dehusk.streams.worker.availability import Check, Dependency
-from dehusk.streams.worker.batch import BatchCleaner, Note
-from dehusk.streams.worker.brokers import Brokers, check_kafka
-from dehusk.streams.worker.comments import comments_advice
-from dehusk.streams.worker.delivery import Delivery
-from dehusk.streams.worker.dependencies import Dependencies, open_labeler, open_labeling
-from dehusk.streams.worker.drops import DropLog
-from dehusk.streams.worker.flow import Deliver, Flow
-from dehusk.streams.worker.labeling import OneForAll, PageLabeling
-from dehusk.streams.worker.live.servers import Servers
-from dehusk.streams.worker.loops import Loop
-from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.observation import Observer
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.monitoring.drops import DropLog
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.monitoring.servers import Servers
 from dehusk.streams.worker.preflight import check_labeler, check_topics
-from dehusk.streams.worker.raw_messages import open_raw_messages
-from dehusk.streams.worker.requests import open_requests
-from dehusk.streams.worker.revisiting import REVISION, Revisiting
+from dehusk.streams.worker.process import Loop
+from dehusk.streams.worker.results import Traces
+from dehusk.streams.worker.revisits.requests import open_requests
+from dehusk.streams.worker.revisits.revisiting import REVISION, Revisiting, Scheduling, Send
 from dehusk.streams.worker.rollout.opening import open_rollout
-from dehusk.streams.worker.scheduling import Scheduling
-from dehusk.streams.worker.settings import WorkerSettings
-from dehusk.streams.worker.takeover import TakeoverLog
-from dehusk.streams.worker.tracing.traces import Traces
-from dehusk.streams.worker.witnesses import WitnessedLabeler
+from dehusk.streams.worker.steps.batch import MAX_BATCH_BYTES, Assembler, MessageCleaner, StoreObserver
+from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
+from dehusk.streams.worker.steps.flow import Delivers, Flow
+from dehusk.streams.worker.steps.labeling import (
+    Notes,
+    OpenLabeling,
+    ProbedLabeler,
+    TakeoverLog,
+    open_labeling,
+)
+from dehusk.streams.worker.steps.transactions import TransactionalDelivery
+from dehusk.streams.worker_settings import WorkerSettings
 
 _log = logging.getLogger(__name__)
-Notes = Callable[[], list[str]]
-"""What somebody should know that keeps no page waiting, in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the steps of a worker are given, and its monitoring is shown."""
+class WorkerContext:
+    """Parts that the steps of a worker share with its monitoring."""
 
     dependencies: Dependencies
     metrics: Metrics
     traces: Traces
     drops: DropLog
     note: Note
+    membership: Membership
     servers: Servers
+    rights: list[Right]
+    """Rights that Kafka must give the worker while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The steps of a worker, ready for messages."""
+    """Steps of a worker, ready for messages."""
 
     flow: Flow
+    release: Callable[[], None]
+    """Gives back what is held of partitions of which nothing is in flight."""
     brokers: Brokers
     checks: Sequence[tuple[Dependency, Check]]
-    beside: Sequence[Loop]
-    """What is done beside the flow: asking the servers for their figures, and cleaning pages again."""
+    background: Sequence[Loop]
+    """Loops that read the metrics of servers, and clean pages again."""
     notes: Notes
 
 
 @asynccontextmanager
 async def open_pipeline(
-    settings: WorkerSettings, name: str, pool: PreparationPool, around: Surroundings
+    settings: WorkerSettings, name: str, pool: PreparationPool, context: WorkerContext
 ) -> AsyncIterator[Pipeline]:
-    """The steps of the worker of a name, once its labeler has answered, or may be done without.
+    """Open the steps of a named worker, once its labeler has answered or is known to be optional.
 
     Raises:
         ConfigurationError: a setting does not fit.
         UnavailableError: a dependency that must be there at the start is not.
     """
     async with AsyncExitStack() as resources:
-        producer = create_producer(settings.kafka, settings.compression)
-        resources.push_async_callback(producer.stop)
-        await producer.start()
-        labeled = await resources.enter_async_context(_labeling(settings, name, producer, around))
-        _announce(settings, labeled.answer)
+        labeling = await resources.enter_async_context(_open_labeling(settings, name, context))
+        _log_settings(settings, labeling.answer)
         store = RedisSiteStatistics(settings.redis)
         resources.push_async_callback(store.close)
-        cleaner = BatchCleaner(
-            pool,
-            labeled.labeling,
-            Observer(store, around.dependencies.redis),
-            corrected,
-            Assembler(settings.format),
-            around.metrics,
-            around.note,
-            _traces=around.traces,
-            _encodings=labeled.encodings,
-        )
-        delivery = Delivery(producer, settings.topics, around.drops)
-        deliver, revisits = await resources.enter_async_context(
-            _revisits(settings, store, cleaner, delivery, around)
+        observer = StoreObserver(store, context.dependencies.redis)
+        batches = BatchCleaner(pool, labeling.labeling, observer, context.note, room=MAX_BATCH_BYTES)
+        cleaner = MessageCleaner(batches, Assembler(settings.format), context.metrics, context.traces)
+        producer = await resources.enter_async_context(open_producer(settings.kafka, settings.compression))
+        context.membership.guard(producer)
+        writer = ResultWriter(settings.topics, context.drops)
+        sender = Delivery(producer, writer, context.membership)
+        delivery: Delivery | TransactionalDelivery = sender
+        if settings.is_transactional:
+            delivery = _create_transactions(settings, writer, context.membership)
+        resources.push_async_callback(delivery.close)
+        delivers, revisits = await resources.enter_async_context(
+            _open_revisits(settings, store, cleaner, delivery, send=sender.send, context=context)
         )
         brokers = Brokers(producer.client, *input_topics(settings.topics).names, *settings.topics.written)
         check_brokers = partial(
-            check_kafka, brokers, partial(check_topics, settings), lambda: delivery.failure
+            check_kafka,
+            brokers,
+            partial(check_rights_by, producer.client, settings.kafka, context.rights),
+            partial(check_topics, settings),
+            lambda: delivery.failure,
         )
         yield Pipeline(
-            Flow(settings.flow, cleaner, deliver, around.dependencies.schema_registry, around.metrics),
+            Flow(
+                settings.flow,
+                cleaner,
+                delivers,
+                context.dependencies.schema_registry,
+                context.metrics,
+                by_partition=settings.is_transactional,
+            ),
+            delivery.release,
             brokers,
             (
-                (around.dependencies.kafka, check_brokers),
-                (around.dependencies.redis, store.check),
-                (around.dependencies.labeler, labeled.check),
+                (context.dependencies.kafka, check_brokers),
+                (context.dependencies.redis, store.check),
+                (context.dependencies.labeler, labeling.check),
             ),
             (
-                around.servers.run(await resources.enter_async_context(_server(settings)), store),
+                partial(
+                    context.servers.run,
+                    await resources.enter_async_context(_open_monitored_labeler(settings)),
+                    store,
+                ),
                 *revisits,
             ),
-            labeled.notes,
+            labeling.notes,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Labeled:
-    """What labels pages."""
-
-    labeling: PageLabeling
-    check: Check
-    answer: Prediction | None
-    """To a line of text; None where it has not answered yet."""
-    notes: Notes
-    encodings: Callable[[], frozenset[Encoding]]
-    """What is read now of a page beside what each page has."""
+def _create_transactions(
+    settings: WorkerSettings, writer: ResultWriter, membership: Membership
+) -> TransactionalDelivery:
+    return TransactionalDelivery(
+        partial(create_producer, settings.kafka, settings.compression),
+        settings.topics.group,
+        writer,
+        membership,
+        partial(committed_offset, settings.kafka, settings.topics.group),
+    )
 
 
 @asynccontextmanager
-async def _labeling(
-    settings: WorkerSettings, name: str, producer: AIOKafkaProducer, around: Surroundings
-) -> AsyncIterator[_Labeled]:
-    """Labeling by the versions that the control topic names or, without one, that the labeler chooses."""
-    dependency = around.dependencies.labeler
+async def _open_labeling(
+    settings: WorkerSettings, name: str, context: WorkerContext
+) -> AsyncIterator[OpenLabeling]:
+    """Open the labeling by the versions on the control topic or, without one, by the labeler's own."""
+    dependency = context.dependencies.labeler
     if (topic := settings.topics.control) is not None:
         async with open_rollout(
-            settings, topic, name, producer, dependency=dependency, metrics=around.metrics
+            settings, topic, name, dependency=dependency, metrics=context.metrics
         ) as rollout:
-            yield _Labeled(rollout.labeling, rollout.check, rollout.answer, rollout.notes, rollout.encodings)
+            yield rollout
         return
     async with AsyncExitStack() as resources:
         opened = open_labeler(settings)
         resources.push_async_callback(opened.close)
         answer = await check_labeler(settings, opened)
-        labeler = WitnessedLabeler(TakeoverLog(opened, answer.model if answer else None))
-        labeling = OneForAll(open_labeling(settings, labeler, dependency))
-        yield _Labeled(labeling, labeler.check, answer, list, lambda: labeler.encodings)
+        labeler = ProbedLabeler(TakeoverLog(opened, answer.model if answer else None))
+        labeling = UniformLabeling(open_labeling(settings, labeler, dependency), lambda: labeler.encodings)
+        yield OpenLabeling(labeling, labeler.check, answer)
 
 
 @asynccontextmanager
-async def _server(settings: WorkerSettings) -> AsyncIterator[ServedLabeler | None]:
-    """Who is asked what the labeler's server does, for all versions; None where it has no server."""
+async def _open_monitored_labeler(settings: WorkerSettings) -> AsyncIterator[ServedLabeler | None]:
+    """Open the labeler whose server's metrics are read; None where it has no server."""
     if settings.labeler != "triton":
         yield None
         return
@@ -172,21 +188,24 @@ async def _server(settings: WorkerSettings) -> AsyncIterator[ServedLabeler | Non
 
 
 @asynccontextmanager
-async def _revisits(
+async def _open_revisits(
     settings: WorkerSettings,
     store: RedisSiteStatistics,
-    cleaner: BatchCleaner,
-    delivery: Delivery,
-    around: Surroundings,
-) -> AsyncIterator[tuple[Deliver, list[Loop]]]:
-    """How batches are delivered, and the loop that has the first pages of sites cleaned again, if any."""
-    topics, dependencies = settings.topics, around.dependencies
+    cleaner: MessageCleaner,
+    delivery: Delivers,
+    *,
+    send: Send,
+    context: WorkerContext,
+) -> AsyncIterator[tuple[Delivers, list[Loop]]]:
+    """Open the delivery of batches, and the loop that cleans first pages of sites again, if wanted."""
+    topics, dependencies = settings.topics, context.dependencies
     if topics.revisits is None:
-        yield delivery.deliver, []
+        yield delivery, []
         return
     first_pages = FirstPages(store, topics.group, settings.revisit_after)
     scheduling = Scheduling(
         delivery,
+        send,
         first_pages,
         dependencies.redis,
         open_naming(settings.site_key),
@@ -198,16 +217,16 @@ async def _revisits(
             first_pages,
             raw,
             replace(cleaner, _revision=REVISION),
-            partial(delivery.send, topics.output),
+            partial(send, topics.output),
             dependencies,
             settings.flow,
-            around.metrics,
+            context.metrics,
         )
-        yield scheduling.deliver, [requests.work_off(revisiting.revisit)]
+        yield scheduling, [partial(requests.run, revisiting.revisit)]
 
 
-def _announce(settings: WorkerSettings, answer: Prediction | None) -> None:
-    """Tell in the log what the worker is set to do, and what it cannot do with its model."""
+def _log_settings(settings: WorkerSettings, answer: Prediction | None) -> None:
+    """Log the settings of the worker, and options that its model does not support."""
     topics = settings.topics
     _log.info(
         "reads %s in group %s, writes %s and %s, labels by %s with %s",
@@ -216,11 +235,9 @@ def _announce(settings: WorkerSettings, answer: Prediction | None) -> None:
         topics.output,
         topics.dead_letters,
         settings.labeler,
-        _said(answer.model) if answer else f"{settings.triton.model}, once it answers",
+        f"{answer.model.name} version {answer.model.version}"
+        if answer
+        else f"{settings.triton.model}, once it answers",
     )
     if answer is not None and (advice := comments_advice(settings, answer)):
         _log.warning("%s", advice)
-
-
-def _said(model: ModelVersion) -> str:
-    return f"{model.name} version {model.version}"

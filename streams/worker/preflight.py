@@ -1,19 +1,36 @@
-"""What must hold before a worker starts; each error says in one line what to do about it."""
+"""Checks before a worker starts; each error says in one line what to do about it."""
 
-from dehusk.inference.labeler import Labeler
+from collections.abc import Collection
+
+from aiokafka.client import ConnectionGroup, CoordinationType
+from aiokafka.errors import GroupCoordinatorNotAvailableError, InvalidSessionTimeoutError
+from aiokafka.protocol.group import JoinGroupRequest
+
+from dehusk.inference.labelers.labeler import Labeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Prediction
-from dehusk.streams.dead_letters import MOST_BARE_BYTES
-from dehusk.streams.kafka import Topic, describe_worker_topics, how_to_create, missing_topics
+from dehusk.streams.availability import Dependencies, Dependency
+from dehusk.streams.kafka.client import (
+    Topic,
+    WorkerTopics,
+    check_rights,
+    describe_worker_topics,
+    how_to_create,
+    missing_topics,
+    open_client,
+)
+from dehusk.streams.kafka.input_topics import input_topics
+from dehusk.streams.kafka.rights import Right, worker_rights
+from dehusk.streams.labelers import PROBE
 from dehusk.streams.settings import WhenTritonIsUnavailable
-from dehusk.streams.sources.warc_pointer import NO_DIRECTORY, WarcPointer
-from dehusk.streams.worker.settings import WorkerSettings
-from dehusk.streams.worker.witnesses import PROBE
+from dehusk.streams.sources.warc import NO_DIRECTORY, WarcPointer
+from dehusk.streams.topics.dead_letters import MAX_BARE_BYTES
+from dehusk.streams.worker_settings import WorkerSettings
 
 
 def check_source(settings: WorkerSettings) -> None:
-    """See whether the source can read what its messages point to.
+    """Check that the source can read what its messages point to.
 
     Raises:
         ConfigurationError: it cannot.
@@ -22,35 +39,68 @@ def check_source(settings: WorkerSettings) -> None:
         raise ConfigurationError(NO_DIRECTORY)
 
 
-async def check_topics(settings: WorkerSettings) -> int:
-    """The partitions of all input topics, once every topic exists.
+async def check_topics(settings: WorkerSettings) -> WorkerTopics:
+    """Return the topics of a worker, if every one exists and the user has all rights.
 
     Raises:
         UnavailableError: no broker answers.
-        ConfigurationError: a topic is missing; the message has the command that creates it. Or the
-            dead-letter topic is too small for a letter.
+        ConfigurationError: a topic or right is missing; the message has the command that creates or grants
+            it. Or the dead-letter topic is too small for a letter.
     """
-    found = await describe_worker_topics(settings.kafka, settings.topics)
-    missing = missing_topics(settings.topics, found)
+    inputs = input_topics(settings.topics)
+    await check_rights(settings.kafka, needed_rights(settings, inputs.names))
+    topics = await describe_worker_topics(settings.kafka, settings.topics)
+    missing = missing_topics(settings.topics, topics)
     if missing:
         names = ", ".join(topic.name for topic in missing)
         creating = how_to_create(settings.kafka, missing)
         raise ConfigurationError(f"missing on {settings.kafka.brokers}: {names}; {creating}")
-    _check_size(found.written[settings.topics.dead_letters])
-    return sum(topic.partitions for topic in found.inputs)
+    if inputs.pattern is not None:
+        await check_rights(settings.kafka, needed_rights(settings, [topic.name for topic in topics.inputs]))
+    _check_size(topics.written[settings.topics.dead_letters])
+    return topics
+
+
+def needed_rights(settings: WorkerSettings, inputs: Collection[str]) -> list[Right]:
+    """Return the rights that a worker needs to read inputs of these names."""
+    return worker_rights(settings.topics, inputs, in_transactions=settings.is_transactional)
+
+
+async def check_session(settings: WorkerSettings) -> None:
+    """Check that the brokers take the time limit of the worker's session.
+
+    Raises:
+        ConfigurationError: they do not.
+        UnavailableError: no broker answers.
+    """
+    group, milliseconds = settings.topics.group, int(settings.session_seconds * 1000)
+    # The limit is looked at first; then a member of which the group does not know is turned away.
+    request = JoinGroupRequest(group, milliseconds, milliseconds, "none", None, "consumer", [("range", b"")])
+    async with open_client(settings.kafka) as client:
+        try:
+            node = await client.coordinator_lookup(CoordinationType.GROUP, group)
+        except GroupCoordinatorNotAvailableError:  # in a new cluster, which cannot be asked yet
+            return
+        response = await client.send(node, request, group=ConnectionGroup.COORDINATION)
+    if response.error_code == InvalidSessionTimeoutError.errno:
+        raise ConfigurationError(
+            f"Kafka at {settings.kafka.brokers} refuses --session-seconds {settings.session_seconds:g}: "
+            "it has to be within the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms, "
+            "by default 6 and 1,800 seconds"
+        )
 
 
 def _check_size(dead_letters: Topic) -> None:
     limit = dead_letters.max_message_bytes
-    if limit is not None and limit < MOST_BARE_BYTES:
+    if limit is not None and limit < MAX_BARE_BYTES:
         raise ConfigurationError(
             f"topic {dead_letters.name} takes records of {limit:,} bytes, and a dead letter may have "
-            f"{MOST_BARE_BYTES:,} without its message: raise its max.message.bytes"
+            f"{MAX_BARE_BYTES:,} without its message: raise its max.message.bytes"
         )
 
 
 async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> Prediction | None:
-    """The answer for a line of text; None where it does not answer and may be done without.
+    """Return the answer to a line of text; None where the labeler is optional and does not answer.
 
     Raises:
         UnavailableError: it does not answer.
@@ -72,3 +122,15 @@ async def check_labeler(settings: WorkerSettings, labeler: Labeler) -> Predictio
     if isinstance(labels, Broken):
         raise ConfigurationError(f"the labeler rejects a line of text: {labels.detail}")
     return labels
+
+
+def name_dependencies(settings: WorkerSettings) -> Dependencies:
+    """Return the dependencies, all marked as available."""
+    waits = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.WAIT
+    return Dependencies(
+        kafka=Dependency("kafka", "documents wait for it"),
+        redis=Dependency("redis", "pages are cleaned without the statistics of their site"),
+        labeler=Dependency(settings.labeler, "pages wait for it" if waits else "pages are labeled by rules"),
+        schema_registry=Dependency("schema-registry", "its messages wait for it"),
+        has_registry=settings.source_settings.schema_registry is not None,
+    )

@@ -1,15 +1,15 @@
 """Inspections of pages, as they are served."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.inspection.inspection import inspect, open_inspector_pool
-from dehusk.streams.inspection.labelers import choices
-from dehusk.streams.inspection.server import serving
+from dehusk.streams.inspection.inspection import Labelers, inspect, list_choices, open_inspector_pool
+from dehusk.streams.inspection.server import application
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.web.local_pages import serving
+from dehusk.streams.worker_settings import WorkerSettings
 
 
 @asynccontextmanager
@@ -20,13 +20,14 @@ async def inspecting(html: bytes, *, unchanged: bool = False) -> AsyncIterator[s
         html: the page.
         unchanged: whether it is shown as it is, and not made harmless.
     """
-    offered = choices(WorkerSettings(labeler="rules"))
+    labelers = Labelers(list_choices(WorkerSettings(labeler="rules")))
     page = RawPage("https://example.org/a", html)
     async with (
         open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
-        inspect(page, pool, offered) as inspection,
+        aclosing(labelers),
     ):
+        inspection = await inspect(page, pool, labelers)
         if unchanged:
             inspection._original = html.decode()
-        async with serving(inspection, "127.0.0.1", 0) as address:
+        async with serving(application(inspection, "127.0.0.1"), "127.0.0.1", 0) as address:
             yield address

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from playwright.async_api import FrameLocator, Page, expect
 
-from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.inspection.inspection import open_inspector_pool
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.streams.labeling.server import serving
-from dehusk.streams.labeling.session import Session
-from dehusk.streams.labeling.shelf import Outcome, open_shelf
-from dehusk.streams.labeling.suggestions import Suggester
+from dehusk.streams.labeling.server import application
+from dehusk.streams.labeling.session import Session, Suggester
+from dehusk.streams.labeling.store import Outcome, open_store
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.web.local_pages import serving
 from tests.browser.visits import Visit
 
 Point = tuple[float, float]
@@ -27,7 +27,7 @@ class UnchangedSession(Session):
 
     async def page(self, number: int) -> str:
         """As `Session.page`."""
-        page = self._shelf.page(number)
+        page = self._store.page(number)
         assert page is not None
         return json.dumps({**json.loads(await super().page(number)), "original": page.html.decode()})
 
@@ -39,9 +39,9 @@ async def labeling(
     """The address of the tool, whose suggestions are those of the rules."""
     limits = PageLimits(max_blocks=20_000)
     async with open_inspector_pool("auto", SourceSettings(), limits) as pool:
-        with open_shelf(pages) as shelf, open_labels_file(labels) as file:
-            session = kind(shelf, file, pool, Suggester(RulesLabeler()))
-            async with serving(session, "127.0.0.1", 0) as address:
+        with open_store(pages) as store, open_labels_file(labels) as file:
+            session = kind(store, file, pool, Suggester(RulesLabeler()))
+            async with serving(application(session, "127.0.0.1"), "127.0.0.1", 0) as address:
                 yield address
 
 

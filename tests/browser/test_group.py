@@ -10,9 +10,14 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from dehusk.schemas.pages import Message
-from dehusk.streams.group.figures import SharedPoint, SharedState
-from dehusk.streams.group.group import Group
-from dehusk.streams.group.messages import end_record, point_record, state_record
+from dehusk.streams.monitoring.group import Group
+from dehusk.streams.monitoring.messages import (
+    SharedPoint,
+    SharedState,
+    end_record,
+    point_record,
+    state_record,
+)
 from dehusk.streams.sources.source import Record
 from tests.browser.conftest import Visiting
 from tests.browser.looks import faint_texts, tabbed_through, too_wide
@@ -58,7 +63,7 @@ class Topic:
 @pytest.fixture
 def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     """A group of three workers."""
-    monkeypatch.setattr("dehusk.streams.worker.live.live._RECORD_SECONDS", 0.05)
+    monkeypatch.setattr("dehusk.streams.worker.monitoring.live.RECORD_SECONDS", 0.05)
     return Topic(Group("news", "own"))
 
 
@@ -71,6 +76,7 @@ async def shown(topic: Topic, visiting: Visiting) -> AsyncIterator[Visit]:
         await visit.open()
         await expect(visit.page.locator("#connection")).to_have_text("live")
         yield visit
+        await visit.leave()
     talking.cancel()
     assert visit.elsewhere == []
     assert visit.dialogs == []
@@ -134,7 +140,7 @@ async def test_a_group_that_falls_silent_is_told(
 ) -> None:
     topic.own.clean(7)
     await expect(shown.page.locator("#total-pages")).to_have_text("7")
-    monkeypatch.setattr("dehusk.streams.group.group._MISSED_SECONDS", -1.0)
+    monkeypatch.setattr("dehusk.streams.monitoring.group.MISSED_SECONDS", -1.0)
     told = shown.page.locator("#hindrances li").first
     await expect(told).to_have_text(re.compile("nothing is heard of the group since .* this worker alone"))
 

@@ -32,6 +32,7 @@ async def shown(visiting: Visiting) -> AsyncIterator[Visit]:
         await visit.open()
         await expect(visit.page.locator("#status")).to_contain_text("content from")
         yield visit
+        await visit.leave()
     assert visit.elsewhere == []
     assert visit.messages == []
 
@@ -44,13 +45,14 @@ async def test_nothing_of_a_page_runs_loads_or_leads_away(visiting: Visiting, na
         await expect(visit.page.locator("#status")).to_contain_text("content")
         await use(visit.page)
         await visit.drawn()
+        assert await hits(visit.page) == 0
+        await visit.leave()
     assert visit.elsewhere == []
     assert visit.dialogs == []
     assert visit.navigations == [address]
     own = [url for url in visit.requests if url.startswith(address)]
     assert own == [address, f"{address}views/1"]
     assert [said for said in visit.messages if not is_refusal(said)] == []
-    assert await hits(visit.page) == 0
     assert await visit.page.context.cookies() == []
 
 
@@ -64,6 +66,7 @@ async def test_the_frame_of_a_page_would_hold_it_alone(visiting: Visiting, name:
         await click_all_over(visit.page)
         await visit.drawn()
         assert await visit.page.evaluate("() => window.HIT ?? 0") == 0
+        await visit.leave()
     assert visit.elsewhere == []
     assert visit.dialogs == []
     assert visit.navigations == [address]

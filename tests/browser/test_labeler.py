@@ -73,8 +73,9 @@ async def tool(visiting: Visiting, labels: Path) -> AsyncIterator[Visit]:
         visit = await visiting(address)
         await opened(visit)
         yield visit
+        await visit.leave()
     assert visit.elsewhere == []
-    assert [said for said in visit.messages if not said.startswith(OF_PLAYWRIGHT)] == []
+    assert [text for text in visit.messages if not text.startswith(OF_PLAYWRIGHT)] == []
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

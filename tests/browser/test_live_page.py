@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from dehusk.streams.worker.settings import MonitoringSettings
+from dehusk.streams.worker_settings import MonitoringSettings
 from tests.authority import Authority
 from tests.browser.conftest import Visiting
 from tests.browser.looks import faint_texts, tabbed_through, too_wide
@@ -26,7 +26,7 @@ SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     """One that tells its state twenty times a second."""
-    monkeypatch.setattr("dehusk.streams.worker.live.live._RECORD_SECONDS", 0.05)
+    monkeypatch.setattr("dehusk.streams.worker.monitoring.live.RECORD_SECONDS", 0.05)
     return Worker()
 
 
@@ -39,6 +39,7 @@ async def shown(worker: Worker, visiting: Visiting) -> AsyncIterator[Visit]:
         await visit.open()
         await expect(visit.page.locator("#connection")).to_have_text("live")
         yield visit
+        await visit.leave()
     assert visit.elsewhere == []
     assert visit.dialogs == []
     assert visit.messages == []
@@ -140,7 +141,7 @@ async def test_a_chart_is_read_by_arrow_keys(shown: Visit) -> None:
 async def test_the_heap_does_not_grow_with_events(
     shown: Visit, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dehusk.streams.worker.live.live._RECORD_SECONDS", 0.01)
+    monkeypatch.setattr("dehusk.streams.worker.monitoring.live.RECORD_SECONDS", 0.01)
     worker.drop()
     devtools = await shown.devtools()
     await devtools.send("HeapProfiler.enable")

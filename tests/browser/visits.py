@@ -38,6 +38,10 @@ class Visit:
         """Go to a page of the server."""
         await self.page.goto(self.address + path)
 
+    async def leave(self) -> None:
+        """Close the page before its server ends, which fails the requests that a page has open."""
+        await self.page.close()
+
     async def drawn(self) -> None:
         """Wait until the page has been drawn as it is now."""
         await self.page.evaluate(ANIMATION_FRAMES)

@@ -10,19 +10,18 @@ from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, ModelVersion
-from dehusk.streams.group.group import Group
-from dehusk.streams.worker.assembly import CleanedMessage, Document, Failure
-from dehusk.streams.worker.counts import STEP_BOUNDS, STEPS
-from dehusk.streams.worker.dependencies import name_dependencies
-from dehusk.streams.worker.drops import DropLog
-from dehusk.streams.worker.live.history import Point
-from dehusk.streams.worker.live.live import Live
-from dehusk.streams.worker.live.recorder import Recorder
-from dehusk.streams.worker.live.state import Watched
-from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.monitoring import monitoring
-from dehusk.streams.worker.progress import Progress
-from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
+from dehusk.streams.monitoring.group import Group
+from dehusk.streams.monitoring.state import STEP_BOUNDS, STEPS, Point
+from dehusk.streams.preparation.batch import Failure
+from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.worker.monitoring.drops import DropLog
+from dehusk.streams.worker.monitoring.live import Live
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.monitoring.monitor import Monitor
+from dehusk.streams.worker.monitoring.pages import monitoring
+from dehusk.streams.worker.preflight import name_dependencies
+from dehusk.streams.worker.results import CleanedMessage
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 
 LONG_NAME = "crawl.of-a-site.with-a-name-that-is-as-long-as-names-of-topics-may-well-be.2026-11"
 ANY_PORT = MonitoringSettings(port=0)
@@ -37,19 +36,24 @@ class Worker:
         self.dependencies = name_dependencies(WorkerSettings())
         self.metrics = Metrics(CollectorRegistry(), self.dependencies)
         self.drops = DropLog("k:1", "dead")
-        progress = Progress(self.metrics, self.dependencies, self.drops, lambda: 37, self.lag)
-        self.watched = Watched(
-            self.metrics, self.dependencies, progress.report, lambda: self.lags, 2048, time.time()
+        self.monitor = Monitor(
+            self.metrics,
+            self.dependencies,
+            self.drops,
+            in_flight=lambda: 37,
+            lag=self.lag,
+            partition_lags=lambda: self.lags,
+            max_in_flight=2048,
         )
-        self.live = Live(Recorder(self.metrics, lambda: 37, self.lag), self.watched, group)
+        self.live = Live(self.monitor, group)
 
     def lag(self) -> int:
-        """Messages to come."""
+        """Return the lag of all partitions."""
         return sum(self.lags.values())
 
     def clean(self, pages: int) -> None:
         """Count documents of so many pages."""
-        document = Document(b"k", b"d", characters=300, model=ModelVersion("dehusk", "7"))
+        document = WrittenDocument(b"k", b"d", characters=300, model=ModelVersion("dehusk", "7"))
         for _ in range(pages):
             self.metrics.count(CleanedMessage(Message(None, b"x" * 1_000), [document]))
 
@@ -88,7 +92,7 @@ class Worker:
     async def serving(self, settings: MonitoringSettings = ANY_PORT) -> AsyncIterator[str]:
         """The address of its pages, while it records and serves them."""
         running = asyncio.create_task(self.live.run())
-        pages = monitoring(settings, self.metrics.registry, self.watched.report, lambda: None, self.live)
+        pages = monitoring(settings, self.live, lambda: None)
         try:
             async with pages as address:
                 yield address

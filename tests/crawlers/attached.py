@@ -10,14 +10,13 @@ from typing import Any
 
 import orjson
 
-from dehusk.streams.demo.outcome import read_cleaned, read_crawled, read_dead
-from dehusk.streams.kafka import ensure_topics
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
-from dehusk.streams.local.monitoring import Monitoring
-from dehusk.streams.local.process import Part
+from dehusk.streams.demo.summary import read_cleaned, read_crawled, read_dead
+from dehusk.streams.local.folder import LOOPBACK, free_ports
+from dehusk.streams.local.process import Service
 from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.local.worker import Monitoring
 from dehusk.streams.settings import KafkaSettings, TopicSettings
-from tests.crawlers.programs import DEHUSK, Service, run
+from tests.crawlers.programs import DEHUSK, Command, run
 
 _CRAWL_SECONDS = 300.0
 _STALL_SECONDS = 60.0
@@ -33,6 +32,8 @@ class Outcome:
     """The URL of every document, and the bytes of the HTML that it was made from."""
     skipped: Mapping[str, int]
     dead_letters: Mapping[str, int]
+    undated: int = 0
+    """Documents that do not say when their page was fetched."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Attached:
     def topic(self) -> str:
         return self.topics.input
 
-    def wait_for(self, urls: Collection[str], crawler: Part) -> None:
+    def wait_for(self, urls: Collection[str], crawler: Service) -> None:
         """Waits until a crawler that does not end by itself has written the pages of these URLs."""
         deadline = time.monotonic() + _CRAWL_SECONDS
         while missing := set(urls) - self._probed_urls():
@@ -60,17 +61,20 @@ class Attached:
 
     def clean(self, *options: str) -> Outcome:
         """What the worker that `dehusk probe` suggests makes of the topic."""
-        found = self._probe(*options)
-        asyncio.run(ensure_topics(KafkaSettings(self.brokers), self.topics))
+        found = self.probe(*options)
+        assert [f"--source {name}" in found["worker"] for name in found["formats"]] == [True]
         skipped = self._work(shlex.split(found["worker"])[1:])
         documents, dead_letters = asyncio.run(self._read())
-        return Outcome(set(found["formats"]), documents, skipped, dead_letters)
+        lengths = {document["url"]: document["raw_length"] for document in documents}
+        undated = sum(document["fetched_at"] is None for document in documents)
+        return Outcome(set(found["formats"]), lengths, skipped, dead_letters, undated)
 
-    def _probe(self, *options: str) -> dict[str, Any]:
+    def probe(self, *options: str) -> dict[str, Any]:
+        """What `dehusk probe` finds on the topic."""
         return orjson.loads(run([DEHUSK, "probe", self.topic, *self._topics(), *options, "--json"]))
 
     def _probed_urls(self) -> set[str]:
-        findings = (finding for message in self._probe()["messages"] for finding in message["findings"])
+        findings = (finding for message in self.probe()["messages"] for finding in message["findings"])
         return {finding["url"] for finding in findings if finding["verdict"] == "page"}
 
     def _topics(self) -> list[str]:
@@ -83,8 +87,8 @@ class Attached:
         monitoring = Monitoring(f"http://{LOOPBACK}:{port}/")
         own = ["--redis", self.stack.addresses.redis, "--labeler", "onnx", "--group", self.topics.group]
         shown = ["--with-blocks", "--monitoring", f"{LOOPBACK}:{port}"]
-        program = Service("worker", [DEHUSK, *suggested, *own, *shown], monitoring.is_ready)
-        worker = Part(program, self.folder / "worker.log")
+        program = Command("worker", [DEHUSK, *suggested, *own, *shown], monitoring.is_ready)
+        worker = Service(program, self.folder / "worker.log")
         worker.start()
         try:
             _wait_until_done(self._messages(), monitoring)
@@ -95,13 +99,10 @@ class Attached:
     def _messages(self) -> int:
         return asyncio.run(read_crawled(KafkaSettings(self.brokers), self.topic)).messages
 
-    async def _read(self) -> tuple[dict[str, int], dict[str, int]]:
+    async def _read(self) -> tuple[list[dict[str, Any]], dict[str, int]]:
         kafka, file = KafkaSettings(self.brokers), self.folder / "documents.jsonl"
         await read_cleaned(kafka, self.topics.output, file)
-        documents = {
-            document["url"]: document["raw_length"]
-            for document in map(orjson.loads, file.read_bytes().splitlines())
-        }
+        documents = [orjson.loads(line) for line in file.read_bytes().splitlines()]
         dead = await read_dead(kafka, self.topics.dead_letters, self.folder / "dead-letters.jsonl")
         return documents, dict(dead.reasons)
 

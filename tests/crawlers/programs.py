@@ -3,11 +3,13 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from dehusk.streams.local.process import Program
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = Path(__file__).parent / "projects"
@@ -18,30 +20,24 @@ DEHUSK = str(Path(sys.executable).with_name("dehusk"))
 
 
 @dataclass(frozen=True)
-class Service:
-    """A program that runs until it is stopped, for `dehusk.streams.local.process.Part`."""
+class Command(Program):
+    """A program that runs until it is stopped."""
 
     name: str
     words: Sequence[str]
     ready: Callable[[], bool] = lambda: True
 
-    def preparation(self) -> Sequence[str]:
-        return ()
-
     def command(self) -> Sequence[str]:
         return self.words
-
-    def environment(self) -> Mapping[str, str]:
-        return {}
 
     def is_ready(self) -> bool:
         return self.ready()
 
 
-def run(command: Sequence[str | Path], folder: Path | None = None) -> str:
-    """What a program that ended well printed; where it did not, the failure tells what it said."""
+def run(command: Sequence[str | Path], folder: Path | None = None, *, status: int = 0) -> str:
+    """What a program printed; where it did not end with this status, the failure tells what it said."""
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
-    assert ended.returncode == 0, f"{ended.args}\n{ended.stdout[-8000:]}\n{ended.stderr[-8000:]}"
+    assert ended.returncode == status, f"{ended.args}\n{ended.stdout[-8000:]}\n{ended.stderr[-8000:]}"
     return ended.stdout
 
 
@@ -58,6 +54,16 @@ def needs_python(version: str) -> Path:
     for python in (*pyenv, *([Path(found)] if found else [])):
         return python
     pytest.skip(f"Python {version} is missing; install it with: pyenv install {version}")
+
+
+def environment(project: str, python: Path) -> Path:
+    """The Python of an environment that has the packages that a project requires; it is made once."""
+    folder = CACHE / project
+    if not (folder / "ready").exists():
+        run([python, "-m", "venv", "--clear", folder])
+        run([folder / "bin" / "pip", "install", "--quiet", "-r", PROJECTS / project / "requirements.txt"])
+        (folder / "ready").touch()
+    return folder / "bin" / "python"
 
 
 def maven(project: Path, *words: str) -> None:
@@ -77,3 +83,9 @@ def npm(project: Path) -> None:
     needs("npm", "nodejs npm")
     options = ["--ignore-scripts", "--no-audit", "--no-fund", f"--cache={CACHE / 'npm'}"]
     run(["npm", "install", *options], project)
+
+
+def go(project: Path, *words: str) -> None:
+    """Runs Go in a project; what it fetches is kept, in folders that can be removed."""
+    needs("go", "golang")
+    run(["env", f"GOMODCACHE={CACHE / 'go'}", "GOFLAGS=-modcacherw", "go", *words], project)

@@ -1,9 +1,9 @@
-"""Heritrix, whose job has the bean of README's recipe."""
+"""Heritrix, whose job has the bean of the docs' recipe."""
 
 import shutil
 from zipfile import ZipFile
 
-from dehusk.streams.local.addresses import free_ports
+from dehusk.streams.local.folder import free_ports
 from tests.crawlers.attached import Outcome
 from tests.crawlers.programs import PROJECTS, maven, run
 
@@ -27,10 +27,11 @@ def test_every_page_becomes_a_document(site, attached, recipe, tmp_path):
     (job / "crawler-beans.cxml").write_text(with_recipe(profile, bean, by_name(site.start)))
     heritrix = ["java", "-Xmx512m", "-cp", "lib/*", "org.archive.crawler.Heritrix"]
     run([*heritrix, "-a", "admin:admin", "-p", str(free_ports(1)[0]), "-r", "site"], home)
+    assert attached.probe()["worker"].endswith(" --warc-directory DIR")
     outcome = attached.clean("--warc-directory", str(job / "latest" / "warcs"))
     documents = {by_name(url): length for url, length in site.pages.items()}
     skipped = {
-        "error-status": 2,  # robots.txt and favicon.ico
+        "error-status": 3,  # robots.txt, favicon.ico and a page that is gone
         "not-a-page": 1,  # what the DNS answered
         "not-html": 2,  # the style sheet and a text
     }

@@ -1,9 +1,9 @@
-"""StormCrawler on a Storm of its own, with the bolt of README's recipe behind its fetcher."""
+"""StormCrawler on a Storm of its own, with the bolt of the docs' recipe behind its fetcher."""
 
 import shutil
 
-from dehusk.streams.local.process import Part
-from tests.crawlers.programs import PROJECTS, Service, classpath
+from dehusk.streams.local.process import Service
+from tests.crawlers.programs import PROJECTS, Command, classpath
 
 OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.nio", "java.util")
@@ -18,7 +18,7 @@ def test_every_page_becomes_a_document(site, attached, recipe, tmp_path):
     bolt.write_text(bolt.read_text().replace("/* recipe */", recipe("StormCrawler")))
     arguments = ["Crawl", site.start, attached.brokers]
     java = ["java", "-Xmx512m", *OPENED, "-cp", classpath(project), *arguments]
-    crawler = Part(Service("stormcrawler", java), tmp_path / "stormcrawler.log")
+    crawler = Service(Command("stormcrawler", java), tmp_path / "stormcrawler.log")
     crawler.start()
     try:
         attached.wait_for(site.pages, crawler)
@@ -26,4 +26,5 @@ def test_every_page_becomes_a_document(site, attached, recipe, tmp_path):
         crawler.stop()
     outcome = attached.clean()
     assert (outcome.formats, outcome.documents, outcome.dead_letters) == ({"html"}, site.pages, {})
+    assert outcome.undated == 0
     assert set(outcome.skipped) <= {"not-html"}  # a text, if it came before the end

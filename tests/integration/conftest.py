@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from dehusk.streams.demo.sites import _fetch
-from dehusk.streams.kafka import Topic, create_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-from dehusk.streams.local.addresses import LOOPBACK, free_ports, is_free
+from dehusk.streams.local.folder import LOOPBACK, free_ports, is_free
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
 

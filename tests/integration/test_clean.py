@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+import zipfile
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,11 @@ import psutil
 import pytest
 
 from dehusk.schemas.pages import RawPage, SiteObservation
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sources.warc import write_warc
+from tests.settling import left_running
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "clean", "--processes", "2"]
 DEHUSK = Path(sys.executable).with_name("dehusk")
@@ -54,8 +57,8 @@ def test_one_line_per_page_in_the_same_order(labeler):
     assert (ended.returncode, ended.stderr) == (0, "")
     assert [each["id"] for each in lines] == [f"id-{number}" for number in range(50)]
     fields = (
-        "id url site title language declared_language text comments model labeler content_hash simhash "
-        "metadata blocks error"
+        "id url site fetched_at title language declared_language text comments model labeler content_hash "
+        "simhash metadata blocks error"
     )
     assert {" ".join(each) for each in lines} == {fields}
     assert {each["labeler"] for each in lines} == {labeler[1] if labeler else "onnx"}
@@ -123,9 +126,8 @@ def test_ends_silently_when_nobody_reads_its_lines():
         process.stdin.flush()
         assert process.wait(timeout=30) != 0
         assert process.stderr.read() == ""
-    gone, alive = psutil.wait_procs(children, timeout=30)
-    assert gone
-    assert not alive
+    assert children
+    assert left_running(children) == []
 
 
 def test_a_triton_that_is_away_is_an_error_though_the_input_has_not_ended():
@@ -137,15 +139,24 @@ def test_a_triton_that_is_away_is_an_error_though_the_input_has_not_ended():
     assert message.startswith("dehusk: ")
 
 
-def test_reads_html_and_warc_files(tmp_path):
+def test_reads_html_and_web_archives(tmp_path):
     (tmp_path / "a.html").write_text(f"<title>A</title><p>{PROSE}")
     with (tmp_path / "b.warc.gz").open("wb") as archive:
-        write_warc(RawPage("http://x.test/b", f"<title>B</title><p>{PROSE}".encode()), archive)
+        fetched_at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+        page = RawPage("http://x.test/b", f"<title>B</title><p>{PROSE}".encode(), fetched_at=fetched_at)
+        write_warc(page, archive)
+    answer = f"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<title>C</title><p>{PROSE}".encode()
+    head = f"http://x.test/c 127.0.0.1 20090102030405 text/html {len(answer)}\n"
+    (tmp_path / "c.arc").write_bytes(head.encode() + answer + b"\n")
+    with zipfile.ZipFile(tmp_path / "d.wacz", "w") as package:
+        package.write(tmp_path / "b.warc.gz", "archive/b.warc.gz")
     ended, lines = clean("--labeler", "rules", "--no-blocks", str(tmp_path))
     assert ended.returncode == 0
-    assert [(each["url"], each["title"]) for each in lines] == [
-        ((tmp_path / "a.html").as_uri(), "A"),
-        ("http://x.test/b", "B"),
+    assert [(each["url"], each["title"], each["fetched_at"]) for each in lines] == [
+        ((tmp_path / "a.html").as_uri(), "A", None),
+        ("http://x.test/b", "B", "2026-01-02T03:04:05Z"),
+        ("http://x.test/c", "C", "2009-01-02T03:04:05Z"),
+        ("http://x.test/b", "B", "2026-01-02T03:04:05Z"),
     ]
     assert "blocks" not in lines[0]
 

@@ -10,11 +10,11 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.cli import cli
-from dehusk.streams.consuming import read
-from dehusk.streams.dead_letters import dead_letter
-from dehusk.streams.kafka import Topic, create_topics
-from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.producer import Outgoing, send
+from dehusk.streams.kafka.reader import read
 from dehusk.streams.sources.source import Record
+from dehusk.streams.topics.dead_letters import dead_letter
 
 HEADERS = (("content-type", b"text/html"), ("empty", None))
 

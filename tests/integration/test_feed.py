@@ -5,6 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from functools import partial
 from io import BufferedReader, BytesIO
@@ -14,8 +15,8 @@ from click.testing import CliRunner
 
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.cli import cli
-from dehusk.streams.consuming import read
-from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.reader import read
 from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 from dehusk.streams.sources.warc import write_warc
 
@@ -52,16 +53,25 @@ async def test_feeds_directories_lines_and_archives(kafka, topics, tmp_path):
     )
     with (tmp_path / "crawl.warc").open("wb") as archive:
         write_warc(RawPage("http://x.test/4", html(4).encode()), archive)
-    paths = [tmp_path / name for name in ("site", "pages.jsonl.gz", "crawl.warc")]
+    with zipfile.ZipFile(tmp_path / "crawl.wacz", "w") as package, BytesIO() as archive:
+        write_warc(RawPage("http://x.test/5", html(5).encode()), archive)
+        package.writestr("archive/crawl.warc.gz", archive.getvalue())
+    answer = b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + html(6).encode()
+    head = f"http://x.test/6 127.0.0.1 20090102030405 text/html {len(answer)}\n"
+    (tmp_path / "crawl.arc").write_bytes(head.encode() + answer + b"\n")
+    names = ("site", "pages.jsonl.gz", "crawl.warc", "crawl.wacz", "crawl.arc")
+    paths = [tmp_path / name for name in names]
     status, output, _ = await run(kafka, "--topic", topics.input, "--base-url", "http://x.test/", *paths)
     assert status == 0
-    assert output.startswith("4 pages (")
+    assert output.startswith("6 pages (")
     found = {message.key: message.value.decode() for message in await messages(kafka, topics.input)}
     assert found == {
         b"http://x.test/index.html": html(1),
         b"http://x.test/deep/%C3%A4.html": html(2),
         b"http://x.test/3": html(3),
         b"http://x.test/4": html(4),
+        b"http://x.test/5": html(5),
+        b"http://x.test/6": html(6),
     }
 
 

@@ -7,7 +7,7 @@ import sys
 from selectolax.lexbor import LexborHTMLParser
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.sources.registry import SourceSettings, open_source
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "inspect"]

@@ -9,10 +9,10 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.consuming import read
-from dehusk.streams.kafka import Topic, create_topics, describe_topics, ensure_topics
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
-from dehusk.streams.producing import IN_FLIGHT_BYTES, Outgoing, send
+from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.producer import IN_FLIGHT_BYTES, Outgoing, send
+from dehusk.streams.kafka.reader import read
+from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 

@@ -17,11 +17,12 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import UnknownTopicOrPartitionError
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.streams.kafka import Topic, create_topics, describe_topics
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.streams.kafka.client import Topic, create_topics, describe_topics
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import MIB, KafkaSettings, TopicSettings
+from tests.settling import left_running
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 SECONDS = 60
@@ -128,7 +129,7 @@ def processes_below(process: subprocess.Popen[bytes]) -> dict[str, psutil.Proces
 
 
 def have_ended(processes: dict[str, psutil.Process]) -> bool:
-    return not psutil.wait_procs(processes.values(), timeout=SECONDS)[1]
+    return not left_running(processes.values(), SECONDS)
 
 
 def test_up_stops_cleanly_and_removes_its_folder() -> None:
@@ -231,7 +232,7 @@ def test_up_starts_a_service_again_that_ends_and_says_so() -> None:
             "--load-model=dehusk",
             rb"(it ended with status 139 \(SIGSEGV\)|the process of a model died)",
         ),
-        ("triton_python_backend_stub", "/dehusk/", b"the process of a model died"),
+        ("triton_python_backend_stub", "/model_repository/dehusk/", b"the process of a model died"),
     ],
 )
 def test_up_serves_the_model_again_after_a_segmentation_fault(

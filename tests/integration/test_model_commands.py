@@ -11,8 +11,7 @@ from urllib.request import Request, urlopen
 import orjson
 import pytest
 
-from dehusk.inference.repository import versions
-from dehusk.inference.version_policy import with_versions
+from dehusk.inference.labelers.repository import versions, with_versions
 from dehusk.streams.local.stack import LocalStack
 from tests.unit.streams.models import graphs
 

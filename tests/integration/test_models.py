@@ -8,21 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.golden import GOLDEN_FILE, read_golden
-from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.triton import TritonLabeler
+from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.triton import TritonLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.pages import Prediction
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.candidate import examine, find_candidate
-from dehusk.streams.models.checking import check_on_triton
-from dehusk.streams.models.configuration import as_override, config_of
-from dehusk.streams.models.faults import Fault, FaultError
-from dehusk.streams.models.removal import Removal
-from dehusk.streams.models.removing import remove_version
+from dehusk.streams.models.lifecycle import Removal, remove_version
+from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.runners import TEMPORARY
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import serve
+from dehusk.streams.models.serving import as_override, config_of, serve
+from dehusk.streams.models.verification import check_on_triton
 from tests.unit.streams.models import graphs
 
 NEWEST = find_model(DEFAULT_REPOSITORY, "dehusk")[1].parent

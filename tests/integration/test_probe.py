@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import shlex
+from dataclasses import asdict
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
@@ -12,8 +13,13 @@ from click.testing import CliRunner
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.cli import cli
-from dehusk.streams.kafka import Topic, create_topics, describe_topics
-from dehusk.streams.producing import Outgoing, send
+from dehusk.streams.kafka.client import Topic, create_topics, describe_topics
+from dehusk.streams.kafka.producer import Outgoing, send
+from dehusk.streams.local.folder import free_ports
+from dehusk.streams.local.kafka import KafkaNode, find_java, kafka_jars, kafka_nodes
+from dehusk.streams.local.process import Service
+from dehusk.streams.local.stack import default_cache
+from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.source import Record
 
@@ -179,8 +185,8 @@ async def test_messages_of_another_format_than_the_declared_one_are_named(kafka,
     found = await probed(kafka, topics.input, "--source", "html")
     assert found["formats"] == {"nutch": 1, "warc": 1}
     assert [message["findings"][0]["why"] for message in found["messages"]] == [
-        "wrong-format: a message of nutch, not of html: see --source",
-        "wrong-format: a message of warc, not of html: see --source",
+        "wrong-format: a message of nutch, not of html: --source nutch reads it",
+        "wrong-format: a message of warc, not of html: --source warc reads it",
     ]
 
 
@@ -216,6 +222,65 @@ async def test_a_missing_topic_is_an_error_and_stays_missing(kafka, fresh):
     ):
         await run(kafka, fresh)
     assert await describe_topics(kafka, [fresh]) == {}
+
+
+async def test_creates_what_is_missing_if_it_is_asked_to(kafka, fresh):
+    names = [fresh, "--output", f"{fresh}-out", "--dead-letters", f"{fresh}-dead"]
+    found = await probed(kafka, *names, "--create", "--partitions", 3)
+    assert (found["created"], found["create"]) == ([fresh, f"{fresh}-out", f"{fresh}-dead"], [])
+    topics = await describe_topics(kafka, [fresh, f"{fresh}-out", f"{fresh}-dead"])
+    assert {(topic.partitions, topic.replicas) for topic in topics.values()} == {(3, 1)}
+    assert topics[fresh].max_message_bytes == (16 << 20) + (64 << 10)
+    assert topics[f"{fresh}-out"].settings["cleanup.policy"] == "compact"
+    await write(kafka, fresh, Record(b"http://x.test/", b"<p>" + b"word " * (3 << 20)))
+    assert (await probed(kafka, *names, "--create"))["created"] == []
+    assert await describe_topics(kafka, list(topics)) == topics
+
+
+async def test_creates_no_topic_that_a_pattern_could_match(kafka, fresh):
+    with pytest.raises(ConfigurationError, match=f"no topic on .* matches .{fresh}"):
+        await run(kafka, f"^{fresh}", "--create")
+
+
+GUEST = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_guest="secret";'
+
+
+class GuardedNode(KafkaNode):
+    """A server with a user who has no rights; its own connections to its controller have all."""
+
+    def _configuration(self):
+        return {
+            name: str(value).replace("PLAINTEXT://", "SASL_PLAINTEXT://")
+            for name, value in super()._configuration().items()
+        } | {
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": GUEST,
+            "listener.security.protocol.map": "SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "security.inter.broker.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "super.users": "User:ANONYMOUS",
+        }
+
+    def is_ready(self):
+        return "Kafka Server started" in (self.directory.parent / "kafka.log").read_text()
+
+
+async def test_a_user_without_rights_is_told_which_one_is_missing(tmp_path):
+    (node,) = kafka_nodes(free_ports(2), tmp_path, find_java(), kafka_jars(default_cache()))
+    guarded = GuardedNode(**asdict(node))
+    service = Service(guarded, tmp_path / "kafka.log")
+    await asyncio.to_thread(service.start)
+    security = ["--security-protocol", "SASL_PLAINTEXT", "--sasl-mechanism", "PLAIN"]
+    user = ["--sasl-username", "guest", "--sasl-password", "secret"]
+    try:
+        with pytest.raises(ConfigurationError) as refused:
+            await run(KafkaSettings(f"127.0.0.1:{node.port}"), "pages", "--create", *security, *user)
+    finally:
+        service.kill()
+    assert "refuses: User:guest lacks Create on topic pages; an administrator grants it: " in str(
+        refused.value
+    )
 
 
 async def test_huge_messages_are_looked_at_too(kafka, fresh):

@@ -12,9 +12,10 @@ from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.cli import cli
-from dehusk.streams.producing import Outgoing, send
-from dehusk.streams.reading import read_documents
+from dehusk.streams.kafka import reader
+from dehusk.streams.kafka.producer import Outgoing, send
 from dehusk.streams.sources.source import Record
+from dehusk.streams.topics.documents import read_documents
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 
@@ -136,10 +137,8 @@ async def test_follows_through_an_absence_of_kafka_and_says_when_it_began_and_en
 
 
 async def test_without_following_a_kafka_that_goes_away_is_an_error(kafka, topics, stack, monkeypatch):
-    monkeypatch.setattr(
-        "dehusk.streams.consuming.MIB", 1000
-    )  # so that it has not fetched all when Kafka goes
-    monkeypatch.setattr("dehusk.streams.consuming._STALL_SECONDS", 2.0)
+    monkeypatch.setattr(reader, "MIB", 1000)  # so that it has not fetched all when Kafka goes
+    monkeypatch.setattr(reader, "STALL_SECONDS", 2.0)
     await write(kafka, topics.output, *map(document, range(1000)))
     broker = stack.services["kafka-1"]
     async with aclosing(read_documents(kafka, topics.output, newest=None, follow=False)) as documents:

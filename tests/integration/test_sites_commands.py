@@ -19,16 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis, RedisCluster
 
-from dehusk.schemas.documents import Origin
+from dehusk.schemas.documents import Origin, TextSample
 from dehusk.schemas.pages import SiteObservation
-from dehusk.schemas.samples import TextSample
 from dehusk.streams import cli
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.catalogue import open_catalogue
 from dehusk.streams.sites.redis_store import RedisSiteStatistics, SiteBounds, site_key
 from dehusk.streams.sites.revisits import FirstPages, Visit
-from dehusk.streams.sites.samples import CHANGED_AT_ONCE, MOST_CHANGED, MOST_REPEATED, open_samples
+from dehusk.streams.sites.samples import MAX_CHANGED, MAX_CHANGED_AT_ONCE, MAX_REPEATED, open_samples
 from dehusk.streams.sites.stored import StoredSample, StoredSite, unpack_site
 from tests.integration.redis_cluster import redis_cluster
 
@@ -205,7 +204,7 @@ async def test_a_redis_without_sites_lists_none(server: RedisSettings) -> None:
     await store.close()
     assert succeed(server, "list") == b"0 sites, 0 pages, 0 bytes\n"
     assert succeed(server, "list", "--json") == b""
-    assert succeed(server, "export") == b'{"format":"dehusk-sites","version":1,"site_key":null}\n'
+    assert succeed(server, "export") == b'{"format":"dehusk-sites","version":3,"site_key":null}\n'
 
 
 async def test_a_site_is_shown_with_what_was_dropped_and_saved(server: RedisSettings) -> None:
@@ -392,7 +391,7 @@ async def test_what_is_damaged_in_an_export_is_named_and_the_rest_imported(serve
         (b"", "this is no export of sites"),
         (b"hello\n", "this is no export of sites"),
         (b"\x1f\x8b\x08\n", "zcat FILE | dehusk sites import"),
-        (b'{"format":"dehusk-sites","version":2}\n', "is of version 2, and this dehusk reads version 1"),
+        (b'{"format":"dehusk-sites","version":2}\n', "is of version 2, and this dehusk reads version 3"),
     ],
 )
 def test_what_cannot_be_imported_is_refused(redis: RedisSettings, export: bytes, said: str) -> None:
@@ -400,12 +399,12 @@ def test_what_cannot_be_imported_is_refused(redis: RedisSettings, export: bytes,
 
 
 HOSTILE = {
-    b"dehusk:2:{\xff\x1b[31m}": "no worker writes such a key",
-    b"dehusk:2:{a test}": "no worker writes such a key",
-    b"dehusk:2:x": "no worker writes such a key",
-    b"dehusk:2:{string.test}": "it is no hash",
-    b"dehusk:2:{half.test}": "it has no state that a worker wrote",
-    b"dehusk:2:{damaged.test}": "its texts are damaged",
+    b"dehusk:3:{\xff\x1b[31m}": "no worker writes such a key",
+    b"dehusk:3:{a test}": "no worker writes such a key",
+    b"dehusk:3:x": "no worker writes such a key",
+    b"dehusk:3:{string.test}": "it is no hash",
+    b"dehusk:3:{half.test}": "it has no state that a worker wrote",
+    b"dehusk:3:{damaged.test}": "its texts are damaged",
 }
 
 
@@ -417,7 +416,7 @@ async def test_what_is_no_site_is_named_and_skipped(server: RedisSettings, other
                 connected.set(key, "x")
             else:
                 connected.hset(key, "texts", "x")
-        connected.hset("dehusk:2:{damaged.test}", mapping={"state": bytes(24), "texts": b"\xc1"})
+        connected.hset("dehusk:3:{damaged.test}", mapping={"state": bytes(24), "texts": b"\xc1"})
     export = run(server, "export")
     said = export.stderr.decode().splitlines()
     assert export.returncode == 1
@@ -501,20 +500,22 @@ async def test_texts_that_come_again_outlast_those_that_come_once(redis: RedisSe
         ("It grinds", 0, 40),
     ]
     changed = [each for each in samples if each.dropped + each.saved]
-    assert (len(changed), len(samples) - len(changed)) == (MOST_CHANGED, MOST_REPEATED)
+    assert (len(changed), len(samples) - len(changed)) == (MAX_CHANGED, MAX_REPEATED)
     assert {each.text for each in samples if each not in changed} == {f"menu {at}" for at in range(10, 30)}
 
 
 async def test_a_text_that_is_dropped_late_is_kept_among_those_that_often_were(redis: RedisSettings) -> None:
     flush(redis)
     await observe(redis, *pages("a.test", 4))
-    often = [TextSample(100 + at, f"often {at}", 5, dropped=True) for at in range(MOST_CHANGED)]
-    groups = [often[start : start + CHANGED_AT_ONCE] for start in range(0, len(often), CHANGED_AT_ONCE)]
+    often = [TextSample(100 + at, f"often {at}", 5, dropped=True) for at in range(MAX_CHANGED)]
+    groups = [
+        often[start : start + MAX_CHANGED_AT_ONCE] for start in range(0, len(often), MAX_CHANGED_AT_ONCE)
+    ]
     for samples in (*groups, *groups, [DROPPED], [DROPPED]):
         await note(redis, "a.test", *samples)
     kept = (await stored(redis, "a.test")).samples
     assert [each.dropped for each in kept if each.text == "Sign up"] == [2]
-    assert len(kept) == MOST_CHANGED
+    assert len(kept) == MAX_CHANGED
 
 
 drawn = st.builds(
@@ -541,11 +542,11 @@ def test_samples_are_bounded_and_never_count_too_much(
                 log.note("a.test", samples)
                 await log.write()
         kept = (await stored(redis, "a.test")).samples
-        assert sum(each.dropped + each.saved > 0 for each in kept) <= MOST_CHANGED
-        assert sum(each.dropped + each.saved == 0 for each in kept) <= MOST_REPEATED
+        assert sum(each.dropped + each.saved > 0 for each in kept) <= MAX_CHANGED
+        assert sum(each.dropped + each.saved == 0 for each in kept) <= MAX_REPEATED
         told = [each for samples in batches for each in samples]
         assert sum(each.dropped for each in kept) <= sum(each.dropped for each in told)
-        if len({each.fingerprint for each in told}) <= CHANGED_AT_ONCE:
+        if len({each.fingerprint for each in told}) <= MAX_CHANGED_AT_ONCE:
             assert sum(each.saved for each in kept) == sum(each.saved for each in told)
 
     asyncio.run(check())

@@ -10,14 +10,18 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dehusk.streams.group.figures import Counts, SharedPoint, SharedState, State
-from dehusk.streams.group.messages import end_record, point_record, state_record
-from dehusk.streams.kafka import Topic, create_topics
-from dehusk.streams.producing import Outgoing, create_producer, enqueue
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.kafka.producer import Outgoing, create_producer, enqueue
+from dehusk.streams.monitoring.messages import (
+    SharedPoint,
+    SharedState,
+    end_record,
+    point_record,
+    state_record,
+)
+from dehusk.streams.monitoring.state import Counts, Point, State, Totals
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
-from dehusk.streams.worker.counts import Totals
-from dehusk.streams.worker.live.history import Point
 
 DEHUSK = str(Path(sys.executable).with_name("dehusk"))
 COUNTS = Counts(Totals(10, 1000, 10, 9, 0, 0, 1, 0), {"not-html": 1}, {}, {})

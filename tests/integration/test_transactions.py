@@ -5,9 +5,9 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from dehusk.streams.consuming import read
-from dehusk.streams.kafka import Topic, client_options, create_topics
-from dehusk.streams.reading import read_documents
+from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.reader import read
+from dehusk.streams.topics.documents import read_documents
 
 
 @pytest.fixture

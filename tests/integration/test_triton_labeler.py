@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tritonclient.grpc.aio import InferenceServerClient
 
-from dehusk.inference.batching import WINDOW_BLOCKS
-from dehusk.inference.golden import GOLDEN_FILE, read_golden
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.signature import STRUCTURE_WITH_COMMENTS
-from dehusk.inference.triton import TritonLabeler
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS
+from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS
+from dehusk.inference.labelers.triton import TritonLabeler
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction

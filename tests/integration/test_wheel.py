@@ -16,9 +16,7 @@ PAGE = "<nav><a href=/>Home</a></nav><main><p>" + "A paragraph of prose, long en
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, built = tmp_path_factory.mktemp("source") / "dehusk", tmp_path_factory.mktemp("wheel")
-    left_out = shutil.ignore_patterns(
-        ".*", "build", "*.egg-info", "*.so", "*.c", "__pycache__", "tests", "shared"
-    )
+    left_out = shutil.ignore_patterns(".*", "build", "*.egg-info", "*.so", "*.c", "__pycache__", "tests")
     shutil.copytree(ROOT, source, symlinks=True, ignore=left_out)
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
     subprocess.run([*command, "--wheel-dir", built, source], check=True, timeout=600)
@@ -59,7 +57,7 @@ def test_the_default_model_alone_is_in_it(wheel: Path) -> None:
 @pytest.mark.parametrize(
     ("folder", "files"),
     [
-        ("streams/worker/live/static", {"index.html", "uPlot-LICENSE.txt"}),
+        ("streams/worker/monitoring/static", {"index.html", "uPlot-LICENSE.txt"}),
         ("streams/worker/inspector/static", {"index.html", "inspect.js", "inspect.css"}),
     ],
 )

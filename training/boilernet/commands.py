@@ -1,73 +1,68 @@
 """The steps from data to a published version of BoilerNet, as `python -m training` runs them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 
 import click
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
-from dehusk.training.boilernet.ablation import ablations, seeds_table
-from dehusk.training.boilernet.block_scores import (
-    BlockScores,
-    block_table,
-    median_seed,
-    score_blocks,
-    seed_table,
+from dehusk.training.boilernet.config import BoilerNetConfig, DataConfig
+from dehusk.training.boilernet.crossvalidation import (
+    HalfScores,
+    ablations,
+    forget_scores,
+    known_or_scored,
+    seeds_table,
 )
-from dehusk.training.boilernet.card import card
-from dehusk.training.boilernet.checkpoint import Run, load_trained
-from dehusk.training.boilernet.config import BoilerNetConfig, DataConfig, read_config
-from dehusk.training.boilernet.crossvalidation import HalfScores, forget_scores, known_or_scored
-from dehusk.training.boilernet.evaluation import markdown, scores_by_group
+from dehusk.training.boilernet.evaluation import group_table, score_blocks, scores_by_group
 from dehusk.training.boilernet.export import build_model
-from dehusk.training.boilernet.model import network_predict
-from dehusk.training.boilernet.network import weights_of
-from dehusk.training.boilernet.pages import LabeledPage, held_out_pages, training_pages
-from dehusk.training.boilernet.prepare import prepare_pages, prepared_pages
-from dehusk.training.boilernet.trainer import train_boilernet
-from dehusk.training.directory import left_by
-from dehusk.training.predictor import Predict, labeler_predict
-from dehusk.training.publish import announcement, publish, refuse_existing
-from dehusk.training.sources import sources
+from dehusk.training.boilernet.pages import (
+    LabeledPage,
+    held_out_pages,
+    prepare_pages,
+    prepared_pages,
+    reliable,
+    training_pages,
+)
+from dehusk.training.boilernet.trainer import Run, load_trained, network_answer, train_boilernet
+from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
+from dehusk.training.scores import BlockScores, block_table
+from dehusk.training.versions import Answer, HeldOut, labeler_answer, new_version, publish_trained
 
 _SCORES = "scores.md"
+_TEMPLATE = Path(__file__).with_name("card.template.md")
+_BLOCKS_TEMPLATE = Path(__file__).with_name("card.blocks.md")
+_FRAMEWORKS = {"keras": "Keras", "torch": "PyTorch"}
 
 
-def prepare(
-    files: Sequence[Path],
-    directory: Path,
-    config: Path,
-    processes: int,
-    validation: Sequence[Path],
-    *,
-    labels: Path | None = None,
-) -> None:
+def prepare(options: Preparation) -> None:
     """Label the blocks of the pages of the files.
 
     Raises:
         ConfigurationError: labels of `dehusk label` are given, which the default model alone learns from.
     """
-    if labels:
+    if options.labels:
         raise ConfigurationError(
             "BoilerNet learns from gold texts or labeled blocks; --labels is for the default model"
         )
-    data = read_config(config).data
+    data, directory = BoilerNetConfig.read(options.config).data, options.directory
     forget_scores(directory)
-    for broken in prepare_pages(files, directory, data, processes, validation):
-        click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
+    report_broken(prepare_pages(options.files, directory, data, options.processes, options.validation))
     pages = prepared_pages(directory)
     click.echo(f"{len(pages)} pages, of which {len(training_pages(pages, data))} to train on.")
     click.echo(f"Oracle F1 {fmean(page.oracle for page in pages):.3f}.")
 
 
 def train(directory: Path, config: Path) -> None:
-    """Train a network from each seed; goes on from the last checkpoint where one is."""
-    pages, settings = prepared_pages(directory), read_config(config)
+    """Train a network from each seed, from its last checkpoint on where one is."""
+    pages, settings = prepared_pages(directory), BoilerNetConfig.read(config)
     for seed in settings.trainer.seeds:
         run = train_boilernet(pages, settings, seed, _checkpoint(directory, seed))
         click.echo(f"seed {seed}: {run.epochs} epochs in {run.seconds / 60:.1f} minutes.")
@@ -83,73 +78,118 @@ def cross_validate(
     """Score networks on the half of the sites that they never saw; with `ablate` also plainer ones.
 
     Raises:
-        ConfigurationError: a collection is to be left out, of which BoilerNet knows but one.
+        ConfigurationError: a collection is to be left out, and BoilerNet knows only one.
     """
     if leave_out != "site":
         raise ConfigurationError("BoilerNet learns from one collection: leave out sites")
-    pages, settings = prepared_pages(directory), read_config(config)
+    pages, settings = prepared_pages(directory), BoilerNetConfig.read(config)
     variants = {"as configured": settings, **(ablations(settings) if ablate else {})}
     scores: dict[str, list[HalfScores]] = {name: [] for name in variants}
     for seed, (name, variant) in product(seeds, variants.items()):
         scores[name].append(known_or_scored(directory, pages, variant, seed))
-        click.echo(f"seed {seed}, {name}: F1 {_written(scores[name][-1])}", err=True)
+        report(f"seed {seed}, {name}: F1 {_describe(scores[name][-1])}")
     click.echo(seeds_table(scores))
 
 
-def _written(scores: HalfScores) -> str:
+def _describe(scores: HalfScores) -> str:
     each = (f"{group} " + "/".join(f"{f1:.4f}" for f1 in of_group) for group, of_group in scores.items())
     return ", ".join(each)
 
 
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
-    """Score what was trained, or a version of the repository, on the held-out pages."""
-    settings = read_config(config)
+    """Score the trained networks, or a version of the repository, on the held-out pages."""
+    settings = BoilerNetConfig.read(config)
     if version:
-        predict = labeler_predict(OnnxLabeler(model, version, repository))
-        held_out = held_out_pages(prepared_pages(directory), settings.data)
-        click.echo(_scores(score_blocks(held_out, predict), held_out, predict, settings.data))
+        answer = labeler_answer(OnnxLabeler(model, version, repository))
+        click.echo(_held_out(prepared_pages(directory), settings.data).report({0: answer}))
         return
-    runs = _runs(directory, settings)
-    held_out = held_out_pages(prepared_pages(directory), settings.data)
-    of_seeds = _scores_of_seeds(runs, held_out)
-    seed = median_seed(of_seeds)
-    scores = _scores(of_seeds[seed], held_out, network_predict(runs[seed]), settings.data)
-    if len(runs) > 1:
-        scores += "\n\n" + seed_table(of_seeds)
+    answers = _answers(_runs(directory, settings))
+    scores = _held_out(prepared_pages(directory), settings.data).report(answers)
     (directory / _SCORES).write_text(scores, encoding="utf-8")
     click.echo(scores)
 
 
 def _runs(directory: Path, settings: BoilerNetConfig) -> dict[int, Run]:
-    """The trained networks by their seeds."""
     return {seed: load_trained(_checkpoint(directory, seed), settings) for seed in settings.trainer.seeds}
 
 
-def _scores_of_seeds(runs: Mapping[int, Run], held_out: Sequence[LabeledPage]) -> dict[int, BlockScores]:
-    return {seed: score_blocks(held_out, network_predict(run)) for seed, run in runs.items()}
+def _answers(runs: dict[int, Run]) -> dict[int, Answer]:
+    return {seed: network_answer(run) for seed, run in runs.items()}
 
 
-def _scores(
-    blocks: BlockScores, held_out: Sequence[LabeledPage], predict: Predict, data: DataConfig | None
-) -> str:
-    tables = [block_table(blocks)]
-    if data is not None:
-        tables.append(markdown(scores_by_group(held_out, predict, data)))
-    return "\n\n".join(tables)
+def _held_out(pages: Iterable[LabeledPage], data: DataConfig | None) -> HeldOut:
+    held_out = held_out_pages(pages, data)
+
+    def tables(blocks: BlockScores, answer: Answer) -> str:
+        of_blocks = block_table(blocks)
+        if data is None:
+            return of_blocks
+        return f"{of_blocks}\n\n{group_table(scores_by_group(held_out, answer, data))}"
+
+    return HeldOut(partial(score_blocks, held_out), tables)
 
 
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the network of the median seed as a new version of the repository, with its card."""
-    target = repository / published.name / published.version
-    refuse_existing(target)
-    settings = read_config(config)
+    target, settings = new_version(repository, published), BoilerNetConfig.read(config)
     runs = _runs(directory, settings)
     pages = prepared_pages(directory)
-    held_out = held_out_pages(pages, settings.data)
-    run = runs[median_seed(_scores_of_seeds(runs, held_out))]
+    run = runs[_held_out(pages, settings.data).median(_answers(runs))]
     scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
-    text = card(published, run, pages, sources(directory), scores)
-    checked = [encode(page.segmented) for page in held_out]
-    graph = build_model(weights_of(run.network), run.vocabulary)
-    difference = publish(graph, network_predict(run), [page for page in checked if len(page)], text, target)
-    click.echo(announcement(target, difference))
+    text = card(published, run, pages, read_sources(directory), scores)
+    checked = [encode(page.segmented) for page in held_out_pages(pages, settings.data)]
+    graph = build_model(run.network, run.vocabulary)
+    publish_trained(graph, network_answer(run), [page for page in checked if len(page)], text, target)
+
+
+def card(
+    model: ModelVersion, run: Run, pages: Sequence[LabeledPage], sources: Iterable[str], scores: str
+) -> str:
+    """Write the model card in Markdown, of pages with gold texts or of labeled blocks."""
+    data, trained = run.config.data, training_pages(pages, run.config.data)
+    held_out = held_out_pages(pages, data)
+    network, trainer = run.config.network, run.config.trainer
+    facts = asdict(network) | asdict(trainer)
+    facts |= {
+        "model": model.name,
+        "version": model.version,
+        "sources": ", ".join(sources),
+        "pages": len(pages),
+        "training_pages": len(trained),
+        "training_blocks": sum(len(page.segmented) for page in trained),
+        "held_out_pages": len(held_out),
+        "held_out_blocks": sum(len(page.segmented) for page in held_out),
+        "weights": sum(each.numel() for each in run.network.parameters()),
+        "epochs": run.epochs,
+        "minutes": run.seconds / 60,
+        "lengths": "similar" if trainer.by_length else "any",
+        "schedule": "falls to zero" if trainer.decay else "stays",
+        "unknown": "each" if network.separate_unknown else "in common",
+        "read": "counts as words" if network.punctuation else "is not read",
+        "weighed": "both classes" if trainer.class_weights else "all blocks",
+        "framework": _FRAMEWORKS[network.first_weights],
+        "kept": _kept(run),
+        "seeds": _seeds(run),
+        "scores": scores,
+    }
+    if data is None:
+        return _BLOCKS_TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+    facts |= asdict(data) | {
+        "held_out": 1000 * data.held_out,
+        "unreliable_pages": sum(not reliable(page, data) for page in pages),
+    }
+    return _TEMPLATE.read_text(encoding="utf-8").format_map(facts)
+
+
+def _seeds(run: Run) -> str:
+    seeds = run.config.trainer.seeds
+    if len(seeds) == 1:
+        return f"Seed {run.seed}."
+    named = ", ".join(map(str, seeds))
+    return f"Seeds {named}; this is seed {run.seed}, whose F1 is the median, averaged over both classes."
+
+
+def _kept(run: Run) -> str:
+    if run.best is None:
+        return "The weights are those of the last epoch: none was chosen by its score."
+    return f"The weights are those of epoch {run.best.epochs}, the best on the held-out pages."

@@ -1,40 +1,41 @@
-"""What a training run of BoilerNet is made of, read from a small TOML file."""
+"""Configuration of a training run of BoilerNet, read from a small TOML file."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, get_args
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.configuration import Tables, read_tables
+from dehusk.training.batches import EpochSettings
+from dehusk.training.runs import RunConfig, Tables
 
 DEFAULT_CONFIG = Path(__file__).with_name("boilernet.toml")
 
 FirstWeights = Literal["keras", "torch"]
-"""The framework whose first weights a network has."""
+"""Framework whose first weights a network has."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataConfig:
-    """How pages with gold texts are labeled, which of them are learned from, and which are held out."""
+    """Labeling of pages with gold texts, and choice of those that are learned from and held out."""
 
     held_out: float
     """Share of the sites that are never trained on."""
     content_share: float
-    """A block is content when at least this share of its words is aligned (Web2Text §4.1)."""
+    """Share of a block's words that must be aligned for it to be content (Web2Text §4.1)."""
     least_oracle: float
-    """Pages on which even the aligned blocks reproduce the gold text worse than this are not trained on."""
+    """Least F1 of the gold text by the aligned blocks; other pages are not trained on."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """The network's inputs and sizes."""
+    """Inputs and sizes of the network."""
 
     tags: int
     words: int
     punctuation: bool
-    """Whether each punctuation character is a word, or none is read."""
+    """True if each punctuation character is a word; else none is read."""
     separate_unknown: bool
-    """Whether unknown tags and unknown words have an input each, or share one."""
+    """True if unknown tags and unknown words have an input each; else they share one."""
     dense: int
     hidden: int
     layers: int
@@ -48,33 +49,25 @@ class NetworkConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainerConfig:
-    """How the network is trained."""
+class TrainerConfig(EpochSettings):
+    """Settings of the network's training."""
 
     seeds: tuple[int, ...]
-    """A network is trained from each; the one whose score is the median is published."""
-    epochs: int
-    batch_pages: int
+    """Seeds from each of which a network is trained; the one whose score is the median is published."""
     by_length: bool
-    """Whether the pages of a batch are of similar length, or any."""
-    crop_blocks: int
-    """Longer pages are cut to a random window of this many blocks in each epoch."""
+    """True if the pages of a batch are of similar length."""
     class_weights: bool
-    """Whether both classes count the same in the loss, or all blocks do."""
-    learning_rate: float
+    """True if both classes count the same in the loss; else all blocks do."""
     adam_epsilon: float
-    warmup_steps: int
     decay: bool
-    """Whether the learning rate falls to zero, or stays."""
-    gradient_norm: float
+    """True if the learning rate falls to zero; else it stays."""
     best_epoch: bool
-    """Whether the epoch that labels the held-out pages best is kept, or the last."""
-    threads: int
+    """True if the epoch that labels the held-out pages best is kept; else the last is."""
 
 
 @dataclass(frozen=True, slots=True)
-class BoilerNetConfig:
-    """One training run."""
+class BoilerNetConfig(RunConfig):
+    """Configuration of one training run."""
 
     data: DataConfig | None
     """None where blocks come with their labels."""
@@ -82,20 +75,10 @@ class BoilerNetConfig:
     trainer: TrainerConfig
 
     @classmethod
-    def from_tables(cls, tables: Tables) -> Self:
-        """The configuration of these tables; every setting must be there, and no other."""
+    def _from_tables(cls, tables: Tables) -> Self:
         data = tables.get("data")
         return cls(
             data=None if data is None else DataConfig(**data),
             network=NetworkConfig(**tables["network"]),
             trainer=TrainerConfig(**tables["trainer"] | {"seeds": tuple(tables["trainer"]["seeds"])}),
         )
-
-
-def read_config(file: Path) -> BoilerNetConfig:
-    """The configuration in a TOML file.
-
-    Raises:
-        ConfigurationError: the file has a setting too few or too many.
-    """
-    return read_tables(file, BoilerNetConfig.from_tables)

@@ -1,76 +1,80 @@
-"""How well a model's text agrees with the gold text on pages it was not trained on."""
+"""Scores of a model on pages that it was not trained on: of its text, and of its labels of blocks."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.selection import select
+import numpy as np
+
+from dehusk.inference.encoding.encoding import encode
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.arrays import Floats
 from dehusk.training.boilernet.config import DataConfig
 from dehusk.training.boilernet.pages import LabeledPage, reliable
-from dehusk.training.predictor import Predict
-from dehusk.training.score import kept_words, score_words, word_f1
+from dehusk.training.pages.gold import CONTENT_PROBABILITY
+from dehusk.training.scores import BlockScores, kept_words, markdown_table, score_labels, score_words, word_f1
+from dehusk.training.versions import Answer, content_of, selected
 
 
-@dataclass(frozen=True, slots=True)
-class GroupScore:
-    """Means over a group of pages."""
+class PageScore(NamedTuple):
+    """Word-level F1 of a page."""
 
-    group: str
-    pages: int
     f1: float
-    """Word-level F1 of the text that the model keeps."""
+    """F1 of the text that the model keeps."""
     everything: float
-    """The same where every block is kept."""
+    """F1 where every block is kept."""
     oracle: float
-    """The same where the blocks that the gold text labels are kept."""
+    """F1 where the blocks that the gold text labels are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PageScore:
-    page: LabeledPage
-    f1: float
-    everything: float
-
-
-def scores_by_group(pages: Iterable[LabeledPage], predict: Predict, config: DataConfig) -> list[GroupScore]:
-    """The scores of all pages, of those with reliable gold, by kind, and by page type."""
-    scores = [_score(page, predict) for page in pages]
+def scores_by_group(
+    pages: Iterable[LabeledPage], answer: Answer, config: DataConfig
+) -> dict[str, list[PageScore]]:
+    """Score all pages, those with reliable gold, and those of each kind and page type."""
+    scores = [(page, _score(page, answer)) for page in pages]
     groups = {
-        "all pages": scores,
-        "reliable gold": [score for score in scores if reliable(score.page, config)],
-        "as crawled": [score for score in scores if not score.page.stripped],
-        "stripped": [score for score in scores if score.page.stripped],
+        "all pages": [score for _, score in scores],
+        "reliable gold": [score for page, score in scores if reliable(page, config)],
+        "as crawled": [score for page, score in scores if not page.stripped],
+        "stripped": [score for page, score in scores if page.stripped],
     }
-    for kind in sorted({score.page.page_type for score in scores}):
-        groups[kind] = [score for score in scores if score.page.page_type == kind]
-    return [_mean(name, members) for name, members in groups.items() if members]
+    for page_type in sorted({page.page_type for page, _ in scores}):
+        groups[page_type] = [score for page, score in scores if page.page_type == page_type]
+    return {name: members for name, members in groups.items() if members}
 
 
-def _score(page: LabeledPage, predict: Predict) -> _PageScore:
+def _score(page: LabeledPage, answer: Answer) -> PageScore:
     words = [score_words(text) for text in page.segmented.texts]
     gold = score_words(page.text)
     encoded = encode(page.segmented)
-    kept = select(predict(encoded), encoded.words, encoded.repeat) if words else ()
-    chosen = kept_words(words, kept)
-    return _PageScore(page, word_f1(chosen, gold), word_f1([word for block in words for word in block], gold))
+    kept = selected(encoded, content_of(answer(encoded))) if words else ()
+    everything = [word for block in words for word in block]
+    return PageScore(word_f1(kept_words(words, kept), gold), word_f1(everything, gold), page.oracle)
 
 
-def _mean(name: str, scores: Sequence[_PageScore]) -> GroupScore:
-    return GroupScore(
-        group=name,
-        pages=len(scores),
-        f1=fmean(score.f1 for score in scores),
-        everything=fmean(score.everything for score in scores),
-        oracle=fmean(score.page.oracle for score in scores),
-    )
+def group_table(groups: Mapping[str, Sequence[PageScore]]) -> str:
+    """Return the mean scores of groups of pages as a Markdown table."""
+    rows = []
+    for name, scores in groups.items():
+        means = map(fmean, zip(*scores, strict=True))
+        rows.append([name, len(scores), *(f"{f1:.3f}" for f1 in means)])
+    return markdown_table(["held-out pages", "pages", "F1", "everything kept", "oracle"], rows)
 
 
-def markdown(scores: Iterable[GroupScore]) -> str:
-    """The scores as a Markdown table."""
-    lines = ["| held-out pages | pages | F1 | everything kept | oracle |", "|---|--:|--:|--:|--:|"]
-    lines += [
-        f"| {each.group} | {each.pages} | {each.f1:.3f} | {each.everything:.3f} | {each.oracle:.3f} |"
-        for each in scores
-    ]
-    return "\n".join(lines)
+def score_blocks(pages: Iterable[LabeledPage], answer: Answer) -> BlockScores:
+    """Score the labels of the blocks of all pages: boilerplate (class 0) and content (class 1)."""
+    scored = [page for page in pages if page.content]
+    return score_answers(scored, [content_of(answer(encode(page.segmented))) for page in scored])
+
+
+def score_answers(pages: Sequence[LabeledPage], answers: Sequence[Floats]) -> BlockScores:
+    """Score the probabilities of the pages' blocks.
+
+    Raises:
+        ConfigurationError: there are no pages.
+    """
+    if not pages:
+        raise ConfigurationError("no pages are held out to score; name a file of them: prepare --validation")
+    truth = np.concatenate([np.array(page.content, np.bool_) for page in pages])
+    found = np.concatenate(answers) >= CONTENT_PROBABILITY
+    return score_labels(truth, found)

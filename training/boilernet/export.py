@@ -5,64 +5,46 @@ blocks of each page, and gives one probability per block. A page whose lengths c
 and cannot disturb its batch mates.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 
-from dehusk.inference.signature import BLOCK_COUNTS, BLOCK_LENGTHS, ID_COUNTS, IDS, PROBABILITIES, TOKENS
-from dehusk.inference.tokens import OF_TAG
-from dehusk.training.boilernet.vocabulary import UNKNOWN_WORD_ROW, Vocabulary
-from dehusk.training.graph import Graph
-from dehusk.training.ragged import (
-    LstmLayer,
-    Parts,
-    at_places,
-    lstm,
-    owners,
-    padded,
-    parts,
-    places,
-    reconciled,
-    starts,
-    weight,
+from dehusk.inference.labelers.signature import (
+    BLOCK_COUNTS,
+    BLOCK_LENGTHS,
+    ID_COUNTS,
+    IDS,
+    PROBABILITIES,
+    TOKENS,
 )
-
-Floats = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The weights of a network, free of the framework that trained it."""
-
-    embeddings: Floats
-    """Shape [vocabulary, dense]."""
-    embedding_bias: Floats
-    layers: tuple[LstmLayer, ...]
-    output: Floats
-    """Shape [2 × hidden, 1]."""
-    output_bias: Floats
+from dehusk.inference.tokens import OF_TAG
+from dehusk.training.arrays import Floats
+from dehusk.training.boilernet.network import BoilerNet
+from dehusk.training.boilernet.vocabulary import UNKNOWN_WORD_ROW, Vocabulary
+from dehusk.training.graph import Graph, Parts, Value
+from dehusk.training.learning import layer_weights
 
 
-def build_model(weights: Weights, vocabulary: Vocabulary) -> onnx.ModelProto:
-    """The network as a checked ONNX model that declares its signature."""
+def build_model(network: BoilerNet, vocabulary: Vocabulary) -> onnx.ModelProto:
+    """Build the network as a checked ONNX model that declares its signature."""
     graph = Graph()
     lengths = graph.integers(BLOCK_LENGTHS.name)
-    blocks = parts(graph, graph.integers(BLOCK_COUNTS.name), graph.add("Shape", lengths))
-    contradicts, lengths = reconciled(graph, lengths, blocks, graph.integers(ID_COUNTS.name))
-    where = places(graph, blocks)
+    blocks = graph.parts(graph.integers(BLOCK_COUNTS.name), graph.add("Shape", lengths))
+    contradicts, lengths = graph.reconciled(lengths, blocks, graph.integers(ID_COUNTS.name))
+    where = graph.places(blocks)
     rows = _rows(graph, graph.integers(IDS.name), vocabulary)
-    states = padded(graph, where, _block_vectors(graph, lengths, blocks, rows, weights))
-    for number, layer in enumerate(weights.layers):
-        states = lstm(graph, states, layer, f"lstm_{number}", BLOCK_COUNTS.name)
+    weights = {name: value.detach().cpu().numpy() for name, value in network.state_dict().items()}
+    states = graph.padded(where, _block_vectors(graph, lengths, blocks, rows, weights))
+    for number, layer in enumerate(network.layers):
+        states = graph.lstm(states, layer_weights(layer), f"lstm_{number}", BLOCK_COUNTS.name)
     rejected = graph.add("Gather", contradicts, blocks.page)
-    _probabilities(graph, rejected, at_places(graph, where, states, len(weights.output)), weights)
+    _probabilities(graph, rejected, graph.at_places(where, states, network.output.in_features), weights)
     return graph.model("boilernet", TOKENS)
 
 
-def _rows(graph: Graph, ids: str, vocabulary: Vocabulary) -> str:
-    """Embedding row of each id: its slot's, if the slot holds that very id, else that of its unknown kind."""
+def _rows(graph: Graph, ids: Value, vocabulary: Vocabulary) -> Value:
+    """Return the embedding row of each id: its slot's if that holds the id, else that of its unknown kind."""
     table = vocabulary.hash_table()
     slot = graph.add("Mod", ids, graph.constant([len(table.ids)]))
     known = graph.integers(graph.add("Gather", graph.constant(table.ids, np.uint32), slot))
@@ -73,25 +55,29 @@ def _rows(graph: Graph, ids: str, vocabulary: Vocabulary) -> str:
     return graph.add("Where", graph.add("Equal", known, ids), row, unknown)
 
 
-def _block_vectors(graph: Graph, lengths: str, blocks: Parts, rows: str, weights: Weights) -> str:
-    """The dense layer over the token counts of each block, shape [blocks, dense]."""
-    block_of_id = owners(graph, starts(graph, lengths), graph.add("Shape", rows))
-    columns = graph.constant([len(weights.embeddings)])
-    cell = graph.add("Add", graph.add("Mul", block_of_id, columns), rows)
+def _block_vectors(
+    graph: Graph, lengths: Value, blocks: Parts, rows: Value, weights: Mapping[str, Floats]
+) -> Value:
+    """Add the dense layer over the token counts of each block, shape [blocks, dense]."""
+    block_of_id = graph.owners(graph.starts(lengths), graph.add("Shape", rows))
+    columns = graph.constant([len(weights["embeddings.weight"])])
+    cell = block_of_id * columns + rows
     ones = graph.filled(graph.add("Shape", cell), 1, np.float32)
-    zeros = graph.filled(graph.add("Mul", blocks.total, columns), 0, np.float32)
+    zeros = graph.filled(blocks.total * columns, 0, np.float32)
     counts = graph.add("ScatterElements", zeros, cell, ones, axis=0, reduction="add")
     shape = graph.add("Concat", graph.constant([-1]), columns, axis=0)
     dense = graph.add(
-        "MatMul", graph.add("Reshape", counts, shape), weight(graph, "embeddings", weights.embeddings)
+        "MatMul",
+        graph.add("Reshape", counts, shape),
+        graph.weight("embeddings", weights["embeddings.weight"]),
     )
-    bias = weight(graph, "embedding_bias", weights.embedding_bias)
-    return graph.add("Relu", graph.add("Add", dense, bias))
+    bias = graph.weight("embedding_bias", weights["bias"])
+    return graph.add("Relu", dense + bias)
 
 
-def _probabilities(graph: Graph, rejected: str, states: str, weights: Weights) -> None:
-    """The probability of each block, NaN on rejected pages."""
-    product = graph.add("MatMul", states, weight(graph, "output", weights.output))
-    logits = graph.add("Add", product, weight(graph, "output_bias", weights.output_bias))
+def _probabilities(graph: Graph, rejected: Value, states: Value, weights: Mapping[str, Floats]) -> None:
+    """Add the probability of each block, NaN on rejected pages."""
+    product = graph.add("MatMul", states, graph.weight("output", weights["output.weight"].T))
+    logits = product + graph.weight("output_bias", weights["output.bias"])
     flat = graph.add("Reshape", graph.add("Sigmoid", logits), graph.constant([-1]))
     graph.add("Where", rejected, graph.constant(np.nan, np.float32), flat, output=PROBABILITIES.name)

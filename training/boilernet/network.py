@@ -7,11 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from dehusk.training.boilernet.config import NetworkConfig
-from dehusk.training.boilernet.export import Weights
-from dehusk.training.lstm import BidirectionalLayer, layer_weights, mirror_and_places
+from dehusk.training.learning import BidirectionalLayer, mirror_and_places
 
 _FORGET_GATE = 1
-"""Its place among the gates i, f, c, o of an LSTM."""
+"""Place among the gates i, f, c, o of an LSTM."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +20,7 @@ class Blocks:
     rows: Tensor
     """Shape [ids], int64: the embedding row of each token."""
     lengths: Tensor
-    """Shape [blocks], int64: how many of `rows` belong to each block."""
+    """Shape [blocks], int64: the number of `rows` of each block."""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -46,7 +45,7 @@ class BoilerNet(nn.Module):
             nn.init.zeros_(self.embeddings.weight.data[ignored])
 
     def forward(self, pages: Sequence[Blocks]) -> Tensor:
-        """The logit of each block, page after page."""
+        """Return the logit of each block, page after page."""
         states = nn.utils.rnn.pad_sequence(self._vectors(pages).split([len(page) for page in pages]))
         mirror, places = mirror_and_places(torch.tensor([len(page) for page in pages]))
         for layer in self.layers:
@@ -54,7 +53,7 @@ class BoilerNet(nn.Module):
         return self.output(self.dropout(states.flatten(0, 1)[places])).squeeze(1)
 
     def _vectors(self, pages: Sequence[Blocks]) -> Tensor:
-        """The dense layer over the token counts of each block; the released code has its ReLU."""
+        """Run the dense layer over the token counts of each block; the released code has its ReLU."""
         lengths = torch.cat([page.lengths for page in pages]).to(self.bias.device)
         offsets = torch.cumsum(lengths, 0) - lengths
         summed = self.embeddings(torch.cat([page.rows for page in pages]).to(self.bias.device), offsets)
@@ -62,7 +61,7 @@ class BoilerNet(nn.Module):
 
 
 def _draw_as_torch(network: BoilerNet) -> None:
-    """Draw those of the dense layer as `nn.Linear` does; the other layers have drawn theirs."""
+    """Draw the weights of the dense layer as `nn.Linear` does; the other layers have drawn theirs."""
     bound = len(network.embeddings.weight) ** -0.5
     nn.init.uniform_(network.embeddings.weight, -bound, bound)
     nn.init.uniform_(network.bias, -bound, bound)
@@ -83,15 +82,3 @@ def _draw_as_keras(network: BoilerNet) -> None:
             nn.init.zeros_(values)
         if "bias_ih" in name:
             nn.init.ones_(values.data.chunk(4)[_FORGET_GATE])
-
-
-def weights_of(network: BoilerNet) -> Weights:
-    """The network's weights in ONNX's layout."""
-    arrays = {name: value.detach().cpu().numpy() for name, value in network.state_dict().items()}
-    return Weights(
-        embeddings=arrays["embeddings.weight"],
-        embedding_bias=arrays["bias"],
-        layers=tuple(layer_weights(layer) for layer in network.layers),
-        output=arrays["output.weight"].T,
-        output_bias=arrays["output.bias"],
-    )

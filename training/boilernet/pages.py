@@ -1,26 +1,34 @@
-"""Labeled pages: what `prepare` makes of gold texts or of labeled blocks, and what everything else reads."""
+"""Labeled pages, prepared from gold texts or from labeled blocks."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from dehusk.inference.segmentation import segment
+from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import SegmentedPage
-from dehusk.training.alignment import content_blocks
-from dehusk.training.blocks import Block, has_text, segmented
 from dehusk.training.boilernet.config import DataConfig
-from dehusk.training.directory import written_whole
-from dehusk.training.pages import GoldPage, read_objects
-from dehusk.training.score import kept_words, score_words, word_f1
+from dehusk.training.pages.gold import (
+    Block,
+    GoldPage,
+    align,
+    each_labeled,
+    has_text,
+    read_gold,
+    read_objects,
+    segmented,
+)
+from dehusk.training.runs import left_by, read_records, write_records, write_sources
+from dehusk.training.scores import kept_words, word_f1
+
+_PAGES = "pages.pickle"
 
 
 @dataclass(frozen=True, slots=True)
 class LabeledPage:
-    """A segmented page, which of its blocks are content, and the gold text that says so."""
+    """A segmented page, the labels of its blocks, and the gold text that they are of."""
 
     id: str
     site: str
@@ -32,35 +40,26 @@ class LabeledPage:
     oracle: float
     """Word-level F1 of the content blocks: the best that labels can do on this page."""
     validation: bool = False
-    """Whether it is held out by name, whatever its site."""
+    """True if it is held out by name, whatever its site."""
 
 
 def label(page: GoldPage, share: float) -> LabeledPage:
-    """The page with its blocks labeled by its gold text.
-
-    Raises:
-        PageError: the page cannot be segmented.
-    """
-    whole = segment(page.html.encode("utf-8", "replace"))
-    without_elements = replace(whole, lists_and_tables=None, items=None, structure=None)
-    words = [score_words(text) for text in whole.texts]
-    gold = score_words(page.text or "")
-    content = content_blocks(words, gold, share)
-    chosen = kept_words(words, content)
+    """Label the blocks of a page by its gold text."""
+    aligned = align(page, share)
     return LabeledPage(
         id=page.id,
         site=page.site,
         page_type=page.page_type,
         stripped=page.stripped,
         text=page.text or "",
-        segmented=without_elements,
-        content=tuple(content.tolist()),
-        oracle=word_f1(chosen, gold),
+        segmented=replace(aligned.segmented, lists_and_tables=None, items=None, structure=None),
+        content=tuple(aligned.content.tolist()),
+        oracle=word_f1(kept_words(aligned.words, aligned.content), aligned.gold),
     )
 
 
 def labeled_page(name: str, blocks: Sequence[Block]) -> LabeledPage:
-    """A page of blocks with labels, without those that hold no text; its gold text is its content."""
+    """Return a page of labeled blocks, without those that hold no text; its gold text is its content."""
     blocks = [block for block in blocks if has_text(block)]
     return LabeledPage(
         id=name,
@@ -75,49 +74,57 @@ def labeled_page(name: str, blocks: Sequence[Block]) -> LabeledPage:
 
 
 def read_labeled_blocks(files: Iterable[Path]) -> Iterator[LabeledPage]:
-    """The pages of xz-compressed JSON lines."""
+    """Read the pages of JSON lines, plain or compressed."""
     return read_objects(files, lambda fields: labeled_page(fields["id"], fields["blocks"]))
 
 
 def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> list[LabeledPage]:
-    """The validation pages, and those of the sites that are never trained on, good gold or not."""
+    """Return the validation pages, and those of the sites that are never trained on, good gold or not."""
     return [page for page in pages if _is_held_out(page, config)]
 
 
 def training_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> list[LabeledPage]:
-    """All other pages with blocks, but those whose gold text is missing or cannot be reproduced from them."""
+    """Return the other pages with blocks, but those without a gold text that their blocks reproduce."""
     kept = (page for page in pages if not _is_held_out(page, config))
     return [page for page in kept if page.content and (config is None or reliable(page, config))]
 
 
 def reliable(page: LabeledPage, config: DataConfig) -> bool:
-    """Whether a page has a gold text and its blocks can reproduce it."""
+    """Return True if a page has a gold text and its blocks can reproduce it."""
     return any(page.content) and page.oracle >= config.least_oracle
 
 
 def _is_held_out(page: LabeledPage, config: DataConfig | None) -> bool:
-    """Whether a page is held out: its site's name decides, so that no other site's pages change it."""
+    """Return True if a page is held out: its site's name decides, so that no other site's pages change it."""
     share = 0.0 if config is None else config.held_out
     return page.validation or zlib.crc32(page.site.encode()) % 1000 < 1000 * share
 
 
-def write_pages(file: Path, pages: Iterable[LabeledPage]) -> None:
-    """Write labeled pages as JSON lines."""
-    with written_whole(file) as lines:
-        for page in pages:
-            lines.write(orjson.dumps(asdict(page), option=orjson.OPT_APPEND_NEWLINE))
+def prepare_pages(
+    files: Sequence[Path],
+    directory: Path,
+    data: DataConfig | None,
+    processes: int,
+    validation: Sequence[Path] = (),
+) -> list[Broken]:
+    """Label the pages of the files and write them to the directory; return those that cannot be segmented.
+
+    Without a configuration of gold texts, the files hold labeled blocks.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    broken: list[Broken] = []
+
+    def read(some: Sequence[Path]) -> Iterator[LabeledPage]:
+        if data is None:
+            return read_labeled_blocks(some)
+        return each_labeled(read_gold(some), partial(label, share=data.content_share), processes, broken)
+
+    held_out = (replace(page, validation=True) for page in read(validation)) if validation else ()
+    write_records(directory / _PAGES, chain(read(files), held_out))
+    write_sources((*files, *validation), directory)
+    return broken
 
 
-def read_pages(file: Path) -> list[LabeledPage]:
-    """The labeled pages of a file that `write_pages` wrote."""
-    with file.open("rb") as lines:
-        return [_page(orjson.loads(line)) for line in lines]
-
-
-def _page(fields: dict[str, Any]) -> LabeledPage:
-    segmented: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in fields.pop("segmented").items()
-    }
-    content = tuple(fields.pop("content"))
-    return LabeledPage(segmented=SegmentedPage(**segmented), content=content, **fields)
+def prepared_pages(directory: Path) -> list[LabeledPage]:
+    """Read the labeled pages of a directory."""
+    return list(read_records(left_by("prepare", directory / _PAGES)))

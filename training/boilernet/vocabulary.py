@@ -1,4 +1,4 @@
-"""The tags and words that the network knows, most frequent first, and their hash table."""
+"""Tags and words that the network knows, most frequent first, and their hash table."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from dehusk.inference.tokens import OF_TAG, tag_token, tokens, word_token, words
 from dehusk.schemas.pages import SegmentedPage
+from dehusk.training.arrays import Integers
 
 UNKNOWN_WORD_ROW = 0
-"""The embedding row of every word and punctuation character that is not in the vocabulary."""
+"""Embedding row of every word and punctuation character that is not in the vocabulary."""
 UNKNOWN_TAG_ROW = 1
-"""The embedding row of every tag that is not in the vocabulary."""
+"""Embedding row of every tag that is not in the vocabulary."""
 _UNKNOWN_ROWS = 2
 SMALLEST_TABLE = 1 << 16
 
@@ -23,14 +24,14 @@ class HashTable:
     """A table without collisions: token modulo length is the slot of a token."""
 
     ids: npt.NDArray[np.uint32]
-    """The token that each slot holds; 0 in an empty slot."""
+    """Token that each slot holds; 0 in an empty slot."""
     rows: npt.NDArray[np.uint16]
-    """The embedding row of each slot's token; the row of unknown words in an empty slot."""
+    """Embedding row of each slot's token; the row of unknown words in an empty slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What the network knows: the first two rows are for all other words and tags, then tags, then words."""
+    """Known tags and words: the first two rows are for all others, then come tags, then words."""
 
     tags: tuple[str, ...]
     words: tuple[str, ...]
@@ -38,41 +39,40 @@ class Vocabulary:
     ignored: tuple[str, ...] = ()
     """Punctuation that is not read: it shares the last row, whose weights are zero."""
     separate_unknown: bool = True
-    """Whether the row of unknown tags is used, or that of unknown words for both."""
+    """True if unknown tags have a row of their own, and not that of unknown words."""
 
     def __len__(self) -> int:
         return _UNKNOWN_ROWS + len(self.tags) + len(self.words) + bool(self.ignored)
 
     @property
     def ignored_row(self) -> int | None:
-        """The row of what is not read, if there is such."""
+        """Row of what is not read, if there is such."""
         return len(self) - 1 if self.ignored else None
 
     @property
     def unknown_tag_row(self) -> int:
-        """The row of every tag that is not known."""
+        """Row of every tag that is not known."""
         return UNKNOWN_TAG_ROW if self.separate_unknown else UNKNOWN_WORD_ROW
 
     def ids(self) -> npt.NDArray[np.uint32]:
-        """The tokens in the order of their rows, those of unknown ones left out."""
+        """Return the tokens in the order of their rows, those of unknown ones left out."""
         of_words = map(word_token, (*self.words, *self.ignored))
         return np.array([*map(tag_token, self.tags), *of_words], np.uint32)
 
-    def rows(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-        """The embedding row of each token."""
+    def rows(self, ids: npt.NDArray[np.uint32]) -> Integers:
+        """Return the embedding row of each token."""
         known = self.ids()
         order = np.argsort(known)
         place = np.minimum(np.searchsorted(known, ids, sorter=order), len(known) - 1)
         unknown = np.where(ids < OF_TAG, UNKNOWN_WORD_ROW, self.unknown_tag_row)
         return np.where(known[order[place]] == ids, self._known_rows()[order[place]], unknown)
 
-    def _known_rows(self) -> npt.NDArray[np.int64]:
-        """The rows of `ids()`."""
+    def _known_rows(self) -> Integers:
         count = len(self.tags) + len(self.words) + len(self.ignored)
         return np.minimum(np.arange(_UNKNOWN_ROWS, _UNKNOWN_ROWS + count), len(self) - 1)
 
     def hash_table(self) -> HashTable:
-        """The smallest table of at least SMALLEST_TABLE slots in which no two tokens meet.
+        """Return the smallest table of at least SMALLEST_TABLE slots in which no two tokens meet.
 
         Raises:
             ValueError: two tokens have the same id, so that no table keeps them apart.
@@ -97,7 +97,7 @@ def most_frequent(
     punctuation: bool = True,
     separate_unknown: bool = True,
 ) -> Vocabulary:
-    """The most frequent tags and words of the pages; ties in alphabetical order.
+    """Return the most frequent tags and words of the pages; ties in alphabetical order.
 
     Without punctuation, all that is on the pages is ignored; what is on none of them is an unknown word.
     """

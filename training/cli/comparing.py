@@ -1,17 +1,25 @@
-"""All labelers on the same pages: compare."""
+"""Commands that use all labelers: compare, and predict."""
 
+import asyncio
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dehusk.streams.cli.values import NumberRange
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.signature import TOKENS
+from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors
+from dehusk.streams.cli.shared.options import NumberRange
+from dehusk.streams.models.names import split_name
 from dehusk.training.cli.options import FILE, repository_option
+from dehusk.training.predict import write_predictions
 
 _CHART_FORMATS = (".png", ".pdf", ".svg")
 
 
 def _chart_file(_context: click.Context, _option: click.Parameter, file: Path | None) -> Path | None:
-    """A file for a chart, seen to be writable before anything is measured."""
+    """Return a file for a chart, checked to be writable before anything is measured."""
     if file is not None and file.suffix not in _CHART_FORMATS:
         raise click.BadParameter(f"{file} does not end in {', '.join(_CHART_FORMATS)}")
     if file is not None and not file.parent.is_dir():
@@ -91,20 +99,13 @@ Examples:
 @click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 def compare_command(
     *,
-    repository: Path,
-    labelers: tuple[str, ...],
-    labels: Path | None,
     every: int,
     sample: int | None,
     seed: int,
-    against: str | None,
-    rounds: int,
-    page_seconds: float,
-    processes: int,
     as_json: bool,
     as_markdown: bool,
-    chart: Path | None,
     files: tuple[Path, ...],
+    **terms: Any,  # noqa: ANN401 the values of the other options, each for the field of its name
 ) -> None:
     """Compare all that labels blocks on the labeled pages in FILES, beside trafilatura and resiliparse.
 
@@ -130,15 +131,24 @@ def compare_command(
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown are two forms of the same; name one")
     show = commands.show_json if as_json else commands.show_markdown if as_markdown else commands.show_tables
-    comparison = commands.Comparison(
-        labelers=labelers,
-        repository=repository,
-        sampling=Sampling(every, sample, seed),
-        labels=labels,
-        against=against,
-        rounds=rounds,
-        page_seconds=page_seconds,
-        processes=processes,
-        chart=chart,
-    )
+    comparison = commands.Comparison(sampling=Sampling(every, sample, seed), **terms)
     commands.compare(files, comparison, show)
+
+
+@click.command("predict")
+@repository_option
+@click.argument("model")
+@click.argument("file", type=FILE)
+def predict_command(repository: Path, model: str, file: Path) -> None:
+    """Label the pages in FILE with MODEL, a `name` or `name/version` of the repository.
+
+    FILE has JSON lines, plain or compressed. Pages cut into blocks (id, blocks: path, text) give lines
+    {"id", "labels"}: 1 for content, 0 for boilerplate, also for blocks without text; for a model that reads
+    elements, the page is rebuilt from them. Pages of HTML (id, url, html) give lines {"id", "text"}; where a
+    page cannot be cleaned, no text, and standard error says why.
+    """
+    name, version = split_name(model)
+    labeler = OnnxLabeler(name, version, repository)
+    with exit_at_once_on_errors():
+        rebuild = labeler.signature is not TOKENS
+        asyncio.run(write_predictions(file, labeler, sys.stdout.buffer, rebuild=rebuild))

@@ -1,12 +1,15 @@
-"""The options that several commands of `python -m training` have."""
+"""Options that several commands of `python -m training` have."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.training.dehusk.config import DEFAULT_CONFIG
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 directory_option = click.option(
@@ -58,11 +61,21 @@ processes_option = click.option(
     show_default=True,
     help="Read so many pages at once.",
 )
+files_argument = click.argument("files", type=FILE, nargs=-1, required=True)
+version_option = click.option(
+    "--version", type=click.IntRange(1), required=True, help="The new version's number."
+)
+
+
+def output_option(default: Path, text: str) -> Callable[[Command], Command]:
+    """Return the option of the file that a command writes, and its help."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    return click.option("--output", type=file, default=default, help=text)
 
 
 class OrderOfUse(click.Group):
     """A group whose help lists the commands in the order in which they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 click's signature
-        """Their names."""
+        """Return the names of the commands."""
         return list(self.commands)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain, product, starmap
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,14 @@ from rich.progress import (
 )
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.terminal import plain_console
-from dehusk.streams.counted import counted
-from dehusk.training.comparison.judging import JudgedPage
+from dehusk.streams.cli.shared.terminal import plain_console
+from dehusk.streams.wording import pluralize
+from dehusk.training.comparison.judging import JudgedPage, Terms, judge_pages
 from dehusk.training.comparison.labelers import EXTRACTORS, open_compared, resolved_names, trained_on
 from dehusk.training.comparison.pages import Sampling, Selection, collection_of, select_pages
-from dehusk.training.comparison.process import Terms
-from dehusk.training.comparison.run import judge_pages
 from dehusk.training.comparison.summary import Collected, Row, Section, summaries
-from dehusk.training.comparison.tables import markdown, overview, show, tables
-from dehusk.training.comparison.text_chart import text_chart
-from dehusk.training.sources import Source, source_of
+from dehusk.training.comparison.tables import markdown, overview, show, tables, text_chart
+from dehusk.training.runs import Source, report
 
 _INTERRUPTED = 128 + signal.SIGINT
 _PATIENCE = 6
@@ -41,23 +38,23 @@ Show = Callable[[Sequence[Collected], Sequence[JudgedPage]], None]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is compared, and how."""
+    """Options of a comparison."""
 
     labelers: tuple[str, ...]
-    """All that are known where none is named."""
+    """Names of labelers; all that are known where none is named."""
     repository: Path
     sampling: Sampling
     labels: Path | None = None
     against: str | None = None
     rounds: int = 3
     page_seconds: float = 60.0
-    """CPU time that each may take for a page, each time."""
+    """CPU time that each labeler may take for a page, each time."""
     processes: int = 1
     chart: Path | None = None
 
 
 def compare(files: Sequence[Path], comparison: Comparison, show_result: Show) -> None:
-    """Judge all labelers on pages of the files, and show what comes of it.
+    """Judge all labelers on pages of the files, and show the result.
 
     Raises:
         ConfigurationError: a labeler is not known, or the files have no page with gold.
@@ -67,12 +64,13 @@ def compare(files: Sequence[Path], comparison: Comparison, show_result: Show) ->
     against = _reference(comparison, names)
     for name in names:
         open_compared(name, comparison.repository)
-    draw = None if comparison.chart is None else _drawing()
+    if comparison.chart is not None:
+        from dehusk.training.comparison.picture import draw  # noqa: PLC0415 -- only charts need matplotlib
     with plain_console(stderr=True).status("reading"):
         selection = select_pages(files, comparison.labels, comparison.sampling)
     judged = _judged(selection, names, comparison)
     collected = summaries(judged, _trained(files, names, comparison), against)
-    if draw is not None and comparison.chart is not None:
+    if comparison.chart is not None:
         draw([each.whole for each in collected], EXTRACTORS, comparison.chart)
     show_result(collected, judged)
 
@@ -86,14 +84,8 @@ def _reference(comparison: Comparison, names: Sequence[str]) -> str | None:
     return against
 
 
-def _drawing() -> Callable[[Sequence[Section], Sequence[str], Path], None]:
-    from dehusk.training.comparison.picture import draw  # noqa: PLC0415 -- only charts need matplotlib
-
-    return draw
-
-
 def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) -> list[JudgedPage]:
-    """All pages, judged; progress is shown on a terminal, and Ctrl-C says how far it came."""
+    """Judge all pages; show progress on a terminal, and after Ctrl-C the number that was judged."""
     judged: list[JudgedPage] = []
     console = plain_console(stderr=True)
     opens = partial(open_compared, repository=comparison.repository)
@@ -101,9 +93,9 @@ def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) 
     terms = Terms(names, opens, comparison.rounds, seconds, _PATIENCE * seconds)
     columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TextColumn("pages"))
     try:
-        _say(f"{counted(len(selection), 'page')}, {counted(len(names), 'labeler')}")
+        report(f"{pluralize(len(selection), 'page')}, {pluralize(len(names), 'labeler')}")
         if selection.without_gold:
-            _say(f"{counted(selection.without_gold, 'page')} without gold text or labels: left out")
+            report(f"{pluralize(selection.without_gold, 'page')} without gold text or labels: left out")
         with (
             Progress(
                 *columns,
@@ -119,28 +111,25 @@ def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) 
                 judged.append(page)
                 progress.advance(task)
     except KeyboardInterrupt:
-        _say(f"interrupted; {len(judged):,} of {counted(len(selection), 'page')} were compared")
+        report(f"interrupted; {len(judged):,} of {pluralize(len(selection), 'page')} were compared")
         raise SystemExit(_INTERRUPTED) from None
     return judged
 
 
 def _trained(files: Sequence[Path], names: Sequence[str], comparison: Comparison) -> dict[str, set[str]]:
-    """By collection, who was trained on a file of it, or its labels: of the same name, or the same bytes."""
+    """Return, by collection, the labelers trained on a file of the same name or bytes, or on its labels."""
     known = {name: trained_on(name, comparison.repository) for name in names}
     trained: dict[str, set[str]] = {}
     for file in files:
-        of = [source_of(each) for each in (file, comparison.labels) if each is not None and each.is_file()]
+        of = [Source.of(each) for each in (file, comparison.labels) if each is not None and each.is_file()]
         met = trained.setdefault(collection_of(file), set())
-        met.update(name for name, sources in known.items() if any(starmap(_is_same, product(of, sources))))
+        names_of, digests = {each.name for each in of}, {each.digest for each in of}
+        met.update(
+            name
+            for name, sources in known.items()
+            if any(each.name in names_of or each.digest in digests for each in sources)
+        )
     return trained
-
-
-def _is_same(one: Source, other: Source) -> bool:
-    return one.name == other.name or one.digest == other.digest
-
-
-def _say(text: str) -> None:
-    click.echo(text, err=True)
 
 
 def show_tables(collected: Sequence[Collected], _judged: Sequence[JudgedPage]) -> None:

@@ -1,29 +1,44 @@
-"""What labelers make of one page: how far their texts and blocks agree with the gold, and in what time."""
+"""Judgement of labelers on pages: agreement of texts and blocks with the gold, and time.
 
+Pages are judged in processes. The kernel itself ends one when a labeler exceeds its time on a page, even in
+native code. The process tells beforehand whom it calls, so its parent knows who hung, and has the page judged
+again without them.
+"""
+
+import multiprocessing
 import random
+import signal
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from dehusk.schemas.errors import PageError
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.preparation.process import ChildProcess
+from dehusk.training.arrays import Bools
 from dehusk.training.comparison.labelers import Compared, Outcome
-from dehusk.training.comparison.pages import ComparedPage
-from dehusk.training.comparison.questions import Question, question_of
-from dehusk.training.score import WordScores, kept_words, score_words, word_f1, word_scores
+from dehusk.training.comparison.pages import ComparedPage, Question, question_of
+from dehusk.training.scores import WordScores, kept_words, score_words, word_f1, word_scores
 
-Bools = npt.NDArray[np.bool_]
+_WARM_UP = RawPage("http://example.org/", b"<article><p>The mill stood by the river, and turned.</article>")
+_AHEAD = 2
+"""Pages that wait for each process, so that none waits for pages."""
 Watch = Callable[[str], AbstractContextManager[None]]
-"""What is entered while whom a name stands for is at work."""
+"""Context that is entered while the labeler of a name is at work."""
 
 
 class BlockCounts(NamedTuple):
-    """The units of a page by what they are and what they are taken for."""
+    """Units of a page by what they are and what they are taken for."""
 
     content_found: int = 0
     content_missed: int = 0
@@ -33,36 +48,36 @@ class BlockCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How well one labeler does on one page."""
+    """Result of one labeler on one page."""
 
     words: WordScores
     blocks: BlockCounts
     milliseconds: float
     """CPU time from the HTML to the text, the median of some rounds."""
     problem: str = ""
-    """Why there is no text, if so: it is scored as an empty one."""
+    """Reason why there is no text, if so: it is scored as an empty one."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedPage:
-    """How well all do on one page."""
+    """Results of all labelers on one page."""
 
     id: str
     collection: str
     site: str
     page_type: str
     everything: float
-    """The F1 of the words of all units."""
+    """F1 of the words of all units."""
     oracle: float
-    """The F1 of the words of the units that are content."""
+    """F1 of the words of the units that are content."""
     judgements: Mapping[str, Judgement]
-    """By the names of labelers."""
+    """Judgements by the names of labelers."""
     problem: str = ""
-    """Why none of its units is scored, if so."""
+    """Reason why none of its units is scored, if so."""
 
 
 class Abandoned(NamedTuple):
-    """Why one was given up on a page, and the CPU time in seconds that it is charged with."""
+    """Reason why a labeler was given up on a page, and the CPU time in seconds that it is charged with."""
 
     problem: str
     seconds: float
@@ -83,15 +98,14 @@ def judge(
     watch: Watch,
     abandoned: Mapping[str, Abandoned],
 ) -> JudgedPage:
-    """How well all do on a page; they extract it in turn, in each round in another order, drawn by `turn`.
+    """Judge all labelers on a page; they extract it in each round in another order, drawn by `turn`.
 
     Those that were given up on it are not called, and fail.
     """
     question = question_of(page)
     calls = {name: _Call(each, question, name, watch) for name, each in compared.items()}
-    judgements = {name: _failed(question, each) for name, each in abandoned.items()}
     timed = _timed({name: call for name, call in calls.items() if name not in abandoned}, rounds, turn)
-    judgements |= {name: _judgement(calls[name], each) for name, each in timed.items()}
+    timed |= {name: [_Timed(None, each.seconds, each.problem)] for name, each in abandoned.items()}
     return JudgedPage(
         id=page.id,
         collection=page.collection,
@@ -99,13 +113,13 @@ def judge(
         page_type=page.page_type,
         everything=word_f1(kept_words(question.units, np.ones(len(question.units))), question.gold),
         oracle=word_f1(kept_words(question.units, question.truth), question.gold),
-        judgements={name: judgements[name] for name in compared},
+        judgements={name: _judgement(calls[name], timed[name]) for name in compared},
         problem=question.problem,
     )
 
 
 class _Call(NamedTuple):
-    """One that is asked about a page, watched by its name."""
+    """A labeler that is asked about a page, watched by its name."""
 
     compared: Compared
     question: Question
@@ -118,17 +132,17 @@ class _Call(NamedTuple):
             try:
                 outcome, problem = self.compared.extract(self.question.raw), ""
             except Exception as error:  # noqa: BLE001 -- extractors raise anything, and others go on
-                outcome, problem = None, _said(error)
+                outcome, problem = None, _describe(error)
             return _Timed(outcome, time.process_time() - started, problem)
 
     def units(self, outcome: Outcome) -> Bools:
-        """Raises what `Compared.units` does."""
+        """Label the units of the page; raise what `Compared.units` does."""
         with self.watch(self.name):
             return self.compared.units(self.question, outcome)
 
 
 def _timed(calls: Mapping[str, _Call], rounds: int, turn: int) -> dict[str, list[_Timed]]:
-    """What each made of the page in each round."""
+    """Return what each made of the page in each round."""
     everyone, orders = list(calls), random.Random(turn)  # noqa: S311 no secret
     timed: dict[str, list[_Timed]] = {name: [] for name in everyone}
     for _ in range(rounds):
@@ -144,7 +158,7 @@ def _judgement(call: _Call, timed: list[_Timed]) -> Judgement:
         try:
             found = call.units(outcome)
         except PageError as error:
-            problem = _said(error)
+            problem = _describe(error)
     return Judgement(
         words=word_scores(score_words(outcome.text if outcome is not None else ""), question.gold),
         blocks=_counts(question.truth, found),
@@ -153,21 +167,159 @@ def _judgement(call: _Call, timed: list[_Timed]) -> Judgement:
     )
 
 
-def _failed(question: Question, abandoned: Abandoned) -> Judgement:
-    """An empty text."""
-    return Judgement(
-        words=word_scores(score_words(""), question.gold),
-        blocks=_counts(question.truth, np.zeros(len(question.units), np.bool_)),
-        milliseconds=1000 * abandoned.seconds,
-        problem=abandoned.problem,
-    )
-
-
 def _counts(truth: Bools, found: Bools) -> BlockCounts:
     pairs = ((truth, found), (truth, ~found), (~truth, ~found), (~truth, found))
     return BlockCounts(*(int(np.count_nonzero(one & other)) for one, other in pairs))
 
 
-def _said(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     kind = error.reason if isinstance(error, PageError) else type(error).__name__
     return f"{kind}: {error}"
+
+
+_Task = tuple[ComparedPage, int, Mapping[str, Abandoned]]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Terms on which pages are judged; processes are sent it, so it has to be picklable."""
+
+    names: Sequence[str]
+    opens: Callable[[str], Compared]
+    """Function that opens the labeler of a name."""
+    rounds: int
+    seconds: float
+    """CPU time that each labeler may take for a page, each time."""
+    wall_seconds: float
+    """Limit of wall time: a labeler that waits takes no CPU time."""
+
+
+class JudgingProcess(ChildProcess):
+    """A process with labelers of its own; it starts with its first page, and again when it has died."""
+
+    last_seconds = 10.0  # so that its exit status tells the cause
+
+    def __init__(self, terms: Terms) -> None:
+        super().__init__(multiprocessing.get_context("spawn"), _serve, terms)
+        self._terms = terms
+        self._closed = False
+
+    def judge(self, page: ComparedPage, turn: int) -> JudgedPage:
+        """Judge all labelers on a page; one that exceeds the time fails on it.
+
+        Raises:
+            ConfigurationError: the process died of something else, or could not start.
+        """
+        abandoned: dict[str, Abandoned] = {}
+        while True:
+            name, judged = self._judged((page, turn, abandoned))
+            if judged is not None:
+                return judged
+            abandoned[name] = self._abandoned(page)
+
+    def close(self) -> None:
+        """End the process at once; a page that it was judging is given up."""
+        self._closed = True
+        self.kill()
+
+    def _judged(self, task: _Task) -> tuple[str, JudgedPage | None]:
+        """Return who was called last, and the judged page, or None where the process died."""
+        connection, name = self._connected(), ""
+        with suppress(EOFError, OSError):
+            connection.send(task)
+            while isinstance(message := connection.recv(), str):
+                name = message
+            return name, message
+        return name, None
+
+    def _await_readiness(self, connection: Connection) -> None:
+        if self._closed:
+            self.kill()
+        super()._await_readiness(connection)
+
+    def _abandoned(self, page: ComparedPage) -> Abandoned:
+        """Return why the process died while it judged a page.
+
+        Raises:
+            ConfigurationError: not by its limits of time.
+        """
+        status, terms = self._reap(), self._terms
+        if status == -signal.SIGPROF:
+            problem = f"time-limit: it took more than {terms.seconds:g} s of CPU time (--page-seconds)"
+            return Abandoned(problem, terms.seconds)
+        if status == -signal.SIGALRM:
+            problem = f"time-limit: it took longer than {terms.wall_seconds:g} s, most of them waiting"
+            return Abandoned(problem, terms.seconds)
+        cause = "perhaps for want of memory" if status == -signal.SIGKILL else f"with exit status {status}"
+        raise ConfigurationError(f"a process died, {cause}, on page {page.id}: leave it out")
+
+
+def _serve(connection: Connection, terms: Terms) -> None:
+    """Judge pages in the process until the parent closes the connection."""
+    compared = _opened(terms)
+
+    @contextmanager
+    def limited(name: str) -> Iterator[None]:
+        connection.send(name)
+        _allow(terms.seconds, terms.wall_seconds)
+        try:
+            yield
+        finally:
+            _allow(0, 0)
+
+    with suppress(EOFError, OSError):
+        connection.send(None)
+        while True:
+            page, turn, abandoned = connection.recv()
+            connection.send(judge(page, compared, terms.rounds, turn, watch=limited, abandoned=abandoned))
+
+
+def _opened(terms: Terms) -> dict[str, Compared]:
+    """Open all labelers, and have each see a page, as the first takes longer."""
+    warnings.simplefilter("ignore")
+    compared = {name: terms.opens(name) for name in terms.names}
+    for each in compared.values():
+        with suppress(Exception):  # who fails does so on the pages, too, and is named there
+            each.extract(_WARM_UP)
+    return compared
+
+
+def _allow(seconds: float, wall_seconds: float) -> None:
+    """Have the kernel end this process after so much CPU time, or so much time by the clock; 0 for never."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, wall_seconds)
+
+
+def judge_pages(
+    pages: Iterable[ComparedPage], terms: Terms, processes: int
+) -> Generator[JudgedPage, None, None]:
+    """Judge all labelers on each page; yield it as soon as it and those before it are judged.
+
+    Raises:
+        ConfigurationError: a process died, but not by the limit of time; the message names the page.
+    """
+    crew = [JudgingProcess(terms) for _ in range(processes)]
+    idle: SimpleQueue[JudgingProcess] = SimpleQueue()
+    for each in crew:
+        idle.put(each)
+    threads = ThreadPoolExecutor(processes)
+    waiting: deque[Future[JudgedPage]] = deque()
+    try:
+        for turn, page in enumerate(pages):
+            waiting.append(threads.submit(_judge_in_turn, idle, page, turn))
+            if len(waiting) > _AHEAD * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+        for each in crew:
+            each.close()
+
+
+def _judge_in_turn(idle: SimpleQueue[JudgingProcess], page: ComparedPage, turn: int) -> JudgedPage:
+    process = idle.get()
+    try:
+        return process.judge(page, turn)
+    finally:
+        idle.put(process)

@@ -1,54 +1,49 @@
-"""What can be compared: labelers without a model, the models of the repository, and other extractors."""
+"""Labelers that can be compared: those without a model, the models of the repository, and extractors."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from dehusk.inference.choice import choose
-from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import document_of
-from dehusk.inference.labeler import LocalLabeler, encodings_read
-from dehusk.inference.labelers import LOCAL_LABELERS, open_local_labeler
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.repository import CARD_FILE, find_model, models
-from dehusk.inference.signature import TOKENS
-from dehusk.schemas.documents import Comments
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS, LocalLabeler, encodings_read, open_local_labeler
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import CARD_FILE, find_model, models
+from dehusk.inference.labelers.signature import TOKENS
+from dehusk.inference.preparing import prepare
+from dehusk.inference.selection.selection import choose
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.models.names import split_name
-from dehusk.training.alignment import content_blocks
-from dehusk.training.blocks import CONTENT_PROBABILITY
-from dehusk.training.comparison.questions import SHARE, Question
+from dehusk.training.arrays import Bools
+from dehusk.training.comparison.pages import SHARE, Question
+from dehusk.training.pages.alignment import content_blocks
+from dehusk.training.pages.gold import CONTENT_PROBABILITY
 from dehusk.training.predict import at_places, content_of_blocks
-from dehusk.training.score import score_words
-from dehusk.training.sources import Source, sources_in
-
-Bools = npt.NDArray[np.bool_]
+from dehusk.training.runs import Source, sources_in
+from dehusk.training.scores import score_words
 
 EXTRACTORS = ("trafilatura", "trafilatura-no-comments", "resiliparse", "resiliparse-no-comments")
 """Extractors that know no blocks, as they are set up by default and without user comments."""
 
 
 class Outcome(NamedTuple):
-    """What becomes of a page."""
+    """Result of an extraction."""
 
     text: str
     content: Bools | None
-    """Shape [blocks that dehusk makes]: which of them are in the text; None of who knows no blocks."""
+    """Shape [blocks that dehusk makes]: those in the text; None for extractors that know no blocks."""
     likely: Bools | None = None
-    """Of the same shape: which are content with a probability of one half or more."""
+    """Of the same shape: blocks that are content with a probability of one half or more."""
 
 
 class Compared(Protocol):
     """A labeler or an extractor."""
 
     def extract(self, page: RawPage) -> Outcome:
-        """The way of a page from its HTML to its text, which is what is timed.
+        """Extract the text of a page from its HTML; this is what is timed.
 
         Raises:
             PageError: the page cannot be cleaned.
@@ -56,7 +51,7 @@ class Compared(Protocol):
         ...
 
     def units(self, question: Question, outcome: Outcome) -> Bools:
-        """Which units of a page are content, given what became of it.
+        """Return the units of a page that are content, given what became of it.
 
         Raises:
             PageError: they cannot be labeled.
@@ -65,12 +60,12 @@ class Compared(Protocol):
 
 
 def known_names(repository: Path) -> list[str]:
-    """All that is compared by default: of each model the newest version that is served."""
+    """Return all that is compared by default: of each model the newest version that is served."""
     return [*LOCAL_LABELERS, *(_versioned(repository, model) for model in models(repository)), *EXTRACTORS]
 
 
 def resolved_names(wanted: Sequence[str], repository: Path) -> list[str]:
-    """What is wanted, each once, models with their version; all that is known where nothing is.
+    """Return the names, each once, models with their version; all that are known where none is wanted.
 
     Raises:
         ConfigurationError: something is not known; the message says what is.
@@ -94,15 +89,15 @@ def _versioned(repository: Path, model: str, version: str = "") -> str:
 
 
 def trained_on(name: str, repository: Path) -> list[Source]:
-    """The data files that the card of a model names; none of what is no model, or has no card."""
+    """Return the data files that the card of a model names; none where there is no model or no card."""
     card = repository.joinpath(*name.split("/"), CARD_FILE)
     return sources_in(card.read_text(encoding="utf-8")) if "/" in name and card.is_file() else []
 
 
 def open_compared(name: str, repository: Path) -> Compared:
-    """What a resolved name stands for."""
+    """Open the labeler of a resolved name."""
     if name in EXTRACTORS:
-        return _Extractor(_extractor(name))
+        return _Extractor(name)
     if name in LOCAL_LABELERS:
         return _Labeler(open_local_labeler(name), reads_elements=True)
     model, version = split_name(name)
@@ -126,17 +121,11 @@ class _Labeler:
         if isinstance(labels, Broken):
             raise PageError(labels.reason, labels.detail)
         choice = choose(prepared.encoded, labels)
-        document = document_of(
-            prepared,
-            labels,
-            choice,
-            None,
-            origin=None,
-            degraded=(),
-            with_blocks=False,
-            comments=Comments.SEPARATE,
+        return Outcome(
+            document_of(prepared, labels, choice).text,
+            choice.content,
+            labels.probabilities >= CONTENT_PROBABILITY,
         )
-        return Outcome(document.text, choice.content, labels.probabilities >= CONTENT_PROBABILITY)
 
     def units(self, question: Question, outcome: Outcome) -> Bools:
         if question.as_it_came is None or self._reads_elements:
@@ -149,21 +138,17 @@ class _Labeler:
 
 
 class _Extractor:
-    """An extractor whose text says which units it keeps: those that are part of it (Web2Text, §4.1)."""
+    """An extractor, whose text tells the units that it keeps: those that are part of it (Web2Text, §4.1)."""
 
-    def __init__(self, text_of: Callable[[bytes], str]) -> None:
-        self._text_of = text_of
+    def __init__(self, name: str) -> None:
+        from dehusk.training.pages import extractors  # noqa: PLC0415 -- what trains has no such extractors
+
+        package, _, without = name.partition("-")
+        of = {"trafilatura": extractors.trafilatura_text, "resiliparse": extractors.resiliparse_text}
+        self._text_of, self._comments = of[package], not without
 
     def extract(self, page: RawPage) -> Outcome:
-        return Outcome(self._text_of(page.html), None)
+        return Outcome(self._text_of(page.html, comments=self._comments), None)
 
     def units(self, question: Question, outcome: Outcome) -> Bools:
         return content_blocks(question.units, score_words(outcome.text), SHARE)
-
-
-def _extractor(name: str) -> Callable[[bytes], str]:
-    from dehusk.training import extractors  # noqa: PLC0415 -- what trains has no such extractors
-
-    package, _, without = name.partition("-")
-    of = {"trafilatura": extractors.trafilatura_text, "resiliparse": extractors.resiliparse_text}
-    return partial(of[package], comments=not without)

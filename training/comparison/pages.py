@@ -1,4 +1,4 @@
-"""The pages that labelers are compared on: those with gold of some files, or a sample of them."""
+"""Pages that labelers are compared on, those with gold of some files, and the question about each."""
 
 import random
 import re
@@ -7,17 +7,28 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.sites import site_of
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.page_labels import PageLabels, html_hash
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file
-from dehusk.training.blocks import Block
-from dehusk.training.by_hand import pages_of, refuse_unfit
-from dehusk.training.pages import GoldPage, read_gold
+from dehusk.training.arrays import Bools, Integers
+from dehusk.training.pages.alignment import content_blocks
+from dehusk.training.pages.gold import Block, GoldPage, has_text, read_gold
+from dehusk.training.pages.labels import pages_of, refuse_unfit
+from dehusk.training.predict import BlockPage, block_page
+from dehusk.training.scores import kept_words, score_words
 
 _PART = re.compile(r"-(train|val|dev|test)$")
+SHARE = 0.6666
+"""Share of a block's words that a text must have for the block to be part of it."""
+_NOWHERE = "http://example.org/"
+"""Address under which every page is extracted: nothing depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +42,25 @@ class ComparedPage:
     """Empty where it is not known."""
     html: bytes
     text: str = ""
-    """The gold text of a page whose blocks nobody labeled."""
+    """Gold text of a page whose blocks nobody labeled."""
     blocks: tuple[Block, ...] = ()
     """Labeled blocks that the HTML was rebuilt from."""
     labels: tuple[bool, ...] | None = None
-    """Which of the blocks that dehusk makes are content, as people labeled them."""
+    """Labels of the blocks that dehusk makes, given by people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which pages of each file are taken."""
+    """Choice of the pages of each file."""
 
     every: int = 1
     """Every n-th page with gold."""
     most: int | None = None
-    """So many of these at most, drawn at random."""
+    """Most of these, drawn at random."""
     seed: int = 1
 
     def chosen(self, file: Path, count: int) -> list[int]:
-        """The places of those that are taken, of so many pages of a file, in order."""
+        """Return the places of those that are taken, of so many pages of a file, in order."""
         places = range(0, count, self.every)
         if self.most is None or self.most >= len(places):
             return list(places)
@@ -59,16 +70,16 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is taken of some files."""
+    """Pages that are taken of some files."""
 
     files: tuple[Path, ...]
-    """With labels, directories, too."""
+    """Files; with labels, also directories."""
     labels: Path | None
     """A file of the labelling tool."""
     chosen: tuple[frozenset[int], ...]
-    """By file: the places of its pages, among those with gold."""
+    """Places of each file's pages, among those with gold."""
     without_gold: int
-    """Pages of which nobody says what their content is."""
+    """Number of pages without gold."""
 
     def __len__(self) -> int:
         return sum(map(len, self.chosen))
@@ -82,12 +93,12 @@ class Selection:
 
 
 def collection_of(file: Path) -> str:
-    """The collection that a file holds pages of, e.g. `cleaneval` for `cleaneval-val.jsonl.xz`."""
+    """Return the collection that a file holds pages of, e.g. `cleaneval` for `cleaneval-val.jsonl.xz`."""
     return _PART.sub("", file.name.partition(".")[0])
 
 
 def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling) -> Selection:
-    """The pages with gold of some files, which are all read for it; with labels, also of directories.
+    """Select pages with gold of some files, which are all read for it; with labels, also of directories.
 
     Raises:
         ConfigurationError: a file cannot be read, has no page with gold, or labels do not fit its pages.
@@ -113,7 +124,6 @@ def select_pages(files: Sequence[Path], labels: Path | None, sampling: Sampling)
 
 
 def _pages(file: Path, labels: dict[str, PageLabels] | None) -> Iterator[ComparedPage | None]:
-    """The pages of a file, None for those without gold."""
     if labels is None:
         return map(partial(_with_gold, collection_of(file)), read_gold([file]))
     return (_labeled(file, page, labels) for page in pages_of([file]))
@@ -144,4 +154,61 @@ def _labeled(file: Path, page: RawPage, labels: dict[str, PageLabels]) -> Compar
         page_type="",
         html=page.html,
         labels=tuple(label == 1 for label in of_page.labels),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A page as it is asked about: its T units, those that are content, and its text."""
+
+    raw: RawPage
+    gold: Sequence[str]
+    """Words of its content."""
+    units: Sequence[Sequence[str]]
+    """Words of each unit."""
+    truth: Bools
+    """Shape [T]: the units that are content."""
+    places: Integers
+    """Shape [T]: the blocks that dehusk makes that hold each unit; -1 for none."""
+    as_it_came: BlockPage | None = None
+    """Units as labelers read them that need no elements; None of a page that came as HTML."""
+    problem: str = ""
+    """Reason why it has no units, or why none of them is held by a block."""
+
+
+def question_of(page: ComparedPage) -> Question:
+    """Return the question about a page."""
+    raw = RawPage(_NOWHERE, page.html)
+    if page.blocks:
+        return _of_blocks(page, raw)
+    try:
+        texts = segment(page.html).texts
+    except PageError as error:
+        problem = f"{error.reason}: {error}"
+        none = np.zeros(0, np.bool_)
+        return Question(raw, score_words(page.text), [], none, none.astype(np.int64), problem=problem)
+    units = [score_words(text) for text in texts]
+    places = np.arange(len(units))
+    if page.labels is not None:
+        truth = np.array(page.labels, np.bool_)
+        return Question(raw, kept_words(units, truth), units, truth, places)
+    gold = score_words(page.text)
+    return Question(raw, gold, units, content_blocks(units, gold, SHARE), places)
+
+
+def _of_blocks(page: ComparedPage, raw: RawPage) -> Question:
+    """Return the question about a page that came cut into blocks; blocks without text are no units."""
+    blocks = [block for block in page.blocks if has_text(block)]
+    fields: dict[str, Any] = {"id": page.id, "blocks": blocks}
+    rebuilt = block_page(fields, rebuild=True)
+    units = [score_words(block["text"]) for block in blocks]
+    truth = np.array([block["label"] == 1 for block in blocks], np.bool_)
+    return Question(
+        raw=raw,
+        gold=kept_words(units, truth),
+        units=units,
+        truth=truth,
+        places=rebuilt.places,
+        as_it_came=block_page(fields, rebuild=False),
+        problem=rebuilt.problem,
     )

@@ -1,4 +1,4 @@
-"""What the scores of many pages come to: means with their standard errors, by collection and type of page."""
+"""Summaries of the scores of many pages: means with standard errors, by collection and type of page."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import nan, sqrt
 from statistics import fmean
 
-from dehusk.training.boilernet.block_scores import BlockScore
 from dehusk.training.comparison.judging import BlockCounts, JudgedPage, Judgement
+from dehusk.training.scores import BlockScore
 
 TRAINED = "*"
-"""What marks a labeler that was trained on the pages."""
+"""Mark of a labeler that was trained on the pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,52 +19,52 @@ class Estimate:
 
     mean: float
     error: float
-    """Its standard error, as pages of the same site are alike; NaN where all are of one site."""
+    """Standard error, as pages of the same site are alike; NaN where all are of one site."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One labeler on some pages."""
+    """Scores of one labeler on some pages."""
 
     name: str
     is_trained_on_them: bool
-    """Whether its card names a file that they come from: then its scores flatter."""
+    """True if its card names a file that they come from: then its scores flatter."""
     f1: Estimate
     precision: float
     recall: float
     difference: Estimate | None
-    """Its F1 less that of the reference, page by page; None of the reference itself."""
+    """F1 less that of the reference, page by page; None of the reference itself."""
     content: BlockScore
     boilerplate: BlockScore
     milliseconds: float
     """CPU time a page."""
     failed: tuple[str, ...]
-    """The pages that it gave no text or labels of."""
+    """Pages that it gave no text or labels of."""
 
     @property
     def marked_name(self) -> str:
-        """The name, marked where the scores flatter."""
+        """Name, marked where the scores flatter."""
         return self.marked(self.name)
 
     def marked(self, text: str) -> str:
-        """Something that is said of it, marked where the scores flatter."""
+        """Mark a text about it where the scores flatter."""
         return f"{text} {TRAINED}" if self.is_trained_on_them else text
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Some pages and how all did on them."""
+    """Scores of all labelers on some pages."""
 
     name: str
     pages: int
     sites: int
     blocks: int
     everything: float
-    """The F1 of keeping every block."""
+    """F1 of keeping every block."""
     oracle: float
-    """The F1 of keeping the content blocks."""
+    """F1 of keeping the content blocks."""
     reference: str
-    """Whom the others are compared with."""
+    """Labeler that the others are compared with."""
     rows: tuple[Row, ...]
 
 
@@ -81,7 +81,7 @@ class Collected:
 def summaries(
     pages: Iterable[JudgedPage], trained: Mapping[str, Collection[str]], against: str | None = None
 ) -> list[Collected]:
-    """One for each collection, in order; `trained` has by its name who was trained on it.
+    """Summarise each collection, in order; `trained` has by its name who was trained on it.
 
     The reference is whom `against` names, else the best of those that were not trained on the collection.
     """
@@ -147,18 +147,17 @@ def _row(name: str, pages: Sequence[JudgedPage], reference: str, *, is_trained: 
 
 
 def block_scores(judgements: Iterable[Judgement]) -> tuple[BlockScore, BlockScore]:
-    """The scores of content and of boilerplate over the blocks of all pages."""
+    """Return the scores of content and of boilerplate over the blocks of all pages."""
     counts = BlockCounts(*map(sum, zip(BlockCounts(), *(each.blocks for each in judgements), strict=True)))
     found, missed, left, kept = counts
-    return _score("content", found, missed, kept), _score("boilerplate", left, kept, missed)
-
-
-def _score(name: str, hits: int, missed: int, wrong: int) -> BlockScore:
-    return BlockScore(name, hits + missed, hits / max(hits + wrong, 1), hits / max(hits + missed, 1))
+    return (
+        BlockScore.of("content", hits=found, missed=missed, wrong=kept),
+        BlockScore.of("boilerplate", hits=left, missed=kept, wrong=missed),
+    )
 
 
 def estimate(values: Sequence[float], sites: Sequence[str]) -> Estimate:
-    """The mean of pages' values and its standard error, for pages that are drawn by sites."""
+    """Return the mean of pages' values and its standard error, for pages that are drawn by sites."""
     mean = fmean(values)
     deviations: dict[str, float] = defaultdict(float)
     for value, site in zip(values, sites, strict=True):

@@ -3,24 +3,29 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isnan
+from math import ceil, floor, isnan, log10
+from string import ascii_lowercase
 
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from dehusk.streams.counted import counted
-from dehusk.streams.printable import printable
-from dehusk.training.boilernet.block_scores import BlockScore
+from dehusk.streams.wording import pluralize, printable
 from dehusk.training.comparison.summary import TRAINED, Collected, Estimate, Row, Section
+from dehusk.training.scores import BlockScore, markdown_table
 
 _FLATTERED = f"{TRAINED} was trained on pages of the collection, as its card says: no fair comparison."
 _MOST_NAMED = 5
-"""Failed pages of one labeler that a note names."""
+"""Most failed pages of one labeler that a note names."""
+_WIDTH = 72
+_HEIGHT = 14
+_STEP = 0.05
+"""Unit of the axis of F1, which begins and ends at multiples of it."""
+_AXIS = " " * 7
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells, the first of each on the left; and what is said below them."""
+    """Rows of cells, the first of each on the left, and notes below them."""
 
     title: str
     columns: Sequence[str]
@@ -29,18 +34,19 @@ class Table:
 
 
 def tables(collected: Collected) -> Iterator[Table]:
-    """What there is to say about a collection."""
+    """Return the tables of a collection."""
     section = collected.whole
     yield _texts(section)
     yield _blocks(collected)
     if collected.types:
         yield _by_type(f"{section.name}: word F1 by type of page", collected, lambda row: row.f1.mean)
-        for name, score in (("content", _content_f1), ("boilerplate", _boilerplate_f1)):
-            yield _by_type(f"{section.name}: block F1 of {name} by type of page", collected, score)
+        title = f"{section.name}: block F1 of {{}} by type of page"
+        yield _by_type(title.format("content"), collected, lambda row: row.content.f1)
+        yield _by_type(title.format("boilerplate"), collected, lambda row: row.boilerplate.f1)
 
 
 def overview(collections: Sequence[Collected]) -> Iterator[Table]:
-    """The collections side by side, where there are several."""
+    """Return the collections side by side, where there are several."""
     if len(collections) < 2:
         return
     scores: dict[str, Callable[[Row], str]] = {
@@ -69,14 +75,6 @@ def _side_by_side(
     return Table(f"All collections: {title}", columns, rows, notes)
 
 
-def _content_f1(row: Row) -> float:
-    return row.content.f1
-
-
-def _boilerplate_f1(row: Row) -> float:
-    return row.boilerplate.f1
-
-
 def _texts(section: Section) -> Table:
     rows = [
         [
@@ -89,7 +87,7 @@ def _texts(section: Section) -> Table:
         ]
         for row in section.rows
     ]
-    number = f"{counted(section.pages, 'page')} of {counted(section.sites, 'site')}"
+    number = f"{pluralize(section.pages, 'page')} of {pluralize(section.sites, 'site')}"
     columns = ("labeler", "word F1", "precision", "recall", f"F1 less that of {section.reference}", "ms/page")
     return Table(f"{section.name}: text of {number}", columns, rows, list(_text_notes(section)))
 
@@ -105,7 +103,7 @@ def _text_notes(section: Section) -> Iterator[str]:
         if row.failed:
             more = f" and {len(row.failed) - _MOST_NAMED} more" if len(row.failed) > _MOST_NAMED else ""
             named = "; ".join(map(printable, row.failed[:_MOST_NAMED]))
-            yield f"{row.name} failed on {counted(len(row.failed), 'page')}: {named}{more}."
+            yield f"{row.name} failed on {pluralize(len(row.failed), 'page')}: {named}{more}."
 
 
 def _blocks(collected: Collected) -> Table:
@@ -114,7 +112,7 @@ def _blocks(collected: Collected) -> Table:
     of_class = ("precision", "recall", "F1")
     columns = ("labeler", *(f"{kind} {each}" for kind in ("content", "boilerplate") for each in of_class))
     notes = [f"The blocks of page {printable(each)} are not scored." for each in collected.unscored]
-    return Table(f"{section.name}: {counted(section.blocks, 'block')}", columns, rows, notes)
+    return Table(f"{section.name}: {pluralize(section.blocks, 'block')}", columns, rows, notes)
 
 
 def _by_type(title: str, collected: Collected, score: Callable[[Row], float]) -> Table:
@@ -152,18 +150,75 @@ def show(table: Table, console: Console) -> None:
 
 
 def markdown(table: Table) -> str:
-    """A table as Markdown, the notes as a paragraph below it."""
-    lines = [f"**{_escaped(table.title)}**", "", _line(table.columns)]
-    lines.append("|---|" + "--:|" * (len(table.columns) - 1))
-    lines += map(_line, table.rows)
-    if table.notes:
-        lines += ["", *map(_escaped, table.notes)]
-    return "\n".join(lines) + "\n"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_escaped, cells))} |"
+    """Return a table as Markdown, the notes as a paragraph below it."""
+    columns, *rows = ([_escaped(cell) for cell in cells] for cells in (table.columns, *table.rows))
+    notes = "\n".join(map(_escaped, ("", *table.notes))) + "\n" if table.notes else ""
+    return f"**{_escaped(table.title)}**\n\n{markdown_table(columns, rows)}\n{notes}"
 
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def text_chart(section: Section) -> str:
+    """Draw a letter for each labeler, the best first: F1 upwards, the logarithm of the time to the right.
+
+    Below it are their names, marked as in the tables.
+    """
+    rows = sorted(section.rows, key=lambda row: -row.f1.mean)
+    low = floor(min(row.f1.mean for row in rows) / _STEP) * _STEP
+    high = max(ceil(max(row.f1.mean for row in rows) / _STEP) * _STEP, low + _STEP)
+    first, last = _decades(rows)
+    cells = [[" "] * _WIDTH for _ in range(_HEIGHT)]
+    for letter, row in zip(_letters(), rows, strict=False):
+        column = round((log10(_time(row)) - first) / (last - first) * (_WIDTH - 1))
+        line = round((high - row.f1.mean) / (high - low) * (_HEIGHT - 1))
+        _put(cells[line], column, letter)
+    lines = [f"{section.name}: word F1 by ms/page", *_lines(cells, low, high), *_times(first, last)]
+    for letter, row in zip(_letters(), rows, strict=False):
+        lines.append(f"{_AXIS}{letter}  {row.f1.mean:.3f}  {row.milliseconds:8.2f} ms  {row.marked_name}")
+    return "\n".join(lines)
+
+
+def _letters() -> Iterator[str]:
+    yield from ascii_lowercase
+    yield from ascii_lowercase.upper()
+    while True:
+        yield "+"
+
+
+def _time(row: Row) -> float:
+    return max(row.milliseconds, 1e-3)
+
+
+def _decades(rows: Sequence[Row]) -> tuple[int, int]:
+    """Return the powers of ten between which all times lie."""
+    times = [log10(_time(row)) for row in rows]
+    first = floor(min(times))
+    return first, max(ceil(max(times)), first + 1)
+
+
+def _put(line: list[str], column: int, letter: str) -> None:
+    """Put a letter at the column, or at the nearest free one."""
+    free = [place for place, taken in enumerate(line) if taken == " "]
+    if free:
+        line[min(free, key=lambda place: abs(place - column))] = letter
+
+
+def _lines(cells: Sequence[Sequence[str]], low: float, high: float) -> Iterator[str]:
+    last = len(cells) - 1
+    for number, line in enumerate(cells):
+        value = high - (high - low) * number / last
+        axis = f"{value:6.3f} ┤" if number in (0, last // 2, last) else f"{_AXIS}│"
+        yield f"{axis}{''.join(line)}".rstrip()
+
+
+def _times(first: int, last: int) -> Iterator[str]:
+    """Return the axis of times, and the marks on it."""
+    unit = (_WIDTH - 1) / (last - first)
+    marks = {round((power - first) * unit): power for power in range(first, last + 1)}
+    yield f"{_AXIS}└" + "".join("┴" if place in marks else "─" for place in range(_WIDTH))
+    line = [" "] * (_WIDTH + 8)
+    for place, power in marks.items():
+        line[place : place + 6] = f"{10.0**power:g}".ljust(6)
+    yield f"{_AXIS} {''.join(line).rstrip()} ms"

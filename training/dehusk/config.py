@@ -1,16 +1,21 @@
-"""What a training run of the default model is made of, read from a small TOML file."""
+"""Configuration of a training run of the default model, a small TOML file, and its folds of the sites."""
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-from dehusk.training.configuration import Tables, read_tables
+from dehusk.training.batches import EpochSettings
+from dehusk.training.runs import RunConfig, Tables
+
+LeftOut = Literal["site", "collection"]
+"""Unit that is left out as a whole where models are cross-validated."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """The network's sizes."""
+    """Sizes of the network."""
 
     dense: int
     hidden: int
@@ -18,29 +23,22 @@ class NetworkConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainerConfig:
-    """How the network is trained."""
+class TrainerConfig(EpochSettings):
+    """Settings of the network's training."""
 
     seed: int
     folds: int
     """Parts of the sites by which token scores and the first pass's answers are given out of fold, and the
     model is cross-validated; at least 3, as the first pass leaves one out and the token scores another."""
-    epochs: int
-    batch_pages: int
-    crop_blocks: int
-    """Longer pages are cut to a random window of this many blocks in each epoch."""
-    learning_rate: float
-    warmup_steps: int
     weight_decay: float
-    gradient_norm: float
     doubtful: float
-    """How far uncertain labels are believed."""
+    """Weight of uncertain labels."""
     most_of_a_site: int
     """Pages of one site that are learned from."""
     altered: float
-    """What an altered page counts beside the whole one."""
+    """Weight of an altered page beside the whole one."""
     page_type_weight: float
-    """What the page types count in the loss beside the blocks."""
+    """Weight of the page types in the loss beside the blocks."""
     input_dropout: float
     """Share of the inputs that a batch does not see."""
     blind: float
@@ -48,13 +46,12 @@ class TrainerConfig:
     undeclared: float
     """Share of the pages whose JSON-LD and noscript are not seen, as on a page stripped of them."""
     least_sites: int
-    """Sites on which a token must be met to weigh anything."""
-    threads: int
+    """Least number of sites on which a token must be met to weigh anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreesConfig:
-    """How the trees of the second pass are grown, in LightGBM's terms."""
+    """Settings of the trees of the second pass, in LightGBM's terms."""
 
     trees: int
     leaves: int
@@ -65,30 +62,29 @@ class TreesConfig:
     blocks_share: float
     """Share of the blocks that a tree sees."""
     least_blocks: int
-    """Blocks that a leaf must have."""
+    """Least number of blocks of a leaf."""
     l2: float
     threads: int
 
 
 @dataclass(frozen=True, slots=True)
-class DehuskConfig:
-    """One training run."""
+class DehuskConfig(RunConfig):
+    """Configuration of one training run."""
 
     content_share: float
-    """A block is content when at least this share of its words is aligned (Web2Text §4.1)."""
+    """Share of a block's words that must be aligned for it to be content (Web2Text §4.1)."""
     least_oracle: float
-    """Pages on which even the aligned blocks reproduce the gold text worse than this are not trained on."""
+    """Least F1 of the gold text by the aligned blocks; other pages are not trained on."""
     network: NetworkConfig
     trainer: TrainerConfig
     trees: TreesConfig
     offset: float
-    """What is added to the logits of content, so that they hold on collections that were not learned from."""
+    """Offset of the logits of content, so that they hold on collections that were not learned from."""
     importance: Mapping[str, float]
-    """What a page of a collection counts; 1 where it is not named."""
+    """Weight of a page by its collection; 1 where it is not named."""
 
     @classmethod
-    def from_tables(cls, tables: Tables) -> Self:
-        """The configuration of these tables; every setting must be there, and no other."""
+    def _from_tables(cls, tables: Tables) -> Self:
         return cls(
             **tables["data"],
             network=NetworkConfig(**tables["network"]),
@@ -102,10 +98,6 @@ class DehuskConfig:
 DEFAULT_CONFIG = Path(__file__).with_name("dehusk.toml")
 
 
-def read_config(file: Path) -> DehuskConfig:
-    """The configuration in a TOML file.
-
-    Raises:
-        ConfigurationError: the file has a setting too few or too many.
-    """
-    return read_tables(file, DehuskConfig.from_tables)
+def fold_of(site: str, folds: int) -> int:
+    """Return the fold that a site belongs to; no other site's pages change it."""
+    return zlib.crc32(site.encode()) % 997 % folds

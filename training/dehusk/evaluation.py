@@ -1,35 +1,25 @@
-"""How well the text that is kept agrees with the gold text, by kind and type of page."""
+"""Agreement of the text that is kept with the gold text, by kind and type of page."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 
-import numpy as np
-import numpy.typing as npt
-
-from dehusk.inference.selection import select
 from dehusk.schemas.pages import EncodedPage
+from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.pages import DehuskPage
-from dehusk.training.score import kept_words, word_f1
+from dehusk.training.scores import kept_words, markdown_table, word_f1
+from dehusk.training.versions import Answer, selected
 
-Floats = npt.NDArray[np.float32]
 PageScores = Mapping[str, float]
 """Word-level F1 by page id."""
 
 
 def page_score(page: DehuskPage, encoded: EncodedPage, answers: Floats, gold: Iterable[str]) -> float:
-    """The F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script.
-
-    `answers` has the probabilities of content in its first row, or alone, and perhaps those of comments in a
-    second.
-    """
-    probabilities, *comments = np.atleast_2d(answers)
-    told = comments[0] if comments else None
-    content = select(probabilities, encoded.words, encoded.repeat, told, encoded.alike)
-    return word_f1(kept_words(page.words, content), gold)
+    """Return the F1 of a page's kept text; `encoded` is the page as it was labeled, in whatever script."""
+    return word_f1(kept_words(page.words, selected(encoded, answers)), gold)
 
 
 def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
-    """The ids of the pages with gold in each group that is reported.
+    """Return the ids of the pages with gold by the name of their group.
 
     Pages of a known type are of WCXB; the others are grouped by their collections, altered ones by how
     they were made.
@@ -44,23 +34,35 @@ def groups(pages: Sequence[DehuskPage]) -> dict[str, list[str]]:
         "stripped": lambda page: page.stripped,
     }
     found = {name: [page.id for page in whole if test(page)] for name, test in tests.items()}
-    for page_type in sorted({page.page_type for page in whole}):
-        found[page_type] = [page.id for page in whole if page.page_type == page_type]
     others = [page for page in pages if not page.page_type]
-    for collection in sorted({page.collection for page in others}):
-        found[collection] = [page.id for page in others if page.collection == collection]
-    for how in sorted({page.altered for page in altered}):
-        found[how] = [page.id for page in altered if page.altered == how]
+    for some, name in ((whole, "page_type"), (others, "collection"), (altered, "altered")):
+        for value in sorted({getattr(page, name) for page in some}):
+            found[value] = [page.id for page in some if getattr(page, name) == value]
     return found
 
 
 def table(rows: Mapping[str, Sequence[str]], columns: Mapping[str, Sequence[PageScores]]) -> str:
-    """Mean F1 of groups of pages as a Markdown table; a column has the scores of one seed or of several."""
-    lines = ["| pages | number | " + " | ".join(columns) + " |", "|---|--:|" + "--:|" * len(columns)]
-    for name, ids in rows.items():
-        cells = [_cell([_mean(scores, ids) for scores in seeds]) for seeds in columns.values()]
-        lines.append(f"| {name} | {len(ids)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    """Return the mean F1 of groups of pages as a Markdown table.
+
+    A column has the scores of one seed or of several.
+    """
+    cells = [
+        [name, len(ids), *(_cell([_mean(scores, ids) for scores in seeds]) for seeds in columns.values())]
+        for name, ids in rows.items()
+    ]
+    return markdown_table(["pages", "number", *columns], cells)
+
+
+def gold_table(pages: Sequence[DehuskPage], answer: Answer) -> str:
+    """Return the F1 of a model by the published and by the repaired gold, of the pages that have one."""
+    published: dict[str, float] = {}
+    repaired: dict[str, float] = {}
+    for page in pages:
+        if page.has_gold:
+            answers = answer(page.encoded)
+            published[page.id] = page_score(page, page.encoded, answers, page.gold)
+            repaired[page.id] = page_score(page, page.encoded, answers, page.best_gold)
+    return table(groups(pages), {"published gold": [published], "repaired gold": [repaired]})
 
 
 def _mean(scores: PageScores, ids: Iterable[str]) -> float:
@@ -68,6 +70,6 @@ def _mean(scores: PageScores, ids: Iterable[str]) -> float:
 
 
 def _cell(means: Sequence[float]) -> str:
-    """The mean over seeds, with its spread where there are several."""
+    """Return the mean over seeds, with its spread where there are several."""
     spread = f" ± {stdev(means):.3f}" if len(means) > 1 else ""
     return f"{fmean(means):.3f}{spread}"

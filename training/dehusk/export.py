@@ -1,12 +1,11 @@
 """The default model as an ONNX graph: token scores, a dense layer, the LSTM, the page as a whole."""
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 
-from dehusk.inference import signature
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
-from dehusk.inference.signature import (
+from dehusk.inference.labelers import signature
+from dehusk.inference.labelers.signature import (
     BLOCK_COUNTS,
     COMMENTS,
     ELEMENT,
@@ -24,8 +23,8 @@ from dehusk.inference.signature import (
     WORDS,
     Tensor,
 )
+from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.model import DehuskModel
-from dehusk.training.dehusk.network import BEYOND_STATES, LARGEST_INPUT, OUTPUTS, SCORE_SCALE, PageLabeler
 from dehusk.training.dehusk.second_pass_graph import second_logits
 from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
@@ -37,37 +36,27 @@ from dehusk.training.dehusk.token_scores import (
     Regression,
     TokenScores,
 )
-from dehusk.training.dehusk.trainer import INPUTS, FirstPass
-from dehusk.training.graph import Graph
-from dehusk.training.lstm import layer_weights
-from dehusk.training.ragged import (
-    Parts,
-    at_places,
-    between,
-    lstm,
-    owners,
-    padded,
-    parts,
-    places,
-    pointed_to,
-    reconciled,
-    starts,
-    summed,
-    weight,
-    with_none,
+from dehusk.training.dehusk.trainer import (
+    BEYOND_STATES,
+    INPUTS,
+    LARGEST_INPUT,
+    OUTPUTS,
+    SCORE_SCALE,
+    FirstPass,
+    PageLabeler,
 )
-
-Floats = npt.NDArray[np.float32]
+from dehusk.training.graph import Graph, Parts, Value
+from dehusk.training.learning import layer_weights
 
 _POOL = 16
-"""Blocks over which the largest states are taken at first."""
+"""Number of blocks over which the largest states are taken at first."""
 
 
 def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
-    """The model as a checked ONNX model that declares its signature."""
+    """Build the model as a checked ONNX model that declares its signature."""
     graph = Graph()
-    blocks = parts(graph, graph.integers(BLOCK_COUNTS.name), graph.add("Shape", WORD_LENGTHS.name))
-    elements = parts(graph, graph.integers(ELEMENT_COUNTS.name), graph.add("Shape", PARENT.name))
+    blocks = graph.parts(graph.integers(BLOCK_COUNTS.name), graph.add("Shape", WORD_LENGTHS.name))
+    elements = graph.parts(graph.integers(ELEMENT_COUNTS.name), graph.add("Shape", PARENT.name))
     words_wrong, lengths = _lengths(graph, WORD_LENGTHS, blocks, WORD_COUNTS)
     tokens_wrong, token_lengths = _lengths(graph, ELEMENT_TOKEN_LENGTHS, elements, ELEMENT_TOKEN_COUNTS)
     of_words = _word_totals(graph, blocks, lengths, model.first.token_scores.words)
@@ -79,8 +68,8 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     thought_twice = second_logits(graph, blocks, inputs, first, model.second)
     logits, _ = graph.split(first_logits, 1, OUTPUTS - 1)
     _, comments = graph.split(first, 1, OUTPUTS - 1)
-    mean = graph.add("Mul", graph.add("Add", logits, thought_twice), graph.constant(0.5, np.float32))
-    both = graph.add("Add", mean, graph.constant(model.offset, np.float32))
+    mean = (logits + thought_twice) * graph.constant(0.5, np.float32)
+    both = mean + graph.constant(model.offset, np.float32)
     rejected = graph.at(graph.add("Or", words_wrong, tokens_wrong), blocks.page)
     for tensor, probabilities in ((PROBABILITIES, graph.add("Sigmoid", both)), (COMMENTS, comments)):
         flat = graph.add("Reshape", probabilities, graph.constant([-1]))
@@ -88,79 +77,77 @@ def build_dehusk(model: DehuskModel) -> onnx.ModelProto:
     return graph.model("dehusk", STRUCTURE_WITH_COMMENTS)
 
 
-def _lengths(graph: Graph, lengths: Tensor, owner: Parts, counts: Tensor) -> tuple[str, str]:
-    """Whether each page's lengths contradict its tokens, and lengths that do not."""
-    return reconciled(graph, graph.integers(lengths.name), owner, graph.integers(counts.name))
+def _lengths(graph: Graph, lengths: Tensor, owner: Parts, counts: Tensor) -> tuple[Value, Value]:
+    """Return where a page's lengths contradict its tokens, and lengths that do not."""
+    return graph.reconciled(graph.integers(lengths.name), owner, graph.integers(counts.name))
 
 
-def _word_totals(graph: Graph, blocks: Parts, lengths: str, regression: Regression) -> tuple[str, str]:
-    """The weight and number of each block's words and of the first words of its heading, [blocks, 1].
+def _word_totals(graph: Graph, blocks: Parts, lengths: Value, regression: Regression) -> tuple[Value, Value]:
+    """Return the weight and number of each block's words and its heading's first words, [blocks, 1].
 
     The words of a block are a run of all words: its sum is a difference of sums, which float64 keeps exact.
     """
-    table = weight(graph, "words_table", regression.weights.T.ravel())
-    place = graph.add("Mul", _buckets(graph, WORDS.name, WORD_BUCKETS), graph.constant(2))
-    as_own, as_heading = (
-        _upto(graph, graph.at(table, each)) for each in (place, graph.add("Add", place, graph.constant(1)))
-    )
+    table = graph.weight("words_table", regression.weights.T.ravel())
+    place = _buckets(graph, WORDS.name, WORD_BUCKETS) * 2
+    as_own, as_heading = (_upto(graph, graph.at(table, each)) for each in (place, place + 1))
     after = graph.add("CumSum", lengths, graph.constant(0))
-    first = graph.add("Sub", after, lengths)
-    heading = pointed_to(graph, HEADING.name, blocks, blocks)
+    first = after - lengths
+    heading = graph.pointed_to(HEADING.name, blocks, blocks)
     start, read = (
-        graph.at(with_none(graph, each), heading)
+        graph.at(graph.with_none(each), heading)
         for each in (first, graph.add("Min", lengths, graph.constant(HEADING_WORDS)))
     )
-    own = between(graph, as_own, first, after)
-    under = between(graph, as_heading, start, graph.add("Add", start, read))
-    totals = graph.add("Add", own, under), graph.add("Add", lengths, read)
+    own = graph.between(as_own, first, after)
+    under = graph.between(as_heading, start, start + read)
+    totals = own + under, lengths + read
     total, count = (graph.upright(graph.floats(each)) for each in totals)
     return total, count
 
 
-def _upto(graph: Graph, numbers: str) -> str:
-    """The sum of the numbers before each, and of all: float64."""
+def _upto(graph: Graph, numbers: Value) -> Value:
+    """Return the sum of the numbers before each, and of all: float64."""
     sums = graph.add("CumSum", graph.doubles(numbers), graph.constant(0))
     return graph.add("Concat", graph.constant([0], np.float64), sums, axis=0)
 
 
 def _element_totals(
-    graph: Graph, blocks: Parts, elements: Parts, token_lengths: str, of_tokens: TokenScores
-) -> tuple[str, str]:
-    """The weights and the number of the tokens around each block, by each regression: [blocks, 2].
+    graph: Graph, blocks: Parts, elements: Parts, token_lengths: Value, of_tokens: TokenScores
+) -> tuple[Value, Value]:
+    """Return the weights and the number of the tokens around each block, by each regression: [blocks, 2].
 
     What is summed over an element and so many above it, added to that of its next ancestor, is summed over
     twice as many: 2, 4, and from 3 times 4 ANCESTORS. The tokens of LEVELS count twice.
     """
     own = _element_sums(graph, elements, token_lengths, of_tokens)
-    parent = with_none(graph, pointed_to(graph, PARENT.name, elements, elements))
+    parent = graph.with_none(graph.pointed_to(PARENT.name, elements, elements))
     second = graph.at(parent, parent)
     fourth = graph.at(second, second)
     as_even, as_odd = graph.split(own, 8, 8)
-    of_two = graph.add("Add", as_even, graph.add("Gather", as_odd, parent))
+    of_two = as_even + graph.add("Gather", as_odd, parent)
     any_level, inner, _ = graph.split(of_two, 4, 2, 2)
     any_level_above, _, outer = graph.split(graph.add("Gather", of_two, second), 4, 2, 2)
-    of_four = graph.add("Add", any_level, any_level_above)
-    element = pointed_to(graph, ELEMENT.name, elements, blocks)
+    of_four = any_level + any_level_above
+    element = graph.pointed_to(ELEMENT.name, elements, blocks)
     above_four = graph.at(fourth, element)
     rows = element, above_four, graph.at(fourth, above_four)
     nearest, *others = (graph.add("Gather", of_four, each) for each in rows)
-    tokens_twice = graph.add("Mul", nearest, graph.constant([1, 1, 2, 2], np.float32))
+    tokens_twice = nearest * graph.constant([1, 1, 2, 2], np.float32)
     of_any, counts = graph.split(graph.add("Sum", tokens_twice, *others), 2, 2)
-    of_level = graph.add("Gather", graph.add("Add", inner, outer), element)
-    return graph.add("Add", of_any, of_level), counts
+    of_level = graph.add("Gather", inner + outer, element)
+    return of_any + of_level, counts
 
 
-def _element_sums(graph: Graph, elements: Parts, token_lengths: str, of_tokens: TokenScores) -> str:
-    """The sums of the rows of each element's tokens, after a row of zeros: [1 + elements, 16]."""
-    table = weight(graph, "elements_table", _element_table(of_tokens))
+def _element_sums(graph: Graph, elements: Parts, token_lengths: Value, of_tokens: TokenScores) -> Value:
+    """Return the sums of the rows of each element's tokens, after a row of zeros: [1 + elements, 16]."""
+    table = graph.weight("elements_table", _element_table(of_tokens))
     rows = graph.add("Gather", table, _buckets(graph, ELEMENT_TOKENS.name, ELEMENT_BUCKETS))
-    owner = owners(graph, starts(graph, token_lengths), graph.add("Shape", ELEMENT_TOKENS.name))
-    after_none, total = (graph.add("Add", each, graph.constant([1])) for each in (owner, elements.total))
-    return summed(graph, rows, after_none, total, width=16, dtype=np.float32)
+    owner = graph.owners(graph.starts(token_lengths), graph.add("Shape", ELEMENT_TOKENS.name))
+    after_none, total = (each + graph.constant([1]) for each in (owner, elements.total))
+    return graph.summed(rows, after_none, total, width=16, dtype=np.float32)
 
 
 def _element_table(of_tokens: TokenScores) -> Floats:
-    """What a token adds to the sums over its element and its parent: a cache line, [buckets, 16].
+    """Return what a token adds to the sums over its element and its parent: a cache line, [buckets, 16].
 
     A row has what it adds as a token of an even level, then as one of an odd level: its weights at any level
     by both regressions, twice its number (one), and its weights at the first and at the second such level.
@@ -173,82 +160,77 @@ def _element_table(of_tokens: TokenScores) -> Floats:
 
 
 def _scores(
-    graph: Graph, of_words: tuple[str, str], of_elements: tuple[str, str], of_tokens: TokenScores
-) -> str:
-    """The clipped scores of each block, shape [blocks, SCORES]."""
+    graph: Graph, of_words: tuple[Value, Value], of_elements: tuple[Value, Value], of_tokens: TokenScores
+) -> Value:
+    """Return the clipped scores of each block, shape [blocks, SCORES]."""
     totals, counts = (graph.add("Concat", *each, axis=1) for each in zip(of_words, of_elements, strict=True))
     root = graph.add("Sqrt", graph.add("Max", counts, graph.constant(1, np.float32)))
     biases = [each.bias for each in (of_tokens.words, of_tokens.elements, of_tokens.comments)]
-    score = graph.add("Add", graph.add("Div", totals, root), graph.constant(biases, np.float32))
-    limits = (graph.constant(sign * LARGEST_SCORE, np.float32) for sign in (-1, 1))
-    return graph.add("Clip", score, *limits)
+    score = totals / root + graph.constant(biases, np.float32)
+    return graph.clipped(score, -LARGEST_SCORE, LARGEST_SCORE)
 
 
-def _features(graph: Graph, blocks: Parts) -> tuple[str, str]:
-    """The features of each block and those of its page, as numbers up to 255; each [blocks, features]."""
-    of_block = _rows(graph, FEATURES.name, len(BLOCK_FEATURES))
-    of_page = _rows(graph, signature.PAGE_FEATURES.name, len(PAGE_FEATURES))
+def _features(graph: Graph, blocks: Parts) -> tuple[Value, Value]:
+    """Return the features of each block and of its page, as numbers up to 255; each [blocks, features]."""
+    of_block = graph.rows(FEATURES.name, len(BLOCK_FEATURES))
+    of_page = graph.rows(signature.PAGE_FEATURES.name, len(PAGE_FEATURES))
     return of_block, graph.add("Gather", of_page, blocks.page)
 
 
-def _first_logits(graph: Graph, blocks: Parts, inputs: str, first: FirstPass) -> str:
-    """The network's logits of each block, shape [blocks, OUTPUTS]."""
-    where = places(graph, blocks)
+def _first_logits(graph: Graph, blocks: Parts, inputs: Value, first: FirstPass) -> Value:
+    """Return the network's logits of each block, shape [blocks, OUTPUTS]."""
+    where = graph.places(blocks)
     dense = _dense(graph, inputs, first)
     layer = layer_weights(first.network.layer)
-    states = lstm(graph, padded(graph, where, dense), layer, "lstm", BLOCK_COUNTS.name)
+    states = graph.lstm(graph.padded(where, dense), layer, "lstm", BLOCK_COUNTS.name)
     of_state, of_dense, of_page = _output_weights(graph, first.network, 2 * layer.hidden)
-    bias = weight(graph, "output_bias", first.network.output.bias.detach().numpy())
+    bias = graph.weight("output_bias", first.network.output.bias.detach().numpy())
     by_page = graph.add("Gemm", _pooled(graph, blocks, states, 2 * layer.hidden), of_page, bias)
-    by_place = graph.add("Add", graph.add("MatMul", states, of_state), by_page)
-    return graph.add("Gemm", dense, of_dense, at_places(graph, where, by_place, OUTPUTS))
+    by_place = graph.add("MatMul", states, of_state) + by_page
+    return graph.add("Gemm", dense, of_dense, graph.at_places(where, by_place, OUTPUTS))
 
 
-def _output_weights(graph: Graph, network: PageLabeler, states: int) -> list[str]:
-    """The output layer's weights of a block's states, of its dense layer, and of its page."""
+def _output_weights(graph: Graph, network: PageLabeler, states: int) -> list[Value]:
+    """Return the output layer's weights of a block's states, of its dense layer, and of its page."""
     weights = network.output.weight.detach().numpy().T
     of_each = np.split(weights, np.cumsum([states, network.dense.out_features]))
     names = "output_states", "output_dense", "output_page"
-    return [weight(graph, name, values) for name, values in zip(names, of_each, strict=True)]
+    return [graph.weight(name, values) for name, values in zip(names, of_each, strict=True)]
 
 
-def _dense(graph: Graph, inputs: str, first: FirstPass) -> str:
-    """The dense layer over the standardised inputs, shape [blocks, dense]."""
+def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:
+    """Add the dense layer over the standardised inputs, shape [blocks, dense]."""
     scale = np.full(INPUTS, 1 / 255)
     scale[-len(SCORES) :] = SCORE_SCALE
     standard, layer = first.standard, first.network.dense
-    factor = weight(graph, "factor", scale / standard.deviation)
-    offset = weight(graph, "offset", -standard.mean / standard.deviation)
-    scaled = graph.add("Add", graph.add("Mul", inputs, factor), offset)
-    limits = (graph.constant(sign * LARGEST_INPUT, np.float32) for sign in (-1, 1))
-    weights = weight(graph, "dense_weights", layer.weight.detach().numpy().T)
-    bias = weight(graph, "dense_bias", layer.bias.detach().numpy())
-    return graph.add("Relu", graph.add("Gemm", graph.add("Clip", scaled, *limits), weights, bias))
+    factor = graph.weight("factor", scale / standard.deviation)
+    offset = graph.weight("offset", -standard.mean / standard.deviation)
+    scaled = inputs * factor + offset
+    clipped = graph.clipped(scaled, -LARGEST_INPUT, LARGEST_INPUT)
+    weights = graph.weight("dense_weights", layer.weight.detach().numpy().T)
+    bias = graph.weight("dense_bias", layer.bias.detach().numpy())
+    return graph.add("Relu", graph.add("Gemm", clipped, weights, bias))
 
 
-def _pooled(graph: Graph, blocks: Parts, states: str, width: int) -> str:
-    """The mean and the largest of each page's states, shape [pages, 2 × width]."""
+def _pooled(graph: Graph, blocks: Parts, states: Value, width: int) -> Value:
+    """Return the mean and the largest of each page's states, shape [pages, 2 × width]."""
     place = graph.upright(graph.numbers(graph.add("ReduceMax", blocks.counts, keepdims=1)))
     outside = graph.floats(graph.add("GreaterOrEqual", place, blocks.counts))
-    beyond = graph.add("Mul", outside, graph.constant(BEYOND_STATES, np.float32))
-    lowered = graph.add("Sub", states, graph.add("Unsqueeze", beyond, graph.constant([2])))
+    beyond = outside * graph.constant(BEYOND_STATES, np.float32)
+    lowered = states - graph.add("Unsqueeze", beyond, graph.constant([2]))
     largest = graph.add("Reshape", _largest(graph, lowered), graph.constant([-1, width]))
     count = graph.upright(graph.floats(blocks.counts))
-    mean = graph.add("Div", graph.add("ReduceSum", states, graph.constant([0]), keepdims=0), count)
+    mean = graph.add("ReduceSum", states, graph.constant([0]), keepdims=0) / count
     return graph.add("Concat", mean, largest, axis=1)
 
 
-def _largest(graph: Graph, states: str) -> str:
-    """The largest over the first axis: first of _POOL at a time, which is several times as fast."""
+def _largest(graph: Graph, states: Value) -> Value:
+    """Return the largest over the first axis: first of _POOL at a time, which is several times as fast."""
     image = graph.add("Unsqueeze", graph.add("Flatten", states, axis=1), graph.constant([0, 1]))
     pooled = graph.add("MaxPool", image, kernel_shape=[_POOL, 1], strides=[_POOL, 1], ceil_mode=1)
     return graph.add("ReduceMax", pooled, graph.constant([2]), keepdims=0)
 
 
-def _buckets(graph: Graph, ids: str, buckets: int) -> str:
-    """The buckets of hashed tokens, of which there is a power of two."""
+def _buckets(graph: Graph, ids: str, buckets: int) -> Value:
+    """Return the buckets of hashed tokens, of which there is a power of two."""
     return graph.integers(graph.add("BitwiseAnd", ids, graph.constant(buckets - 1, np.uint32)))
-
-
-def _rows(graph: Graph, tensor: str, columns: int) -> str:
-    return graph.add("Reshape", graph.floats(tensor), graph.constant([-1, columns]))

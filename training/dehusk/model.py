@@ -1,20 +1,22 @@
-"""The default model, whole: the network's answer and the trees' answer to it, in equal parts."""
+"""The default model, whole: the network's answer and the trees' answer to it, in equal parts.
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+In cross-validation, every page is scored by a model that never saw its site, or its collection.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from dehusk.schemas.pages import StructureTensors
+from dehusk.schemas.pages import EncodedPage, StructureTensors
+from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.config import DehuskConfig
-from dehusk.training.dehusk.examples import Example
-from dehusk.training.dehusk.parts import PartOf, by_site, parts_of
+from dehusk.training.dehusk.evaluation import page_score
+from dehusk.training.dehusk.pages import DehuskPage, Example, PartOf, by_site, learned_from, parts_of
 from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
 from dehusk.training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
-
-Floats = npt.NDArray[np.float32]
+from dehusk.training.runs import Report, report
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,16 +26,21 @@ class DehuskModel:
     first: FirstPass
     second: SecondPass
     offset: float
-    """What is added to each logit of content: on collections that it never saw, a model is too sure."""
+    """Offset of each logit of content: on collections that it never saw, a model is too sure."""
 
     def __call__(self, page: StructureTensors) -> Floats:
-        """The probabilities of each block, shape [2, T]: that it is content, and that it is a comment."""
+        """Return the probabilities of each block, shape [2, T]: of content, and of user comments."""
         return self.passes(page)[1:]
 
-    def passes(self, page: StructureTensors) -> Floats:
-        """The probabilities of each block, shape [3, T].
+    def answer(self, page: EncodedPage) -> Floats:
+        """Answer a page that was encoded whole, shape [2, T]."""
+        assert page.structure is not None  # noqa: S101 -- only such pages are given
+        return self(page.structure)
 
-        That it is content by the first pass alone, that it is content, and that it is a user comment.
+    def passes(self, page: StructureTensors) -> Floats:
+        """Return the probabilities of each block, shape [3, T].
+
+        The rows are content by the first pass alone, content, and user comments.
         """
         if not len(page.element):
             return np.empty((3, 0), np.float32)
@@ -42,77 +49,115 @@ class DehuskModel:
         return np.stack([answer.probabilities, both, answer.comments])
 
 
-def train_dehusk(
-    examples: Sequence[Example],
-    config: DehuskConfig,
-    progress: Callable[[str], object],
-    checkpoints: Path | None = None,
-) -> DehuskModel:
-    """The model over all pages; goes on from the checkpoints of first passes that a run before left."""
-    held_out, first = train_first_passes(examples, config, progress, checkpoints)
-    progress("second pass")
-    answers = held_out_answers(examples, by_site(config.trainer.folds), held_out)
-    second = fit_second_pass(examples, answers, config.trees, config.trainer.seed)
-    return DehuskModel(first, second, config.offset)
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Settings of the training of one or several models."""
 
+    config: DehuskConfig
+    seed: int
+    without: str | None = None
+    """Group of inputs that is not seen."""
+    checkpoints: Path | None = None
+    """Directory with the checkpoints of first passes, from which they go on."""
+    report: Report = report
 
-def train_first_passes(
-    examples: Sequence[Example],
-    config: DehuskConfig,
-    progress: Callable[[str], object],
-    checkpoints: Path | None = None,
-) -> tuple[dict[Hashable, FirstPass], FirstPass]:
-    """Those that each did not see a part of the sites, and the one over all pages."""
-    seed, part_of = config.trainer.seed, by_site(config.trainer.folds)
-    held_out = train_held_out(examples, config, seed, part_of, progress=progress, checkpoints=checkpoints)
-    first = _last(examples, config, seed, "all parts", progress=progress, checkpoints=checkpoints)
-    return held_out, first
+    def examples(self, pages: Iterable[DehuskPage]) -> list[Example]:
+        """Return the pages that are learned from."""
+        return [page.example(self.config) for page in learned_from(pages, self.config)]
 
+    def first_pass(self, examples: Sequence[Example], name: str) -> FirstPass:
+        """Train a first pass, whose name its checkpoint has."""
+        file = self.checkpoints / f"first-pass-{name.replace(' ', '-')}.pt" if self.checkpoints else None
+        epochs = self.config.trainer.epochs
+        for epoch in train_first_pass(examples, self.config, self.seed, self.without, file):
+            progress = f"epoch {epoch.number}/{epochs}: loss {epoch.loss:.3f}"
+            self.report(f"seed {self.seed}, {name}, {progress}")
+        return epoch.model
 
-def train_held_out(
-    examples: Sequence[Example],
-    config: DehuskConfig,
-    seed: int,
-    part_of: PartOf,
-    *,
-    without: str | None = None,
-    progress: Callable[[str], object],
-    checkpoints: Path | None = None,
-) -> dict[Hashable, FirstPass]:
-    """For each part, the first pass over the pages of the others."""
-    return {
-        part: _last(
-            [each for each in examples if part_of(each) != part],
-            config,
-            seed,
-            f"without {part}",
-            without=without,
-            progress=progress,
-            checkpoints=checkpoints,
-        )
-        for part in parts_of(examples, part_of)
-    }
+    def first_passes(self, examples: Sequence[Example], part_of: PartOf) -> dict[Hashable, FirstPass]:
+        """Train a first pass for each part, over the pages of the others."""
+        return {
+            part: self.first_pass([each for each in examples if part_of(each) != part], f"without {part}")
+            for part in parts_of(examples, part_of)
+        }
+
+    def all_first_passes(self, examples: Sequence[Example]) -> tuple[dict[Hashable, FirstPass], FirstPass]:
+        """Train those that each did not see a part of the sites, and the one over all pages."""
+        held_out = self.first_passes(examples, by_site(self.config.trainer.folds))
+        return held_out, self.first_pass(examples, "all parts")
+
+    def model(self, examples: Sequence[Example]) -> DehuskModel:
+        """Train the model over all pages."""
+        held_out, first = self.all_first_passes(examples)
+        self.report("second pass")
+        answers = held_out_answers(examples, by_site(self.config.trainer.folds), held_out)
+        return self._with_second_pass(first, examples, answers)
+
+    def held_out_models(
+        self, pages: Iterable[DehuskPage], part_of: PartOf
+    ) -> Iterator[tuple[Hashable, DehuskModel]]:
+        """Train, for each part of the pages, the model that learned from the others."""
+        examples = self.examples(pages)
+        held_out = self.first_passes(examples, part_of)
+        answers = held_out_answers(examples, part_of, held_out)
+        for part, first in held_out.items():
+            learned = [place for place, each in enumerate(examples) if part_of(each) != part]
+            of_learned = [examples[place] for place in learned], [answers[place] for place in learned]
+            yield part, self._with_second_pass(first, *of_learned)
+
+    def _with_second_pass(
+        self, first: FirstPass, examples: Sequence[Example], answers: Sequence[FirstAnswer]
+    ) -> DehuskModel:
+        second = fit_second_pass(examples, answers, self.config.trees, self.seed, self.without)
+        return DehuskModel(first, second, self.config.offset)
 
 
 def held_out_answers(
     examples: Sequence[Example], part_of: PartOf, held_out: Mapping[Hashable, FirstPass]
 ) -> list[FirstAnswer]:
-    """The answer to each page of the first pass that did not see its part."""
+    """Answer each page by the first pass that did not see its part."""
     return [held_out[part_of(each)](each.structure) for each in examples]
 
 
-def _last(
-    examples: Sequence[Example],
-    config: DehuskConfig,
-    seed: int,
-    what: str,
-    *,
-    without: str | None = None,
-    progress: Callable[[str], object],
-    checkpoints: Path | None,
-) -> FirstPass:
-    """The first pass after its last epoch."""
-    checkpoint = checkpoints / f"first-pass-{what.replace(' ', '-')}.pt" if checkpoints else None
-    for epoch in train_first_pass(examples, config, seed, without, checkpoint):
-        progress(f"seed {seed}, {what}, epoch {epoch.number}/{config.trainer.epochs}: loss {epoch.loss:.3f}")
-    return epoch.model
+@dataclass(slots=True)
+class Scores:
+    """Word-level F1 by page id."""
+
+    published: dict[str, float] = field(default_factory=dict)
+    """F1 by the published gold texts."""
+    repaired: dict[str, float] = field(default_factory=dict)
+    """F1 by the repaired labels, where there are some; pages that were dropped are left out."""
+    first_pass: dict[str, float] = field(default_factory=dict)
+    """As `repaired`, of the first pass alone."""
+    scripts: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By script, as `repaired`, of the pages that were written in other scripts."""
+
+    def add(self, page: DehuskPage, model: DehuskModel) -> None:
+        """Score one page."""
+        first, *both = model.passes(page.structure)
+        answers = np.stack(both)
+        self.published[page.id] = page_score(page, page.encoded, answers, page.gold)
+        if page.repaired and not page.reliable:
+            return
+        self.repaired[page.id] = page_score(page, page.encoded, answers, page.best_gold)
+        self.first_pass[page.id] = page_score(
+            page, page.encoded, np.stack([first, answers[1]]), page.best_gold
+        )
+        for script, encoded in page.scripts.items():
+            if encoded.structure is not None:
+                scores = self.scripts.setdefault(script, {})
+                scores[page.id] = page_score(page, encoded, model(encoded.structure), page.best_gold)
+
+
+def cross_validated(pages: Sequence[DehuskPage], training: Training, part_of: PartOf) -> Scores:
+    """Score all pages with gold.
+
+    The second pass that scores a page saw neither its part nor answers to it. Of the first passes whose
+    answers it learned from, some did see the page, as is usual where stacked models are validated.
+    """
+    scores = Scores()
+    for part, model in training.held_out_models(pages, part_of):
+        for page in pages:
+            if part_of(page) == part and page.has_gold:
+                scores.add(page, model)
+    return scores

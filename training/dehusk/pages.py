@@ -1,80 +1,135 @@
-"""Pages with their gold labels, encoded as a worker encodes them."""
+"""Labeled pages, encoded as a worker encodes them, and altered ones."""
 
-import pickle
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, SegmentedPage, StructureTensors
-from dehusk.training.alignment import content_blocks
-from dehusk.training.by_hand import ByHand, labels_by_hand
-from dehusk.training.comments import listed_comments
-from dehusk.training.dehusk.config import DehuskConfig
-from dehusk.training.dehusk.examples import Example, with_repeats
-from dehusk.training.dehusk.scripts import SCRIPTS, transliterated
-from dehusk.training.directory import left_by, written_whole
-from dehusk.training.labels import DROPPED, REPAIRED, TAUGHT, Labels, read_labels
-from dehusk.training.pages import GoldPage, each_labeled, read_gold
-from dehusk.training.renaming import renamed
-from dehusk.training.score import kept_words, score_words, word_f1
-from dehusk.training.shortening import labels_by_text, shortened, with_few_comments
-
-Bools = npt.NDArray[np.bool_]
+from dehusk.streams.sources.encoding import encode_text
+from dehusk.training.arrays import Bools, Floats
+from dehusk.training.dehusk.config import DehuskConfig, fold_of
+from dehusk.training.pages.alignment import content_blocks
+from dehusk.training.pages.altering import (
+    SCRIPTS,
+    labels_by_text,
+    renamed,
+    shortened,
+    transliterated,
+    with_few_comments,
+)
+from dehusk.training.pages.gold import GoldPage, each_labeled, read_gold
+from dehusk.training.pages.labels import (
+    DROPPED,
+    REPAIRED,
+    TAUGHT,
+    ByHand,
+    Labels,
+    labels_by_hand,
+    listed_comments,
+    read_labels,
+)
+from dehusk.training.runs import Preparation, left_by, read_records, write_records, write_sources
+from dehusk.training.scores import Words, block_words, kept_words, score_words, word_f1
 
 _PAGES = "pages.pickle"
 _LEAST_WORDS = 15
-"""Words of content that an altered page must have."""
+"""Fewest words of content of an altered page."""
 _RENAMED = "renamed"
 _LEAST_COMMENTS = 2
-"""Blocks of comments that a page must have to be altered."""
+"""Least blocks of comments of a page that is altered."""
 _SCRIPTS_EVERY = 4
-"""One page in so many is looked at in other scripts, too."""
+"""One page in this many is also scored in other scripts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """An encoded page of T blocks and its labels, as the model learns from it."""
+
+    site: str
+    collection: str
+    page_type: str
+    """Empty where it is not known."""
+    structure: StructureTensors
+    words: npt.NDArray[np.uint32]
+    """Shape [T]: words per block."""
+    content: Bools
+    """Shape [T]: the blocks that are content."""
+    comment: Bools
+    """Shape [T]: the blocks that are user comments, and not content."""
+    certainty: Floats
+    """Shape [T]: weight of the labels of each block, up to 1."""
+    importance: float = 1.0
+    """Weight of the page beside others."""
+    in_second_pass: bool = True
+    """True if the second pass learns from the page, too."""
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each block, shape [T]: the root of its words, less for uncertain labels.
+
+        It sums to the importance of the page.
+        """
+        roots = np.sqrt(self.words + 1) * self.certainty
+        weights: Floats = (roots * (self.importance / roots.sum())).astype(np.float32)
+        return weights
+
+
+def with_repeats(content: Bools, repeat: npt.NDArray[np.int32]) -> Bools:
+    """Return the labels, a block and the one that it repeats sharing theirs: the gold has only one."""
+    shared = content.copy()
+    for block in np.flatnonzero(repeat >= 0):
+        earlier = repeat[block]
+        shared[block] = shared[earlier] = shared[block] or shared[earlier]
+    return shared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DehuskPage:
-    """An encoded page, its labels, and what its text is scored by."""
+    """An encoded page, its labels, and the gold text that it is scored by."""
 
     id: str
     collection: str
-    """The name of the file that it is in."""
+    """Name of the file that it is in."""
     site: str
     page_type: str
     """Empty where it is not known."""
     stripped: bool
-    words: tuple[tuple[str, ...], ...]
-    """The words of each block, as they are scored."""
+    words: Words
     gold: tuple[str, ...]
-    """The words of the gold text; of none where `has_gold` is not set."""
+    """Words of the gold text; none where `has_gold` is not set."""
     has_gold: bool
-    """Whether a gold text says what its content is."""
+    """True if a gold text says what its content is."""
     repaired: bool
-    """Whether the labels were repaired by hand."""
+    """True if the labels were repaired by hand."""
     encoded: EncodedPage
     content: Bools
     comment: Bools
-    """Which blocks are user comments, and not content."""
+    """User comments, which are not content."""
     uncertain: Bools
-    """Which labels are doubtful."""
+    """Doubtful labels."""
     reliable: bool
-    """Whether the page can be learned from."""
+    """True if the page can be learned from."""
     scripts: Mapping[str, EncodedPage]
-    """The page in other scripts, by their names; of a part of the pages only."""
+    """Page in other scripts, by their names; of a part of the pages only."""
     altered: str = ""
-    """How it was made of another page: `shortened`, to less content than comments, or `renamed`, its comments
+    """Way it was made of another page: `shortened`, to less content than comments, or `renamed`, its comments
     under another name."""
 
     def example(self, config: DehuskConfig) -> Example:
-        """What the model learns of the page."""
+        """Return the page as the model learns from it."""
         content = with_repeats(self.content, self.encoded.repeat)
         return Example(
             site=self.site,
@@ -95,24 +150,48 @@ class DehuskPage:
 
     @property
     def structure(self) -> StructureTensors:
-        """What the model reads of the page."""
+        """Tensors of the page that the model reads."""
         if self.encoded.structure is None:
             raise ValueError(f"page {self.id} was encoded without its elements")
         return self.encoded.structure
 
     @property
     def best_gold(self) -> Sequence[str]:
-        """The words of the gold text, or of the repaired labels."""
+        """Words of the gold text, or of the repaired labels."""
         return self.labeled_words if self.repaired else self.gold
 
     @property
     def labeled_words(self) -> list[str]:
-        """The words of the blocks that are labeled content."""
+        """Words of the blocks that are labeled content."""
         return kept_words(self.words, self.content)
 
 
+PartOf = Callable[[DehuskPage | Example], Hashable]
+"""Function that returns the part that a page belongs to."""
+
+
+def by_site(folds: int) -> PartOf:
+    """Return so many parts, the pages of a site in one."""
+    return lambda page: name_of_part(page.site, folds)
+
+
+def name_of_part(site: str, folds: int) -> str:
+    """Return the name of the part that a site is in, of so many."""
+    return f"part {fold_of(site, folds) + 1} of {folds}"
+
+
+def by_collection(page: DehuskPage | Example) -> Hashable:
+    """Return a part for each collection; its halves, such as `-train` and `-val`, are one."""
+    return page.collection.partition("-")[0]
+
+
+def parts_of(pages: Iterable[DehuskPage | Example], part_of: PartOf) -> list[Hashable]:
+    """Return the parts that there are, in order of their names."""
+    return sorted({part_of(page) for page in pages}, key=str)
+
+
 def learned_from(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[DehuskPage]:
-    """The reliable pages, of one site so many at most, and as many that were altered alike."""
+    """Return the reliable pages, at most so many of one site, and as many that were altered alike."""
     taken: Counter[tuple[str, str]] = Counter()
     learned: list[DehuskPage] = []
     for page in pages:
@@ -124,16 +203,9 @@ def learned_from(pages: Iterable[DehuskPage], config: DehuskConfig) -> list[Dehu
 
 
 def prepare_pages(
-    files: Sequence[Path],
-    directory: Path,
-    content_share: float,
-    least_oracle: float,
-    processes: int,
-    *,
-    labels: Path | None = None,
-    encodings: Collection[Encoding] = (),
+    options: Preparation, content_share: float, least_oracle: float, encodings: Collection[Encoding] = ()
 ) -> list[Broken]:
-    """Label, encode and write the pages of the files; those that cannot be segmented are returned.
+    """Label, encode and write the pages of the files; return those that cannot be segmented.
 
     Those that have labels in a file of `dehusk label` take these; only without one must all have a gold text.
     With `encodings`, pages are encoded for another model, and none are altered or written in other scripts.
@@ -141,8 +213,8 @@ def prepare_pages(
     Raises:
         ConfigurationError: labels do not fit their pages; nothing is written.
     """
-    by_hand = labels_by_hand(labels, files)
-    directory.mkdir(parents=True, exist_ok=True)
+    by_hand = labels_by_hand(options.labels, options.files)
+    options.directory.mkdir(parents=True, exist_ok=True)
     broken: list[Broken] = []
     label = partial(
         _label,
@@ -153,22 +225,16 @@ def prepare_pages(
         least_oracle=least_oracle,
         encodings=encodings,
     )
-    with written_whole(directory / _PAGES) as target:
-        for pages in each_labeled(read_gold(files, needs_text=labels is None), label, processes, broken):
-            for page in pages:
-                pickle.dump(page, target, protocol=5)
+    given = read_gold(options.files, needs_text=options.labels is None)
+    pages = each_labeled(given, label, options.processes, broken)
+    write_records(options.directory / _PAGES, chain.from_iterable(pages))
+    write_sources(options.files, options.directory)
     return broken
 
 
 def prepared_pages(directory: Path) -> Iterator[DehuskPage]:
-    """The pages that `prepare_pages` wrote.
-
-    Raises:
-        ConfigurationError: it has not written any.
-    """
-    with left_by("prepare", directory / _PAGES).open("rb") as source:
-        while source.peek(1):
-            yield pickle.load(source)  # noqa: S301 -- a file that this program wrote
+    """Read the pages that `prepare_pages` wrote."""
+    yield from read_records(left_by("prepare", directory / _PAGES))
 
 
 def _label(
@@ -181,9 +247,9 @@ def _label(
     least_oracle: float,
     encodings: Collection[Encoding],
 ) -> list[DehuskPage]:
-    """The page and what is made of it."""
+    """Return the labeled page and those that are made of it."""
     segmented = segment(page.utf8, with_tree=bool(encodings))
-    words = tuple(tuple(score_words(text)) for text in segmented.texts)
+    words = block_words(segmented.texts)
     gold = tuple(score_words(page.text or ""))
     given = by_hand.get(page.id)
     labels = repaired.get(page.id) or (None if page.text is not None else taught.get(page.id, DROPPED))
@@ -215,13 +281,13 @@ def _label(
         comment=_comments(page, segmented, words, content_share) & ~content,
         uncertain=uncertain,
         reliable=reliable,
-        scripts=_in_scripts(page, len(words)) if _is_transliterated(page) and not encodings else {},
+        scripts={} if encodings else _in_scripts(page, len(words)),
     )
     return [whole] if encodings else [whole, *_altered(whole, page.html, segmented.texts)]
 
 
 def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[DehuskPage]:
-    """The page with little content under its comments, and with comments of another name, if it has any."""
+    """Yield the page with little content under its comments, and with comments of another name."""
     if not page.reliable or page.comment.sum() < _LEAST_COMMENTS:
         return
     choice = zlib.crc32(page.id.encode())
@@ -239,15 +305,14 @@ def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[Dehu
 
 
 def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:
-    """The page, if it has some content and comments."""
     if page.encoded.words[page.content].sum() >= _LEAST_WORDS and page.comment.any():
         yield page
 
 
 def _relabeled(page: DehuskPage, texts: Sequence[str], html: str, altered: str) -> DehuskPage:
-    """A page made of another one, its labels by the texts of the blocks."""
-    segmented = segment(html.encode("utf-8", "replace"))
-    words = tuple(tuple(score_words(text)) for text in segmented.texts)
+    """Return a page made of another one, its labels by the texts of the blocks."""
+    segmented = segment(encode_text(html))
+    words = block_words(segmented.texts)
     content, comment, uncertain = (
         labels_by_text(texts, labels, segmented.texts)
         for labels in (page.content, page.comment, page.uncertain)
@@ -270,20 +335,17 @@ def _relabeled(page: DehuskPage, texts: Sequence[str], html: str, altered: str) 
 def _comments(
     page: GoldPage, segmented: SegmentedPage, words: Sequence[Sequence[str]], content_share: float
 ) -> Bools:
-    """The blocks of the known comments, else those in a list of comments."""
+    """Return the blocks of the known comments, else those in a list of comments."""
     if page.comments is not None:
         return content_blocks(words, score_words(page.comments), content_share)
     return listed_comments(page, segmented)
 
 
-def _is_transliterated(page: GoldPage) -> bool:
-    return bool(page.page_type) and zlib.crc32(page.id.encode()) % _SCRIPTS_EVERY == 0
-
-
 def _in_scripts(page: GoldPage, blocks: int) -> dict[str, EncodedPage]:
-    """The page in other scripts, where it keeps its blocks."""
+    """Return the page in the other scripts in which it keeps its blocks; a part of the pages only."""
+    if not page.page_type or zlib.crc32(page.id.encode()) % _SCRIPTS_EVERY:
+        return {}
     pages = {
-        name: segment(transliterated(page.html, script).encode("utf-8", "replace"))
-        for name, script in SCRIPTS.items()
+        name: segment(encode_text(transliterated(page.html, script))) for name, script in SCRIPTS.items()
     }
     return {name: encode(each) for name, each in pages.items() if len(each) == blocks}

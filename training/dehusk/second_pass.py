@@ -1,4 +1,4 @@
-"""The second pass: gradient-boosted trees that see what the network made of the blocks around a block.
+"""The second pass: gradient-boosted trees over the network's answers to a block and those around it.
 
 The network reads a page as a sequence. The trees read, of each block, its inputs again, those of its
 neighbours, and what the network answered on average for the blocks of the same tags and classes, so that the
@@ -17,44 +17,42 @@ import numpy.typing as npt
 
 from dehusk.inference.features import BLOCK_FEATURES, LOGARITHM
 from dehusk.schemas.pages import StructureTensors
+from dehusk.training.arrays import Bools, Floats, Integers
 from dehusk.training.dehusk.config import TreesConfig
-from dehusk.training.dehusk.examples import Example
+from dehusk.training.dehusk.pages import Example
 from dehusk.training.dehusk.token_scores import SCORES
 from dehusk.training.dehusk.trainer import INPUT_GROUPS, FirstAnswer
 
-Floats = npt.NDArray[np.float32]
-Integers = npt.NDArray[np.int64]
-
 NEIGHBOURS = (-2, -1, 1, 2)
-"""Blocks before and after one of which the trees see some inputs."""
+"""Distances of the neighbours of which the trees see some inputs."""
 AROUND = (-6, -4, -3, -2, -1, 1, 2, 3, 4, 6)
-"""Blocks before and after one of which they see the probability."""
+"""Distances of the blocks of which the trees see the probability."""
 OUTSIDE = -1
-"""What stands for a block beyond the page's."""
+"""Value of a block beyond the page's."""
 LIKELY = 127
-"""Bytes above this are probabilities above one half."""
+"""Largest byte of a probability that is not above one half."""
 _SEEN = "log_words log_characters link_density has_link all_upper starts_lower".split()  # noqa: SIM905 -- names
 NEIGHBOUR_COLUMNS = tuple(place for place, each in enumerate(BLOCK_FEATURES) if each.name in _SEEN)
-"""Which features of a neighbour are seen, beside its token scores."""
+"""Features of a neighbour that are seen, beside its token scores."""
 WORDS = np.maximum(np.rint(np.expm1(np.arange(256) * LOGARITHM[1] / 255)), 1).astype(np.int64)
-"""About how many words a block has, by the byte of its first feature: the weight of its probability."""
+"""About the number of words of a block, by the byte of its first feature: the weight of its probability."""
 _OF_NEIGHBOUR = (*(BLOCK_FEATURES[column].group for column in NEIGHBOUR_COLUMNS), *SCORES)
 _ANSWERS = 1 + len(AROUND) + 12 + 1
 """Columns made of probabilities: its own, those around, those of `_of_alike`, and that of a comment."""
 COLUMN_GROUPS = (*INPUT_GROUPS, *_OF_NEIGHBOUR * len(NEIGHBOURS), *("",) * _ANSWERS)
-"""The group of inputs that each column comes from; of those made of probabilities, none."""
+"""Group of inputs that each column comes from; of those made of probabilities, none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SecondPass:
-    """The trees."""
+    """Trees of the second pass."""
 
     booster: lightgbm.Booster
-    unseen: npt.NDArray[np.bool_]
+    unseen: Bools
     """Shape [columns]: those that are always 0."""
 
     def logits(self, page: StructureTensors, answer: FirstAnswer) -> Floats:
-        """The logit of each block, shape [T]."""
+        """Return the logit of each block, shape [T]."""
         columns = np.where(self.unseen, 0, context_columns(page, answer))
         logits: Floats = self.booster.predict(columns, raw_score=True).astype(np.float32)
         return logits
@@ -67,7 +65,7 @@ def fit_second_pass(
     seed: int,
     without: str | None = None,
 ) -> SecondPass:
-    """Trees over the pages that are for it, and the first pass's answers to them, given out of fold."""
+    """Fit trees over the pages that are for it, and the first pass's answers to them, given out of fold."""
     unseen = np.array(COLUMN_GROUPS) == without
     learned = [(each, answer) for each, answer in zip(examples, answers, strict=True) if each.in_second_pass]
     columns = np.concatenate([context_columns(each.structure, answer) for each, answer in learned])
@@ -97,7 +95,7 @@ def fit_second_pass(
 
 
 def context_columns(page: StructureTensors, answer: FirstAnswer) -> Floats:
-    """What the trees read of each block, shape [T, columns]."""
+    """Return the columns that the trees read of each block, shape [T, columns]."""
     features = page.features.astype(np.float32)
     of_page = np.broadcast_to(page.page_features.astype(np.float32), (len(features), len(page.page_features)))
     likely = _as_bytes(answer.probabilities)
@@ -121,14 +119,14 @@ def _as_bytes(probabilities: Floats) -> Integers:
 
 
 def _shifted(values: npt.NDArray[Any], distance: int) -> npt.NDArray[Any]:
-    """The row of the block that stands so far after each block, or before it."""
+    """Return the row of the block that stands so far after each block, or before it."""
     places = np.arange(len(values)) + distance
     inside = (places >= 0) & (places < len(values))
     return np.where(inside[:, None], values[np.where(inside, places, 0)], OUTSIDE)
 
 
 def _of_alike(likely: Integers, words: Integers, alike: npt.NDArray[np.int32]) -> Floats:
-    """The columns on the blocks like each, on the page, and on a block's place in it; shape [T, 12]."""
+    """Return the columns on the blocks like each, on the page, and on a block's place in it: [T, 12]."""
     here, page = _Sums(likely, words, alike), _Sums(likely, words, np.zeros_like(alike))
     all_expected = np.maximum(page.expected, 1)
     before = np.cumsum(likely > LIKELY)
@@ -150,7 +148,7 @@ def _of_alike(likely: Integers, words: Integers, alike: npt.NDArray[np.int32]) -
 
 
 class _Sums:
-    """Of each block, sums over the group that it is in, each of shape [T]."""
+    """Sums over the group that each block is in, each of shape [T]."""
 
     def __init__(self, likely: Integers, words: Integers, group: npt.NDArray[np.int32]) -> None:
         largest = np.zeros(len(likely), np.int64)
@@ -163,6 +161,6 @@ class _Sums:
 
 
 def _ratio(numerator: Integers, denominator: Integers) -> Floats:
-    """Rounded, so that it is the same wherever it is computed."""
+    """Return a ratio, rounded so that it is the same wherever it is computed."""
     ratio: Floats = np.rint(numerator.astype(np.float32) / denominator.astype(np.float32))
     return ratio

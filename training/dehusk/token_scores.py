@@ -1,4 +1,4 @@
-"""What words and class names alone say of a block: three logistic regressions over hashed tokens.
+"""Token scores of blocks: three logistic regressions over hashed words and class names.
 
 Their scores are inputs of the network. It learns from scores given out of fold, by regressions that did
 not see the page's site, so that it trusts them no more than it may on a site that it never saw. Tokens are
@@ -11,24 +11,20 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array
 from sklearn.linear_model import SGDClassifier
 
-from dehusk.inference.batching import ANCESTORS
+from dehusk.inference.labelers.batching import ANCESTORS
 from dehusk.schemas.pages import StructureTensors
-from dehusk.training.dehusk.examples import Example
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float32]
-Integers = npt.NDArray[np.int64]
+from dehusk.training.arrays import Bools, Floats, Integers
+from dehusk.training.dehusk.pages import Example
 
 WORD_BUCKETS = 1 << 18
 ELEMENT_BUCKETS = 1 << 16
 HEADING_WORDS = 8
-"""How many words of the heading above a block are read."""
+"""Number of words of the heading above a block that are read."""
 LEVELS = 4
-"""How many of the innermost elements have weights for their level, too."""
+"""Number of the innermost elements that have weights for their level, too."""
 LARGEST_SCORE = 8.0
 
 _ALPHA = 2e-6
@@ -36,24 +32,22 @@ _PASSES = 4
 
 Entries = tuple[Integers, Integers]
 """Block and bucket of each token, in two columns."""
+SCORES = ("words", "class names", "class names")
+"""Tokens that each score is made of, in order: two scores of content, one of comments."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regression:
-    """The weights of one regression."""
+    """Weights of one regression."""
 
     weights: Floats
     """Shape [columns, buckets]: one column for each way in which a token can stand to a block."""
     bias: float
 
 
-SCORES = ("words", "class names", "class names")
-"""What each score is made of, in order: two of content, one of comments."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenScores:
-    """The regressions."""
+    """Regressions of the token scores."""
 
     words: Regression
     """Columns: a word in the block; a word of the heading above it."""
@@ -63,7 +57,7 @@ class TokenScores:
     """The same columns; it scores user comments, the others content."""
 
     def of(self, page: StructureTensors) -> Floats:
-        """The scores of each block, shape [T, SCORES]."""
+        """Return the scores of each block, shape [T, SCORES]."""
         blocks = [len(page.element)]
         of_words = _matrix([word_entries(page)], blocks, self.words.weights.size)
         of_elements = _matrix([element_entries(page)], blocks, self.elements.weights.size)
@@ -80,7 +74,7 @@ class TokenScores:
 
 
 def fit_token_scores(pages: Sequence[Example], least_sites: int, seed: int) -> TokenScores:
-    """The regressions over all blocks of the pages."""
+    """Fit the regressions over all blocks of the pages."""
     words = _Tokens.of(pages, word_entries, 2, WORD_BUCKETS, least_sites)
     elements = _Tokens.of(pages, element_entries, 1 + LEVELS, ELEMENT_BUCKETS, least_sites)
     content = np.concatenate([page.content for page in pages])
@@ -94,7 +88,7 @@ def fit_token_scores(pages: Sequence[Example], least_sites: int, seed: int) -> T
 
 
 def word_entries(page: StructureTensors) -> Entries:
-    """Each block's words, and the first words of the heading that it stands under."""
+    """Return each block's words, and the first words of the heading that it stands under."""
     lengths = page.word_lengths.astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     buckets = (page.word_ids % WORD_BUCKETS).astype(np.int64)
@@ -106,7 +100,7 @@ def word_entries(page: StructureTensors) -> Entries:
 
 
 def element_entries(page: StructureTensors) -> Entries:
-    """The tokens of each block's ANCESTORS innermost elements, of any level and of each of LEVELS."""
+    """Return the tokens of each block's ANCESTORS innermost elements, of any level and of each of LEVELS."""
     lengths = page.element_token_lengths.astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     buckets = (page.element_tokens % ELEMENT_BUCKETS).astype(np.int64)
@@ -126,14 +120,14 @@ def element_entries(page: StructureTensors) -> Entries:
 
 
 def _runs(starts: Integers, lengths: Integers) -> Integers:
-    """The positions of runs of these lengths from these starts, run after run."""
+    """Return the positions of runs of these lengths from these starts, run after run."""
     before = np.cumsum(lengths) - lengths
     positions: Integers = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
     return positions
 
 
 def _matrix(entries: Sequence[Entries], heights: Sequence[int], width: int) -> csr_array:
-    """How often each block of some pages has each column, over the root of its tokens."""
+    """Count each column of each block of some pages, over the root of its tokens."""
     before = np.cumsum([0, *heights])
     blocks = np.concatenate([rows + first for (rows, _), first in zip(entries, before, strict=False)])
     blocks = blocks.astype(np.int32)  # the regression takes no wider indices
@@ -146,7 +140,7 @@ def _matrix(entries: Sequence[Entries], heights: Sequence[int], width: int) -> c
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tokens:
-    """The tokens of all blocks of some pages."""
+    """Tokens of all blocks of some pages."""
 
     matrix: csr_array
     """Shape [blocks, columns × buckets]."""
@@ -162,13 +156,13 @@ class _Tokens:
         buckets: int,
         least_sites: int,
     ) -> Self:
-        """Those that `entries_of` finds."""
+        """Count the tokens that `entries_of` finds."""
         entries = [entries_of(page.structure) for page in pages]
         matrix = _matrix(entries, [len(page) for page in pages], columns * buckets)
         return cls(matrix, _sites_of_buckets(pages, entries, buckets) >= least_sites)
 
     def fit(self, labels: Bools, weights: Floats, seed: int) -> Regression:
-        """The regression that tells blocks with the label from others; of no use where there are none."""
+        """Fit the regression that tells blocks with the label from others; of no use where there are none."""
         shape = -1, len(self.known)
         if not labels.any():
             return Regression(np.zeros(self.matrix.shape[1], np.float32).reshape(shape), -LARGEST_SCORE)
@@ -181,7 +175,7 @@ class _Tokens:
 
 
 def _sites_of_buckets(pages: Sequence[Example], entries: Sequence[Entries], buckets: int) -> Integers:
-    """On how many sites each bucket was met."""
+    """Count the sites on which each bucket was met."""
     met: dict[str, list[Integers]] = {}
     for page, (_, columns) in zip(pages, entries, strict=True):
         met.setdefault(page.site, []).append(np.unique(columns % buckets))

@@ -1,4 +1,4 @@
-"""Training of the default model's first pass: token scores out of fold, then the network, epoch by epoch."""
+"""The first pass of the default model: token scores out of fold, then the network, epoch by epoch."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -6,41 +6,113 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import StructureTensors
+from dehusk.training.arrays import Bools, Floats
 from dehusk.training.batches import epoch_batches
-from dehusk.training.checkpoint import load_state, save_state
-from dehusk.training.dehusk.config import DehuskConfig, TrainerConfig
-from dehusk.training.dehusk.examples import Example
-from dehusk.training.dehusk.network import PageLabeler, Standard, block_inputs
-from dehusk.training.dehusk.parts import fold_of
+from dehusk.training.dehusk.config import DehuskConfig, NetworkConfig, TrainerConfig, fold_of
+from dehusk.training.dehusk.pages import Example
 from dehusk.training.dehusk.token_scores import SCORES, TokenScores, fit_token_scores
-from dehusk.training.learning import learn, seeded
+from dehusk.training.learning import (
+    BidirectionalLayer,
+    learn,
+    load_state,
+    mirror_and_places,
+    restore,
+    save_state,
+    seeded,
+)
 
-Floats = npt.NDArray[np.float32]
-
+OUTPUTS = 2
+"""Outputs of a block: content, and user comment that is none."""
+LARGEST_INPUT = 5.0
+"""Standard deviations from the mean beyond which an input is clipped."""
+SCORE_SCALE = 0.5
+"""Factor that brings token scores near the other inputs."""
+BEYOND_STATES = 9.0
+"""Number above any state of an LSTM, by which padding is lowered before the maximum is taken."""
 _COLUMNS = (*BLOCK_FEATURES, *PAGE_FEATURES)
 _UNDECLARED = np.array(["json_ld" in each.name or "noscript" in each.name for each in _COLUMNS])
 """Inputs that are nothing on a page stripped of scripts."""
-_WORD_SCORE = len(_COLUMNS)
 INPUT_GROUPS = (*(column.group for column in _COLUMNS), *SCORES)
-"""The group of each input."""
+"""Group of each input."""
 INPUTS = len(INPUT_GROUPS)
+_WORD_SCORE = len(_COLUMNS)
 _LEAST_RATE = 0.02
-"""The share of the learning rate that it falls to."""
+"""Share of the learning rate that it falls to."""
 _NO_TYPE = -100
-"""What the loss passes over."""
+"""Page type that the loss passes over."""
 PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
+
+
+def block_inputs(page: StructureTensors, token_scores: Floats) -> Floats:
+    """Return the inputs of each block, shape [T, inputs]: its features, the page's, its token scores."""
+    of_page = np.broadcast_to(page.page_features, (len(page.element), len(page.page_features)))
+    features = np.concatenate([page.features, of_page], 1).astype(np.float32) / 255
+    return np.concatenate([features, token_scores * SCORE_SCALE], 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """Means and deviations by which inputs are standardised, each of shape [inputs]."""
+
+    mean: Floats
+    deviation: Floats
+
+    @classmethod
+    def of(cls, inputs: Sequence[Floats]) -> "Standard":
+        """Return those of the blocks of some pages; token scores stay as they are."""
+        blocks = np.concatenate(inputs)
+        mean, deviation = blocks.mean(0), blocks.std(0) + 0.02
+        mean[-len(SCORES) :], deviation[-len(SCORES) :] = 0, 1
+        return cls(mean, deviation)
+
+    def without(self, inputs: Bools) -> "Standard":
+        """Return a standard by which these inputs are always 0."""
+        return Standard(self.mean, np.where(inputs, np.float32(np.inf), self.deviation))
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """Standardise inputs."""
+        return ((inputs - self.mean) / self.deviation).clip(-LARGEST_INPUT, LARGEST_INPUT)
+
+
+class PageLabeler(nn.Module):
+    """A network that labels the blocks of pages; it also learns the types of pages."""
+
+    def __init__(self, inputs: int, page_types: int, config: NetworkConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, config.dense)
+        self.layer = BidirectionalLayer(config.dense, config.hidden)
+        self.dropout = nn.Dropout(config.dropout)
+        self.output = nn.Linear(6 * config.hidden + config.dense, OUTPUTS)
+        self.page_type = nn.Linear(4 * config.hidden, page_types)
+
+    def forward(self, pages: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the logits of each block, page after page, and those of each page's type.
+
+        Shapes [T of all pages, OUTPUTS] and [pages, page types].
+        """
+        lengths = torch.tensor([len(page) for page in pages])
+        dense = torch.relu(self.dense(torch.cat(list(pages)).to(self.dense.weight.device)))
+        padded = nn.utils.rnn.pad_sequence(self.dropout(dense).split(lengths.tolist()))
+        mirror, places = mirror_and_places(lengths)
+        states = self.layer(padded, mirror)
+        inside = (torch.arange(len(padded))[:, None] < lengths)[:, :, None].float()
+        mean = (states * inside).sum(0) / inside.sum(0)
+        largest = (states - BEYOND_STATES * (1 - inside)).amax(0)
+        of_page = torch.cat([mean, largest], 1)
+        page = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+        blocks = torch.cat([states.flatten(0, 1)[places], dense, of_page[page]], 1)
+        return self.output(self.dropout(blocks)), self.page_type(of_page)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstAnswer:
-    """What the first pass says of a page's blocks."""
+    """Answer of the first pass to a page's blocks."""
 
     scores: Floats
     """Shape [T, SCORES]: the token scores."""
@@ -51,31 +123,31 @@ class FirstAnswer:
 
     @property
     def probabilities(self) -> Floats:
-        """Shape [T]: of content."""
+        """Probabilities of content, shape [T]."""
         return sigmoid(self.logits)
 
     @property
     def comments(self) -> Floats:
-        """Shape [T]: the probabilities of user comments."""
+        """Probabilities of user comments, shape [T]."""
         return sigmoid(self.comment_logits)
 
 
 def sigmoid(logits: Floats) -> Floats:
-    """The probabilities of logits."""
+    """Return the probabilities of logits."""
     probabilities: Floats = torch.sigmoid(torch.from_numpy(logits)).numpy()
     return probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPass:
-    """The token scores and the network that reads them."""
+    """Token scores and the network that reads them."""
 
     token_scores: TokenScores
     standard: Standard
     network: PageLabeler
 
     def __call__(self, page: StructureTensors) -> FirstAnswer:
-        """The answer to a page of one block at least."""
+        """Answer a page of at least one block."""
         scores = self.token_scores.of(page)
         inputs = self.standard(block_inputs(page, scores))
         self.network.eval()
@@ -102,7 +174,7 @@ class _Page:
         return len(self.raw)
 
     def crop(self, first: int, length: int) -> "_Page":
-        """The `length` blocks from `first` on."""
+        """Return the `length` blocks from `first` on."""
         part = slice(first, first + length)
         weights = self.weights[part]
         return _Page(
@@ -112,12 +184,12 @@ class _Page:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Epoch:
-    """Where training stands after an epoch."""
+    """State of training after an epoch."""
 
     number: int
     """Epochs done."""
     loss: float
-    """The mean over the epoch's batches."""
+    """Mean over the epoch's batches."""
     model: FirstPass
 
 
@@ -128,7 +200,7 @@ def train_first_pass(
     without: str | None = None,
     checkpoint: Path | None = None,
 ) -> Iterator[Epoch]:
-    """The first pass after each epoch, from the last checkpoint on where one is; the last comes in any case.
+    """Yield the first pass after each epoch, from the last checkpoint on; the last epoch comes in any case.
 
     Inputs of the group `without` are not seen: what they bring shows where they are missing.
     """
@@ -144,57 +216,25 @@ def train_first_pass(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     model = FirstPass(fit_token_scores(examples, settings.least_sites, seed), standard, network)
-    state = _State(config, _fingerprint(examples), network, optimizer, 0, float("nan"))
+    fingerprint = _fingerprint(examples)
+    done = 0
     if checkpoint is not None and checkpoint.exists():
-        state.load(checkpoint)
-        yield Epoch(state.epochs, state.loss, model)
-    for epoch in range(state.epochs, settings.epochs):
-        state.loss = _epoch(model, optimizer, pages, settings, epoch=epoch, random=seeded(seed, epoch))
-        state.epochs = epoch + 1
+        state = load_state(checkpoint, config)
+        if state["pages"] != fingerprint:
+            raise ConfigurationError(f"{checkpoint} is of other pages; delete it or name another directory")
+        restore(state, network, optimizer)
+        done = state["epochs"]
+        yield Epoch(done, state["loss"], model)
+    for epoch in range(done, settings.epochs):
+        loss = _epoch(model, optimizer, pages, settings, epoch=epoch, random=seeded(seed, epoch))
         if checkpoint is not None:
-            state.save(checkpoint)
-        yield Epoch(state.epochs, state.loss, model)
-
-
-@dataclass(slots=True, eq=False)
-class _State:
-    """What a checkpoint keeps."""
-
-    config: DehuskConfig
-    pages: int
-    """Their fingerprint."""
-    network: PageLabeler
-    optimizer: torch.optim.Optimizer
-    epochs: int
-    loss: float
-
-    def save(self, file: Path) -> None:
-        """Write the state."""
-        state = {
-            "pages": self.pages,
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "epochs": self.epochs,
-            "loss": self.loss,
-        }
-        save_state(file, self.config, state)
-
-    def load(self, file: Path) -> None:
-        """Go on from the state in a file.
-
-        Raises:
-            ConfigurationError: it is of another configuration, or of other pages.
-        """
-        state = load_state(file, self.config)
-        if state["pages"] != self.pages:
-            raise ConfigurationError(f"{file} is of other pages; delete it or name another directory")
-        self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.epochs, self.loss = state["epochs"], state["loss"]
+            progress = {"pages": fingerprint, "epochs": epoch + 1, "loss": loss}
+            save_state(checkpoint, config, network, optimizer, **progress)
+        yield Epoch(epoch + 1, loss, model)
 
 
 def _out_of_fold(examples: Sequence[Example], settings: TrainerConfig, seed: int) -> list[Floats]:
-    """Each page's token scores by regressions over the pages of the other folds."""
+    """Return each page's token scores by regressions over the pages of the other folds."""
     folds = [fold_of(each.site, settings.folds) for each in examples]
     scores: dict[int, Floats] = {}
     for fold in range(settings.folds):
@@ -205,7 +245,7 @@ def _out_of_fold(examples: Sequence[Example], settings: TrainerConfig, seed: int
 
 
 def _fingerprint(examples: Sequence[Example]) -> int:
-    """A number that other pages or labels would change."""
+    """Return a number that other pages or labels would change."""
     fingerprint = 0
     for each in examples:
         for column in (each.structure.features, each.structure.word_ids, each.content, each.weights):
@@ -247,7 +287,7 @@ def _epoch(
 def _loss(
     model: FirstPass, batch: Sequence[_Page], settings: TrainerConfig, random: np.random.Generator
 ) -> Tensor:
-    """Cross entropy, every page counting the same, its blocks by the root of their words."""
+    """Return the cross entropy, every page counting the same, its blocks by the root of their words."""
     seen = torch.from_numpy((random.random(INPUTS) >= settings.input_dropout).astype(np.float32))
     inputs = [
         torch.from_numpy(model.standard(_as_found(page.raw, settings, random))) * seen for page in batch
@@ -265,7 +305,7 @@ def _loss(
 
 
 def _as_found(raw: Floats, settings: TrainerConfig, random: np.random.Generator) -> Floats:
-    """The inputs of a page, at times as if it were stripped of scripts or in an unknown language."""
+    """Return the inputs of a page, at times as if it were stripped of scripts or in an unknown language."""
     found = raw.copy()
     if random.random() < settings.undeclared:
         found[:, :_WORD_SCORE][:, _UNDECLARED] = 0

@@ -7,70 +7,66 @@ from pathlib import Path
 
 import click
 import numpy as np
-import numpy.typing as npt
 import onnx
 
-from dehusk.inference.batching import WINDOW_BLOCKS
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.repository import CARD_FILE, find_model
-from dehusk.inference.signature import STRUCTURE, STRUCTURE_WITH_COMMENTS
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import CARD_FILE, find_model
+from dehusk.inference.labelers.signature import STRUCTURE, STRUCTURE_WITH_COMMENTS
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage, ModelVersion
-from dehusk.streams.counted import counted
-from dehusk.streams.printable import printable
+from dehusk.streams.wording import pluralize, printable
+from dehusk.training.arrays import Floats
 from dehusk.training.fine_tuning.correction import LEAST_PAGES, UNLIKE, Correction, fit_correction
 from dehusk.training.fine_tuning.graph import with_correction
 from dehusk.training.fine_tuning.pages import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
-from dehusk.training.predictor import Answer, labeler_answer
-from dehusk.training.publish import publish, refuse_existing, refuse_unwritable
-from dehusk.training.sources import said_source
-
-Floats = npt.NDArray[np.float32]
+from dehusk.training.runs import describe_source, report
+from dehusk.training.versions import Answer, labeler_answer, new_version, publish, refuse_unwritable
 
 NOT_BETTER = 3
-"""The exit status where the new version is not better on the labeled pages."""
+"""Exit status where the new version is not better on the labeled pages."""
 _CARD = Path(__file__).with_name("card.template.md")
 _MOST_NAMED = 20
-"""Sites that a card names, and pages that a message does."""
+"""Most sites that a card names, and pages that a message does."""
 _MUCH = 0.2
-"""Of the blocks of pages without labels, those that a new version rarely decides otherwise."""
+"""Largest usual share of blocks of pages without labels that a new version decides otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class FineTuning:
-    """What is asked for."""
+    """Options of a fine-tuning."""
 
     labels: Path
     pages: Sequence[Path]
     """Files and directories with the labeled pages."""
     base: ModelVersion
-    """The version that is made better; the newest that is served where none is named."""
+    """Version that is made better; the newest that is served where none is named."""
     version: int
     directory: Path
-    """Where the new version is written, as `NAME/VERSION`."""
+    """Directory where the new version is written, as `NAME/VERSION`."""
     repository: Path
     others: Sequence[Path] = ()
     """Files and directories with pages of other sites."""
     base_url: str = ""
-    """What the URLs of HTML files begin with, as they were labeled."""
+    """Beginning of the URLs of HTML files, as they were labeled."""
     force: bool = False
-    """Whether a version is written that is not better."""
+    """True if a version is written that is not better."""
 
     @property
     def published(self) -> ModelVersion:
-        """The new version."""
+        """New version."""
         return ModelVersion(self.base.name, str(self.version))
 
     @property
     def target(self) -> Path:
-        """The new version's directory."""
+        """Directory of the new version."""
         return self.directory / self.published.name / self.published.version
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tuned:
-    """What came of it."""
+    """Result of a fine-tuning."""
 
     crawled: CrawledPages
     validation: Validation
@@ -78,61 +74,60 @@ class _Tuned:
     others: Sequence[EncodedPage]
     """Pages of other sites."""
     crawled_changes: Changes
-    """What is decided otherwise on pages of the crawl without labels."""
+    """Changes on pages of the crawl without labels."""
     other_changes: Changes
 
     @property
     def checked(self) -> list[EncodedPage]:
-        """The pages on which the exported model must answer alike."""
+        """Pages on which the exported model must answer alike."""
         pages = [*(page.encoded for page in self.crawled.labeled), *self.crawled.unlabeled, *self.others]
         return [page for page in pages if len(page) <= WINDOW_BLOCKS]
 
 
-def fine_tune(asked: FineTuning) -> None:
+def fine_tune(options: FineTuning) -> None:
     """Write a version that is better on pages like the labeled ones, and answers others as before.
 
     Raises:
         ConfigurationError: the labels, the pages, the model or the version do not fit.
         SystemExit: with NOT_BETTER where it is not better, unless it is forced.
     """
-    base, _ = find_model(asked.repository, asked.base.name, asked.base.version)
-    asked = replace(asked, base=base)
-    for directory in (asked.target, asked.repository / asked.published.name / asked.published.version):
-        refuse_existing(directory)
-    refuse_unwritable(asked.directory)
-    answer = _base_answer(asked.base, asked.repository)
-    crawled = read_crawled(asked.labels, asked.pages, _say, asked.base_url)
-    _tell_of_lone_pages(crawled)
-    _tell_of_empty_pages(crawled)
-    others = read_others(asked.others, _say)
-    validation, correction = _fitted(crawled, answer, force=asked.force)
+    base, _ = find_model(options.repository, options.base.name, options.base.version)
+    options = replace(options, base=base)
+    for repository in (options.directory, options.repository):
+        new_version(repository, options.published)
+    refuse_unwritable(options.directory)
+    answer = _base_answer(options.base, options.repository)
+    crawled = read_crawled(options.labels, options.pages, report, options.base_url)
+    _report_lone_pages(crawled)
+    _report_empty_pages(crawled)
+    others = read_others(options.others, report)
+    validation, correction = _fitted(crawled, answer, force=options.force)
     corrected = _corrected(answer, correction)
     on_crawl, on_others = (changes(pages, answer, corrected) for pages in (crawled.unlabeled, others))
     tuned = _Tuned(crawled, validation, correction, others, on_crawl, on_others)
-    _tell("without labels", on_crawl)
-    _tell("of other sites", on_others)
-    _publish(asked, tuned, corrected)
-    click.echo(f"Wrote {asked.target}. Next: dehusk model verify {asked.target}")
+    _show_changes("without labels", on_crawl)
+    _show_changes("of other sites", on_others)
+    _publish(options, tuned, corrected)
+    click.echo(f"Wrote {options.target}. Next: dehusk model verify {options.target}")
 
 
-def _tell_of_lone_pages(crawled: CrawledPages) -> None:
-    """Say of how many sites there is one labeled page alone."""
+def _report_lone_pages(crawled: CrawledPages) -> None:
     sites = Counter(page.site for page in crawled.labeled)
     lone = sum(count < LEAST_PAGES for count in sites.values())
     if lone:
-        _say(f"{lone} of {len(sites)} sites have one labeled page alone, which tells little: label more")
+        report(f"{lone} of {len(sites)} sites have one labeled page alone, which tells little: label more")
 
 
-def _tell_of_empty_pages(crawled: CrawledPages) -> None:
+def _report_empty_pages(crawled: CrawledPages) -> None:
     """Name the labeled pages without any content: one by mistake has its kind of page dropped."""
     empty = [page.id for page in crawled.labeled if not page.content.any()]
     if empty:
         named = ", ".join(empty[:_MOST_NAMED]) + (" …" if len(empty) > _MOST_NAMED else "")
-        _say(f"{counted(len(empty), 'labeled page')} without any content: {named}")
+        report(f"{pluralize(len(empty), 'labeled page')} without any content: {named}")
 
 
 def _base_answer(base: ModelVersion, repository: Path) -> Answer:
-    """What the version that is made better answers.
+    """Return the answers of the version that is made better.
 
     Raises:
         ConfigurationError: it is not there, or reads no elements.
@@ -147,9 +142,9 @@ def _base_answer(base: ModelVersion, repository: Path) -> Answer:
 
 
 def _fitted(crawled: CrawledPages, answer: Answer, *, force: bool) -> tuple[Validation, Correction]:
-    """What a correction brings, and the one over all labeled pages."""
+    """Return the gain of a correction, and the one over all labeled pages."""
     pages = [AnsweredPage.of(page, answer) for page in crawled.labeled]
-    validation = cross_validated(pages, _say)
+    validation = cross_validated(pages, report)
     click.echo(f"{len(pages)} labeled pages, in cross-validation: {validation.summary}")
     _require_gain(validation, force=force)
     return validation, fit_correction([page.learned for page in pages], validation.strength)
@@ -158,14 +153,13 @@ def _fitted(crawled: CrawledPages, answer: Answer, *, force: bool) -> tuple[Vali
 def _require_gain(validation: Validation, *, force: bool) -> None:
     if validation.is_better:
         return
-    _say("The new version is not better on your pages: the gain is within chance.")
+    report("The new version is not better on your pages: the gain is within chance.")
     if not force:
-        _say("Nothing was written. Label more pages, above all such as are cleaned worst; or give --force.")
+        report("Nothing was written. Label more pages, above all such as are cleaned worst; or give --force.")
         raise SystemExit(NOT_BETTER)
 
 
 def _corrected(answer: Answer, correction: Correction) -> Answer:
-    """The answers of a model with corrected probabilities of content."""
 
     def corrected(page: EncodedPage) -> Floats:
         assert page.structure is not None  # noqa: S101 -- pages are encoded whole
@@ -175,28 +169,29 @@ def _corrected(answer: Answer, correction: Correction) -> Answer:
     return corrected
 
 
-def _publish(asked: FineTuning, tuned: _Tuned, corrected: Answer) -> None:
-    """Write the version, with its card and that of the version it was made of."""
-    _, file = find_model(asked.repository, asked.base.name, asked.base.version)
-    card = _CARD.read_text(encoding="utf-8").format_map(_facts(asked, tuned))
+def _publish(options: FineTuning, tuned: _Tuned, corrected: Answer) -> None:
+    _, file = find_model(options.repository, options.base.name, options.base.version)
+    card = _CARD.read_text(encoding="utf-8").format_map(_facts(options, tuned))
     of_base = file.with_name(CARD_FILE)
     if of_base.is_file():
         card += f"\nIts card follows.\n\n{of_base.read_text(encoding='utf-8')}".replace("\n#", "\n##")
-    publish(with_correction(onnx.load(file), tuned.correction), corrected, tuned.checked, card, asked.target)
+    publish(
+        with_correction(onnx.load(file), tuned.correction), corrected, tuned.checked, card, options.target
+    )
 
 
-def _facts(asked: FineTuning, tuned: _Tuned) -> dict[str, object]:
-    """What a card says: what the version was made of, and what it scores."""
+def _facts(options: FineTuning, tuned: _Tuned) -> dict[str, object]:
+    """Return what a card says: the pages that the version was made of, and its scores."""
     pages, validation = tuned.crawled.labeled, tuned.validation
     sites = sorted({page.site for page in pages})
     return {
-        "name": asked.published.name,
-        "version": asked.published.version,
-        "base": f"{asked.base.name}/{asked.base.version}",
-        "pages": counted(len(pages), "page"),
-        "sites": counted(len(sites), "site"),
-        "labels": said_source(asked.labels),
-        "files": ", ".join(map(said_source, asked.pages)),
+        "name": options.published.name,
+        "version": options.published.version,
+        "base": f"{options.base.name}/{options.base.version}",
+        "pages": pluralize(len(pages), "page"),
+        "sites": pluralize(len(sites), "site"),
+        "labels": describe_source(options.labels),
+        "files": ", ".join(map(describe_source, options.pages)),
         "named": ", ".join(map(printable, sites[:_MOST_NAMED])) + (" …" if len(sites) > _MOST_NAMED else ""),
         "unlike": UNLIKE,
         "blocks": sum(len(page.content) for page in pages),
@@ -213,12 +208,8 @@ def _facts(asked: FineTuning, tuned: _Tuned) -> dict[str, object]:
     }
 
 
-def _tell(what: str, changed: Changes) -> None:
+def _show_changes(what: str, changed: Changes) -> None:
     if changed.pages:
-        click.echo(f"{counted(changed.pages, 'page')} {what}: {changed.summary}")
+        click.echo(f"{pluralize(changed.pages, 'page')} {what}: {changed.summary}")
         if changed.share > _MUCH:
-            _say("That is much: look at the new version's texts before it serves.")
-
-
-def _say(text: str) -> None:
-    click.echo(printable(text), err=True)
+            report("That is much: look at the new version's texts before it serves.")

@@ -1,6 +1,6 @@
-"""What labeled pages correct of a model: for each structure that a block stands in, a number for its logit.
+"""Corrections of a model by labeled pages: a number for the logit of each structure that a block stands in.
 
-It is a logistic regression over the hashes of `training.fine_tuning.structures` that begins at the model's
+It is a logistic regression over the hashes of `structure_keys` that begins at the model's
 own logits. It holds for pages like the labeled ones alone: where few blocks stand in structures that the
 labeled pages have, as on other sites, the model answers as before, to the last bit.
 """
@@ -15,26 +15,22 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from dehusk.schemas.pages import StructureTensors
-from dehusk.training.fine_tuning.structures import DEPTHS, structure_keys
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from dehusk.training.arrays import Bools, Doubles, Floats, Integers
+from dehusk.training.fine_tuning.pages import DEPTHS, structure_keys
 
 LEAST_PAGES = 2
 """Labeled pages that a structure must be met on to be corrected."""
 UNLIKE, LIKE = 0.4, 0.6
-"""Up to which share of known structures a page is not corrected, and from which it is corrected in full."""
+"""Share of known structures up to which a page is not corrected, and from which it is corrected in full."""
 LARGEST_CORRECTION = 16.0
 _SURE = 1e-6
-"""Probabilities nearer to 0 and 1 are taken for this."""
+"""Distance from 0 and 1 to which probabilities are clipped."""
 _ITERATIONS = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answered:
-    """A labeled page of T blocks with what the model answered, as a correction learns from it."""
+    """A labeled page of T blocks with the model's answer, as a correction learns from it."""
 
     keys: Integers
     """Shape [DEPTHS, T]."""
@@ -43,7 +39,7 @@ class Answered:
     content: Bools
     """Shape [T]: the labels."""
     weights: Doubles
-    """Shape [T]: what each block counts, the root of its words; sums to 1."""
+    """Shape [T]: the weight of each block, the root of its words; sums to 1."""
 
     @classmethod
     def of(
@@ -53,7 +49,7 @@ class Answered:
         content: Bools,
         probabilities: Floats,
     ) -> Self:
-        """A page, given the words per block and the model's probabilities, all of shape [T]."""
+        """Make one of a page, given the words per block and the model's probabilities, all of shape [T]."""
         sure = probabilities.astype(np.float64).clip(_SURE, 1 - _SURE)
         roots = np.sqrt(words + 1.0)
         return cls(structure_keys(page), np.log(sure / (1 - sure)), content, roots / roots.sum())
@@ -61,7 +57,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correction:
-    """The structures of the labeled pages, and what is added for each."""
+    """Structures of the labeled pages, and the number that is added for each."""
 
     keys: Integers
     """Shape [K], sorted: the hashes of structures, those of the most elements of every labeled page."""
@@ -69,11 +65,11 @@ class Correction:
     """Shape [K]: 0 of structures met on fewer than LEAST_PAGES."""
 
     def __call__(self, probabilities: Floats, page: StructureTensors) -> Floats:
-        """The corrected probabilities of a page's T blocks."""
+        """Return the corrected probabilities of a page's T blocks."""
         return self.applied(probabilities, structure_keys(page))
 
     def applied(self, probabilities: Floats, keys: Integers) -> Floats:
-        """The corrected probabilities of T blocks in structures of these hashes, [DEPTHS, T]."""
+        """Return the corrected probabilities of T blocks in structures of these hashes, [DEPTHS, T]."""
         likeness = self.likeness(keys)
         if not likeness:
             return probabilities
@@ -85,7 +81,7 @@ class Correction:
         return applied
 
     def likeness(self, keys: Integers) -> float:
-        """How far a page is corrected whose blocks stand in structures of these hashes, from 0 to 1."""
+        """Return the weight of the correction, 0 to 1, of a page whose blocks stand in these structures."""
         if not keys.size:
             return 0.0
         _, found = _places(self.keys, keys[-1])
@@ -93,7 +89,7 @@ class Correction:
 
 
 def fit_correction(pages: Sequence[Answered], strength: float) -> Correction:
-    """The correction over some pages; `strength` is half the cost of the square of a number.
+    """Fit the correction over some pages; `strength` is half the cost of the square of a number.
 
     A page costs the mean cross entropy of its blocks.
     """
@@ -120,7 +116,7 @@ def fit_correction(pages: Sequence[Answered], strength: float) -> Correction:
 
 
 def _structures(pages: Sequence[Answered]) -> tuple[Integers, Integers]:
-    """The structures that are corrected, and these with those of the most elements of every page; sorted."""
+    """Return the structures that are corrected, and these with the innermost of every page; sorted."""
     of_pages = [np.unique(page.keys) for page in pages]
     met, counts = np.unique(np.concatenate(of_pages), return_counts=True)
     corrected = met[(counts >= LEAST_PAGES) & (met > 0)]
@@ -129,7 +125,7 @@ def _structures(pages: Sequence[Answered]) -> tuple[Integers, Integers]:
 
 
 def _blocks(pages: Sequence[Answered], structures: Integers) -> csr_array:
-    """Which structures each block of some pages stands in, shape [blocks, structures]."""
+    """Return the structures that each block of some pages stands in, shape [blocks, structures]."""
     keys = np.concatenate([page.keys for page in pages], 1)
     place, found = _places(structures, keys)
     block = np.broadcast_to(np.arange(keys.shape[1]), (DEPTHS, keys.shape[1]))
@@ -138,7 +134,7 @@ def _blocks(pages: Sequence[Answered], structures: Integers) -> csr_array:
 
 
 def _places(known: Integers, keys: Integers) -> tuple[Integers, Bools]:
-    """Where each key stands among known ones, and whether it does."""
+    """Return the place of each key among known ones, and True where it is known."""
     if not len(known):
         return np.zeros(keys.shape, np.int64), np.zeros(keys.shape, np.bool_)
     place = np.minimum(np.searchsorted(known, keys), len(known) - 1)

@@ -1,31 +1,44 @@
-"""The pages that were labeled by hand, found among pages and checked against them."""
+"""Pages that were labeled by hand, checked against a crawl, and the structures that their blocks stand in.
+
+Structures are the 1, 2, 4 and 8 innermost elements around a block, hashed. An element is hashed by its tag
+and the first part of its class, id or role; the root and its children, such as `<body>`, by their tags alone,
+as in `EncodedPage.structures`. Hashes are polynomials modulo a prime, so that an ONNX graph can compute them:
+those of twice as many elements are made of two others.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.sites import site_of
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.page_labels import Misfit, PageLabels, html_hash
-from dehusk.schemas.pages import EncodedPage, RawPage
+from dehusk.schemas.pages import EncodedPage, RawPage, StructureTensors
 from dehusk.streams.labeling.labels_file import read_labels_file, refuse_misfits
-from dehusk.training.by_hand import Say, pages_of
-from dehusk.training.score import score_words
-
-Bools = npt.NDArray[np.bool_]
+from dehusk.training.arrays import Bools, Integers
+from dehusk.training.pages.labels import pages_of
+from dehusk.training.runs import Report
+from dehusk.training.scores import Words, block_words
 
 LEAST_PAGES = 10
-"""Labeled pages that fine-tuning takes."""
+"""Least number of labeled pages that fine-tuning takes."""
 MOST_UNLABELED = 200
-"""Pages without labels that are looked at, the first ones."""
+"""Most pages without labels that are looked at, the first ones."""
 NO_SITE = "(no site)"
-"""What stands for the site of pages whose URL names none."""
-_SAID_EVERY = 10
+"""Site of pages whose URL names none."""
+_REPORT_EVERY = 10
+PRIME = (1 << 31) - 1
+"""Bound of hashes; they are multiplied by less than 2 ** 30, so that no product exceeds an int64."""
+TAG_FACTOR, PART_FACTOR = 774_281_999, 884_974_591
+LEVEL_FACTORS = (1_069_125_973, 531_144_157, 999_958_529)
+"""Factors of the hash of 1, 2 and 4 elements before that of as many above them is added."""
+SALTS = (1, 767_418_257, 555_677_041, 668_417_831)
+"""Factors of the hashes of 1, 2, 4 and 8 elements, so that they are told apart."""
+DEPTHS = len(SALTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +47,7 @@ class LabeledPage:
 
     id: str
     site: str
-    words: tuple[tuple[str, ...], ...]
-    """The words of each block, as they are scored."""
+    words: Words
     encoded: EncodedPage
     content: Bools
     """Shape [T]."""
@@ -43,15 +55,17 @@ class LabeledPage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrawledPages:
-    """What is known of a crawl."""
+    """Pages of a crawl."""
 
     labeled: Sequence[LabeledPage]
     unlabeled: Sequence[EncodedPage]
-    """The first MOST_UNLABELED pages that have no labels, those without blocks left out."""
+    """First MOST_UNLABELED pages that have no labels, those without blocks left out."""
 
 
-def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say, base_url: str = "") -> CrawledPages:
-    """The labeled pages among those in files and directories, and some without labels.
+def read_crawled(
+    labels_file: Path, paths: Sequence[Path], report: Report, base_url: str = ""
+) -> CrawledPages:
+    """Read the labeled pages among those in files and directories, and some without labels.
 
     The URLs of HTML files begin with `base_url`, where it is given.
 
@@ -62,22 +76,22 @@ def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say, base_url: s
     misfits = dict.fromkeys(labels, Misfit.UNKNOWN_PAGE)
     labeled: dict[str, LabeledPage] = {}
     unlabeled: list[EncodedPage] = []
-    for page in pages_of(paths, base_url, say):
+    for page in pages_of(paths, base_url, report):
         name = page.name
         if name in labeled or (name not in labels and len(unlabeled) == MOST_UNLABELED):
             continue
         try:
             read = _read(page, labels.get(name))
         except PageError as error:
-            say(f"left out {name}: {error}")
+            report(f"left out {name}: {error}")
             continue
         if isinstance(read, Misfit):
             misfits[name] = read
         elif isinstance(read, LabeledPage):
             misfits.pop(name)
             labeled[name] = read
-            if len(labeled) % _SAID_EVERY == 0:
-                say(f"{len(labeled)} of {len(labels)} labeled pages read")
+            if len(labeled) % _REPORT_EVERY == 0:
+                report(f"{len(labeled)} of {len(labels)} labeled pages read")
         elif len(read):
             unlabeled.append(read)
         if not misfits and len(unlabeled) == MOST_UNLABELED:
@@ -86,32 +100,32 @@ def read_crawled(labels_file: Path, paths: Sequence[Path], say: Say, base_url: s
     return CrawledPages(_learnable(list(labeled.values()), labels_file), unlabeled)
 
 
-def read_others(paths: Sequence[Path], say: Say) -> list[EncodedPage]:
-    """The pages in files and directories that have blocks."""
+def read_others(paths: Sequence[Path], report: Report) -> list[EncodedPage]:
+    """Read the pages in files and directories that have blocks."""
     found = []
-    for page in pages_of(paths, say=say):
+    for page in pages_of(paths, report=report):
         try:
             found.append(encode(segment(page.html)))
         except PageError as error:
-            say(f"left out {page.name}: {error}")
+            report(f"left out {page.name}: {error}")
     return [page for page in found if len(page)]
 
 
 def _read(page: RawPage, labels: PageLabels | None) -> LabeledPage | EncodedPage | Misfit:
-    """A page with its labels, if it has any, or what is wrong with them."""
+    """Read a page with its labels, if it has any; return a misfit where they do not fit."""
     segmented = segment(page.html)
     if labels is None:
         return encode(segmented)
     misfit = labels.misfit_with(html_hash(page.html), segmented.texts)
     if misfit is not None:
         return misfit
-    words = tuple(tuple(score_words(text)) for text in segmented.texts)
+    words = block_words(segmented.texts)
     content = np.array(labels.labels, np.bool_)
     return LabeledPage(labels.id, site_of(page.url) or NO_SITE, words, encode(segmented), content)
 
 
 def _learnable(pages: Sequence[LabeledPage], file: Path) -> list[LabeledPage]:
-    """The pages that have blocks.
+    """Return the pages that have blocks.
 
     Raises:
         ConfigurationError: they are too few, or all of their blocks have the same label.
@@ -130,3 +144,26 @@ def _learnable(pages: Sequence[LabeledPage], file: Path) -> list[LabeledPage]:
             " there is nothing to tell apart"
         )
     return learnable
+
+
+def structure_keys(page: StructureTensors) -> Integers:
+    """Return the hashes of the elements around each block, shape [DEPTHS, T]; 0 where it stands in none."""
+    path = np.concatenate([[0], _elements(page)])
+    above = np.concatenate([[0], page.parent]).astype(np.int64)
+    paths = [path]
+    for factor in LEVEL_FACTORS:
+        path = (path * factor + path[above]) % PRIME
+        above = above[above]
+        paths.append(path)
+    return np.stack([each[page.element] * salt % PRIME for each, salt in zip(paths, SALTS, strict=True)])
+
+
+def _elements(page: StructureTensors) -> Integers:
+    """Return the hash of each element by itself, shape [E]."""
+    lengths = page.element_token_lengths.astype(np.int64)
+    first = np.cumsum(lengths) - lengths + 1
+    tokens = np.concatenate([[0], page.element_tokens]).astype(np.int64)
+    tags = tokens[np.where(lengths > 0, first, 0)]
+    parts = tokens[np.where((lengths > 1) & (page.parent > 1), first + 1, 0)]
+    hashes: Integers = (tags * TAG_FACTOR + parts * PART_FACTOR) % PRIME
+    return hashes

@@ -1,4 +1,4 @@
-"""How much fine-tuning brings on sites whose gold is known, and what it costs on all others."""
+"""Trials of fine-tuning on sites whose gold is known: the gain there, and the cost on all others."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,24 +8,22 @@ from statistics import fmean
 
 import numpy as np
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.pages import ModelVersion
-from dehusk.training.alignment import content_blocks
-from dehusk.training.by_hand import Say
 from dehusk.training.fine_tuning.correction import Correction, fit_correction
 from dehusk.training.fine_tuning.pages import LabeledPage
 from dehusk.training.fine_tuning.validation import AnsweredPage, cross_validated
-from dehusk.training.pages import GoldPage, read_gold
-from dehusk.training.predictor import Answer, labeler_answer
-from dehusk.training.score import score_words, word_f1
+from dehusk.training.pages.gold import GoldPage, align, read_gold
+from dehusk.training.runs import Report
+from dehusk.training.scores import markdown_table, word_f1
+from dehusk.training.versions import Answer, labeler_answer
 
 LEAST_SCORED = 8
-"""Pages of a site that are left to be scored."""
+"""Least pages of a site that are left to be scored."""
 DRAWS = 12
-"""Trials where several sites are labeled."""
+"""Number of trials where several sites are labeled."""
 _CONTENT_SHARE = 2 / 3 - 1e-4
 
 
@@ -39,15 +37,15 @@ class _Page:
 
     @property
     def site(self) -> str:
-        """Its site."""
+        """Site of the page."""
         return self.answered.page.site
 
     def score(self, correction: Correction | None = None) -> float:
-        """The word-level F1 of what is kept, by the gold text."""
+        """Return the word-level F1 of what is kept, by the gold text."""
         return word_f1(self.answered.kept(correction), self.gold)
 
     def change(self, correction: Correction) -> float:
-        """By how much the score changes."""
+        """Return the change of the score."""
         if not correction.likeness(self.answered.learned.keys):
             return 0.0
         return self.score(correction) - self.score()
@@ -55,26 +53,26 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of labeling some pages of some sites."""
+    """Result of labeling some pages of some sites."""
 
     before: float
-    """The mean F1 of the sites' other pages."""
+    """Mean F1 of the sites' other pages."""
     after: float
     is_better: bool
-    """Whether `fine-tune` would write the version."""
+    """True if `fine-tune` would write the version."""
     others: Mapping[str, float]
-    """By how much the mean F1 of other sites changes, by collection."""
+    """Change of the mean F1 of other sites, by collection."""
 
 
 def try_fine_tuning(
-    files: Sequence[Path], base: ModelVersion, repository: Path, pages: int, sites: int, *, say: Say
+    files: Sequence[Path], base: ModelVersion, repository: Path, pages: int, sites: int, *, report: Report
 ) -> str:
-    """A table of trials with so many labeled pages, of each site or of so many at a time.
+    """Return a table of trials with so many labeled pages, of each site or of so many at a time.
 
     Raises:
         ConfigurationError: there are too few sites of enough pages.
     """
-    found = list(_pages(files, labeler_answer(OnnxLabeler(base.name, base.version, repository)), say))
+    found = list(_pages(files, labeler_answer(OnnxLabeler(base.name, base.version, repository)), report))
     of_sites: dict[str, list[_Page]] = defaultdict(list)
     for page in found:
         of_sites[page.site].append(page)
@@ -84,38 +82,33 @@ def try_fine_tuning(
         raise ConfigurationError(f"only {len(large)} sites have {per_site + LEAST_SCORED} pages")
     trials = []
     for number, labeled in enumerate(_choices(large, sites)):
-        say(f"trial {number + 1}: {', '.join(labeled)}")
+        report(f"trial {number + 1}: {', '.join(labeled)}")
         trials.append(_trial(found, [of_sites[site] for site in labeled], per_site, number))
     return _table(trials)
 
 
-def _pages(files: Sequence[Path], answer: Answer, say: Say) -> Iterator[_Page]:
-    """The pages that have a gold text and blocks."""
+def _pages(files: Sequence[Path], answer: Answer, report: Report) -> Iterator[_Page]:
     for number, page in enumerate(read_gold(files)):
         if page.text is None:
             continue
         try:
             found = _page(page, answer)
         except PageError as error:
-            say(f"left out {page.id}: {error}")
+            report(f"left out {page.id}: {error}")
             continue
         if len(found.answered.page.content):
             yield found
         if number % 100 == 0:
-            say(f"{number} pages read")
+            report(f"{number} pages read")
 
 
 def _page(page: GoldPage, answer: Answer) -> _Page:
-    segmented = segment(page.html.encode("utf-8", "replace"))
-    words = tuple(tuple(score_words(text)) for text in segmented.texts)
-    gold = tuple(score_words(page.text or ""))
-    content = content_blocks(words, gold, _CONTENT_SHARE)
-    labeled = LabeledPage(page.id, page.site, words, encode(segmented), content)
-    return _Page(page.collection.partition("-")[0], gold, AnsweredPage.of(labeled, answer))
+    aligned = align(page, _CONTENT_SHARE)
+    labeled = LabeledPage(page.id, page.site, aligned.words, encode(aligned.segmented), aligned.content)
+    return _Page(page.collection.partition("-")[0], aligned.gold, AnsweredPage.of(labeled, answer))
 
 
 def _choices(sites: Sequence[str], together: int) -> list[Sequence[str]]:
-    """Each site, or random ones together."""
     if together == 1:
         return [[site] for site in sites]
     randoms = (np.random.default_rng(number) for number in range(DRAWS))
@@ -147,20 +140,21 @@ def _trial(pages: Sequence[_Page], sites: Sequence[Sequence[_Page]], per_site: i
 
 
 def _table(trials: Sequence[Trial]) -> str:
-    """The trials in a row, and another for each collection of other sites."""
+    """Return the trials in a row, and another row for each collection of other sites."""
     gains = [trial.after - trial.before for trial in trials]
     written = [gain for gain, trial in zip(gains, trials, strict=True) if trial.is_better]
-    lines = [
-        "| trials | before | after | gain | worst | written | their gain | their worst |",
-        "|--:|--:|--:|--:|--:|--:|--:|--:|",
-        f"| {len(trials)} | {fmean(trial.before for trial in trials):.4f} |"
-        f" {fmean(trial.after for trial in trials):.4f} | {fmean(gains):+.4f} | {min(gains):+.4f} |"
-        f" {len(written)} | {fmean(written or [0]):+.4f} | {min(written, default=0):+.4f} |",
-        "",
-        "| other sites of | mean change | worst trial |",
-        "|---|--:|--:|",
+    means = [fmean(trial.before for trial in trials), fmean(trial.after for trial in trials)]
+    summary = [
+        len(trials),
+        *(f"{mean:.4f}" for mean in means),
+        *(f"{gain:+.4f}" for gain in (fmean(gains), min(gains))),
+        len(written),
+        *(f"{gain:+.4f}" for gain in (fmean(written or [0]), min(written, default=0))),
     ]
+    columns = ["trials", "before", "after", "gain", "worst", "written", "their gain", "their worst"]
+    others = []
     for name in sorted({name for trial in trials for name in trial.others}):
         changes = [trial.others[name] for trial in trials if name in trial.others]
-        lines.append(f"| {name} | {fmean(changes):+.5f} | {min(changes):+.5f} |")
-    return "\n".join(lines)
+        others.append([name, f"{fmean(changes):+.5f}", f"{min(changes):+.5f}"])
+    of_others = markdown_table(["other sites of", "mean change", "worst trial"], others)
+    return f"{markdown_table(columns, [summary], first='--:')}\n\n{of_others}"

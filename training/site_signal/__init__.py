@@ -1,1 +1,1 @@
-"""What a site repeats: the network that corrects a page's probabilities by what is known of its site."""
+"""Training of the network that corrects a page's probabilities by what its site repeats."""

@@ -1,42 +1,33 @@
-"""The steps from whole sites to what a worker corrects with, as `python -m training signal` runs them."""
+"""The steps from whole sites to a worker's correction by them, as `python -m training signal` runs them."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.pages import EncodedPage, ModelVersion
-from dehusk.training.dehusk.config import DehuskConfig, read_config
-from dehusk.training.dehusk.crossvalidation import held_out_models
-from dehusk.training.dehusk.pages import prepared_pages
-from dehusk.training.dehusk.parts import by_site
-from dehusk.training.directory import written_whole
-from dehusk.training.predictor import labeler_answer
+from dehusk.schemas.pages import ModelVersion
+from dehusk.training.dehusk.config import DehuskConfig
+from dehusk.training.dehusk.model import Training
+from dehusk.training.dehusk.pages import by_site, name_of_part, prepared_pages
+from dehusk.training.runs import Preparation, report, report_broken, written_whole
 from dehusk.training.site_signal import evaluation
-from dehusk.training.site_signal.crawls import crawls
 from dehusk.training.site_signal.fitting import SignalSettings, fit
-from dehusk.training.site_signal.pages import Answer, Floats, Origin, SitePage, prepare_site_pages, site_pages
+from dehusk.training.site_signal.pages import Answer, SitePage, crawls, prepare_site_pages, site_pages
+from dehusk.training.versions import labeler_answer
 
 FOLDS = 8
 """Parts of the sites; those of one are scored by a network that learned from the others."""
 
 
-def prepare(
-    files: Sequence[Path],
-    directory: Path,
-    config: Path,
-    *,
-    also: Sequence[ModelVersion],
-    repository: Path,
-    processes: int,
-) -> None:
+def prepare(options: Preparation, *, also: Sequence[ModelVersion], repository: Path) -> None:
     """Answer the pages of whole sites by the run's models that never saw the site, and by published ones."""
-    settings = read_config(config)
+    settings, directory = DehuskConfig.read(options.config), options.directory
     answers = [_by_held_out(directory, settings), *(_by_published(each, repository) for each in also)]
-    for broken in prepare_site_pages(files, directory, settings.content_share, answers, processes):
-        click.echo(f"left out a page of {broken.url}: {broken.detail}", err=True)
+    report_broken(
+        prepare_site_pages(options.files, directory, settings.content_share, answers, options.processes)
+    )
     sites = site_pages(directory)
     pages = [page for of_site in sites.values() for page in of_site]
     with_gold = sum(page.gold is not None for page in pages)
@@ -56,13 +47,13 @@ def evaluate(directory: Path, orders: int) -> None:
     """Score networks on crawls of sites that they did not learn from."""
     sites, settings = _sites(directory), SignalSettings()
     models = range(len(next(iter(sites.values()))[0].answers))
-    scores = [evaluation.Crawled() for _ in models]
+    scores: list[list[evaluation.ScoredVisit]] = [[] for _ in models]
     for part in evaluation.folds_of(sites, FOLDS):
         others = {site: pages for site, pages in sites.items() if site not in part}
         ways = evaluation.ways(fit(crawls(others, settings.orders), settings))
         for visit in crawls({site: sites[site] for site in part}, orders, seed=1):
-            scores[visit.model].add(visit, ways)
-        click.echo(f"scored {', '.join(part)}", err=True)
+            scores[visit.model].append(evaluation.score(visit, ways))
+        report(f"scored {', '.join(part)}")
     for model, crawled in zip(models, scores, strict=True):
         tables = "\n\n".join(
             show(crawled) for show in (evaluation.by_pages, evaluation.by_kind, evaluation.by_site)
@@ -71,7 +62,7 @@ def evaluate(directory: Path, orders: int) -> None:
 
 
 def _sites(directory: Path) -> dict[str, list[SitePage]]:
-    """The prepared pages.
+    """Return the prepared pages by site.
 
     Raises:
         ConfigurationError: there are fewer than two sites.
@@ -83,24 +74,11 @@ def _sites(directory: Path) -> dict[str, list[SitePage]]:
 
 
 def _by_held_out(directory: Path, config: DehuskConfig) -> Answer:
-    """The models of a run, of which each page asks the one that never saw its site."""
-    part_of = by_site(config.trainer.folds)
-    models = dict(
-        held_out_models(
-            prepared_pages(directory),
-            config,
-            config.trainer.seed,
-            part_of,
-            progress=lambda text: click.echo(text, err=True),
-            checkpoints=directory,
-        )
-    )
-
-    def answer(page: EncodedPage, origin: Origin) -> Floats:
-        assert page.structure is not None  # noqa: S101 -- pages of HTML are encoded whole
-        return models[part_of(origin)](page.structure)
-
-    return answer
+    """Return the answers of a run's models, for each page of the one that never saw its site."""
+    folds = config.trainer.folds
+    training = Training(config, config.trainer.seed, checkpoints=directory)
+    models = dict(training.held_out_models(prepared_pages(directory), by_site(folds)))
+    return lambda page, site: models[name_of_part(site, folds)].answer(page)
 
 
 def _by_published(model: ModelVersion, repository: Path) -> Answer:

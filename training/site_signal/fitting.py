@@ -1,4 +1,4 @@
-"""The network that corrects probabilities, fitted to crawls of sites."""
+"""Fitting of the network that corrects probabilities, to crawls of sites."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,34 +7,34 @@ import numpy as np
 import torch
 from torch import nn
 
-from dehusk.inference.site_signal import INPUTS, SignalNetwork, inputs
-from dehusk.training.site_signal.crawls import Visit
-from dehusk.training.site_signal.pages import Floats, SitePage
+from dehusk.inference.selection.site_signal import INPUTS, SignalNetwork, inputs
+from dehusk.training.arrays import Floats
+from dehusk.training.site_signal.pages import SitePage, Visit
 
 _SIGNS = {"text_share": -1.0, "structure_logit": 1.0}
-"""Which way an input may move a block: text that repeats is never more likely to be content for it."""
+"""Direction in which an input may move a block: text that repeats is never likelier content for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignalSettings:
-    """How the network is fitted."""
+    """Settings of the fitting."""
 
     seed: int = 1
     orders: int = 8
-    """In how many orders each site is crawled."""
+    """Orders in which each site is crawled."""
     networks: int = 2
-    """How many networks are fitted; the published one is their mean."""
+    """Number of networks that are fitted; the published one is their mean."""
     hidden: int = 16
     epochs: int = 12
     batch_blocks: int = 4096
     learning_rate: float = 0.01
     weight_decay: float = 0.05
     most_of_a_page: float = 0.3
-    """What a block may count of its page at most."""
+    """Largest weight of a block in its page."""
 
 
 def fit(visits: Iterable[Visit], settings: SignalSettings) -> SignalNetwork:
-    """The network under which the labels of the visited pages are most likely."""
+    """Fit the network under which the labels of the visited pages are most likely."""
     torch.set_num_threads(1)
     columns, labels, weights = _columns(visits, settings)
     fitted = [_fitted(columns, labels, weights, settings, each) for each in range(settings.networks)]
@@ -49,7 +49,6 @@ def fit(visits: Iterable[Visit], settings: SignalSettings) -> SignalNetwork:
 def _columns(
     visits: Iterable[Visit], settings: SignalSettings
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The inputs, labels and weights of all blocks."""
     columns, labels, weights = [], [], []
     for visit in visits:
         columns.append(inputs(visit.answer[0], visit.statistics))
@@ -63,7 +62,7 @@ def _tensor(arrays: Sequence[Floats]) -> torch.Tensor:
 
 
 def _weights(page: SitePage, most: float) -> Floats:
-    """What each block counts: its share of the page's content, as F1 has it."""
+    """Return the weight of each block: its share of the page's content, as F1 has it."""
     words = page.word_counts + np.float32(0.5)
     content = max(float(words[page.content].sum()), 0.1 * float(words.sum()))
     shares: Floats = np.minimum(words / np.float32(content), np.float32(most)).astype(np.float32)
@@ -82,13 +81,13 @@ class _Bounded(nn.Module):
         self.signs = torch.tensor([[_SIGNS.get(name, 0.0)] for name in INPUTS])
 
     def bounded(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The weights and outputs as they count."""
+        """Return the weights and outputs as they count."""
         softplus = nn.functional.softplus
         free = torch.where(self.signs == 0, self.weights, self.signs * softplus(self.weights))
         return free, softplus(self.outputs)
 
     def forward(self, columns: torch.Tensor) -> torch.Tensor:
-        """What is added to the logits."""
+        """Return what is added to the logits."""
         weights, outputs = self.bounded()
         return torch.tanh(columns @ weights + self.biases) @ outputs + self.offset
 
@@ -121,7 +120,7 @@ def _fitted(
 
 
 def _decayed(network: _Bounded, decay: float) -> Sequence[dict[str, object]]:
-    """The parameters; `outputs` are logarithms nearly, and would grow if they decayed."""
+    """Group the parameters; `outputs` are logarithms nearly, and would grow if they decayed."""
     others = [each for name, each in network.named_parameters() if name != "outputs"]
     return [
         {"params": others, "weight_decay": decay},
@@ -130,7 +129,7 @@ def _decayed(network: _Bounded, decay: float) -> Sequence[dict[str, object]]:
 
 
 def _published(network: _Bounded, mean: torch.Tensor, deviation: torch.Tensor) -> SignalNetwork:
-    """The network as it reads inputs that are not scaled."""
+    """Return the network as it reads inputs that are not scaled."""
     with torch.no_grad():
         weights, outputs = network.bounded()
         weights = weights / deviation[:, None]

@@ -1,59 +1,51 @@
 """The steps from data to a published version of Web2Text, as `python -m training` runs them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import click
+import numpy as np
 
-from dehusk.inference.batching import WINDOW_BLOCKS
-from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS
+from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Encoding, ModelVersion
-from dehusk.training.boilernet.block_scores import BlockScores, block_table, median_seed, seed_table
-from dehusk.training.dehusk.evaluation import groups, page_score, table
+from dehusk.training.dehusk.evaluation import gold_table
 from dehusk.training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
-from dehusk.training.directory import left_by
-from dehusk.training.predictor import Answer, labeler_answer
-from dehusk.training.publish import announcement, publish, refuse_existing
-from dehusk.training.sources import sources, write_sources
-from dehusk.training.web2text.card import card
-from dehusk.training.web2text.config import Web2TextConfig, read_config
-from dehusk.training.web2text.evaluation import score_pages
+from dehusk.training.pages.gold import CONTENT_PROBABILITY
+from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
+from dehusk.training.scores import BlockScores, block_table, score_labels
+from dehusk.training.versions import Answer, HeldOut, content_of, labeler_answer, new_version, publish_trained
+from dehusk.training.web2text.config import Split, Web2TextConfig, split
 from dehusk.training.web2text.export import build_web2text
-from dehusk.training.web2text.model import Web2TextModel, pairwise_network, unary_network
-from dehusk.training.web2text.sequences import Sequences
-from dehusk.training.web2text.split import split
+from dehusk.training.web2text.model import (
+    NETWORKS,
+    Sequences,
+    Web2TextModel,
+    kernel_weights,
+    new_network,
+)
 from dehusk.training.web2text.trainer import Run, load, new_run, train_network
 
 _SCORES = "web2text-scores.md"
-_NETWORKS = {"unary": unary_network, "pairwise": pairwise_network}
+_TEMPLATE = Path(__file__).with_name("card.template.md")
 
 
-def prepare(
-    files: Sequence[Path],
-    directory: Path,
-    config: Path,
-    processes: int,
-    validation: Sequence[Path],
-    *,
-    labels: Path | None = None,
-) -> None:
+def prepare(options: Preparation) -> None:
     """Label and encode the pages of the files.
 
     Raises:
         ConfigurationError: pages are named for validation, and the names of sites decide here; or labels do
             not fit their pages.
     """
-    if validation:
+    if options.validation:
         raise ConfigurationError("sites are held out by their names; --validation is for BoilerNet")
-    data = read_config(config).data
-    shares, encodings = (data.content_share, data.least_oracle), (Encoding.WEB2TEXT,)
-    broken = prepare_pages(files, directory, *shares, processes, labels=labels, encodings=encodings)
-    for each in broken:
-        click.echo(f"left out a page of {each.url}: {each.detail}", err=True)
-    write_sources(files, directory)
-    parts = split(prepared_pages(directory), data)
+    data = Web2TextConfig.read(options.config).data
+    encodings = (Encoding.WEB2TEXT,)
+    report_broken(prepare_pages(options, data.content_share, data.least_oracle, encodings))
+    parts = split(prepared_pages(options.directory), data)
     click.echo(
         f"{len(parts.learned)} pages to learn from, {len(parts.validated)} to choose the iteration by, "
         f"{len(parts.held_out)} to score."
@@ -61,23 +53,23 @@ def prepare(
 
 
 def train(directory: Path, config: Path) -> None:
-    """Train both networks from each seed; goes on from the last checkpoint where one is."""
-    settings = read_config(config)
+    """Train both networks from each seed, from the last checkpoint on where one is."""
+    settings = Web2TextConfig.read(config)
     parts = split(prepared_pages(directory), settings.data)
     excerpt = settings.trainer.excerpt_blocks
     blocks = [Sequences.of_blocks(pages) for pages in (parts.learned, parts.validated)]
     pairs = [Sequences.of_pairs(pages) for pages in (parts.learned, parts.validated)]
     for seed in settings.trainer.seeds:
         for kind, (learned, validated), length in zip(
-            _NETWORKS, (blocks, pairs), (excerpt, excerpt - 1), strict=True
+            NETWORKS, (blocks, pairs), (excerpt, excerpt - 1), strict=True
         ):
             file = _checkpoint(directory, seed, kind)
             run = _run(file, settings, seed, kind, learned)
-            train_network(run, learned, validated, file, partial(_say, kind), length=length)
+            train_network(run, learned, validated, file, partial(_report, kind), length=length)
 
 
-def _say(kind: str, progress: str) -> None:
-    click.echo(f"{kind}, {progress}", err=True)
+def _report(kind: str, progress: str) -> None:
+    report(f"{kind}, {progress}")
 
 
 def _checkpoint(directory: Path, seed: int, kind: str) -> Path:
@@ -85,22 +77,13 @@ def _checkpoint(directory: Path, seed: int, kind: str) -> Path:
 
 
 def _run(file: Path, settings: Web2TextConfig, seed: int, kind: str, learned: Sequences) -> Run:
-    """The run that a file holds, or a new one."""
-    make = _NETWORKS[kind]
     if file.exists():
-        return load(file, make, settings)
-    return new_run(make(settings.network, seed), learned.standard(), settings, seed)
+        return load(file, kind, settings)
+    return new_run(new_network(kind, settings.network, seed), learned.standard(), settings, seed)
 
 
-def cross_validate(
-    directory: Path,  # noqa: ARG001 -- what every kind takes
-    config: Path,  # noqa: ARG001
-    seeds: Sequence[int],  # noqa: ARG001
-    *,
-    leave_out: str,  # noqa: ARG001
-    ablate: bool,  # noqa: ARG001
-) -> None:
-    """Nothing: a part of the sites is held out once.
+def cross_validate(*_arguments: object, **_options: object) -> None:
+    """Refuse: a part of the sites is held out once.
 
     Raises:
         ConfigurationError: always.
@@ -109,61 +92,83 @@ def cross_validate(
 
 
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
-    """Score what was trained, or a version of any model of the repository, on the held-out pages."""
-    settings = read_config(config)
-    held_out = split(prepared_pages(directory), settings.data).held_out
+    """Score the trained networks, or a version of any model of the repository, on the held-out pages."""
+    settings = Web2TextConfig.read(config)
+    held_out = _held_out(split(prepared_pages(directory), settings.data).held_out)
     if version:
-        answer = labeler_answer(OnnxLabeler(model, version, repository))
-        click.echo(_scores(score_pages(held_out, answer), held_out, answer))
+        click.echo(held_out.report({0: labeler_answer(OnnxLabeler(model, version, repository))}))
         return
-    models = _models(directory, settings)
-    of_seeds = {seed: score_pages(held_out, trained) for seed, trained in models.items()}
-    seed = median_seed(of_seeds)
-    scores = _scores(of_seeds[seed], held_out, models[seed])
-    if len(models) > 1:
-        scores += "\n\n" + seed_table(of_seeds)
+    models = {seed: _model(_runs(directory, settings, seed)) for seed in settings.trainer.seeds}
+    scores = held_out.report(models)
     (directory / _SCORES).write_text(scores, encoding="utf-8")
     click.echo(scores)
 
 
-def _models(directory: Path, settings: Web2TextConfig) -> dict[int, Web2TextModel]:
-    """What was trained, by its seed."""
-    return {seed: _model(directory, settings, seed) for seed in settings.trainer.seeds}
+def _runs(directory: Path, settings: Web2TextConfig, seed: int) -> dict[str, Run]:
+    return {kind: load(_checkpoint(directory, seed, kind), kind, settings) for kind in NETWORKS}
 
 
-def _model(directory: Path, settings: Web2TextConfig, seed: int) -> Web2TextModel:
-    unary, pairwise = (
-        load(_checkpoint(directory, seed, kind), make, settings) for kind, make in _NETWORKS.items()
-    )
-    return Web2TextModel(
-        unary.trained(), pairwise.trained(), unary.standard, pairwise.standard, settings.network.coupling
-    )
+def _model(runs: Mapping[str, Run]) -> Web2TextModel:
+    unary, pairwise = runs["unary"], runs["pairwise"]
+    coupling = unary.config.network.coupling
+    return Web2TextModel(unary.trained(), pairwise.trained(), unary.standard, pairwise.standard, coupling)
 
 
-def _scores(blocks: BlockScores, pages: Sequence[DehuskPage], answer: Answer) -> str:
-    """Tables of the scores of blocks, and of the text that is kept."""
-    scores: dict[str, dict[str, float]] = {"published gold": {}, "repaired gold": {}}
-    for page in pages:
-        answers = answer(page.encoded)
-        scores["published gold"][page.id] = page_score(page, page.encoded, answers, page.gold)
-        scores["repaired gold"][page.id] = page_score(page, page.encoded, answers, page.best_gold)
-    return (
-        block_table(blocks) + "\n\n" + table(groups(pages), {name: [each] for name, each in scores.items()})
-    )
+def _held_out(pages: Sequence[DehuskPage]) -> HeldOut:
+    def tables(blocks: BlockScores, answer: Answer) -> str:
+        return f"{block_table(blocks)}\n\n{gold_table(pages, answer)}"
+
+    return HeldOut(partial(score_pages, pages), tables)
+
+
+def score_pages(pages: Iterable[DehuskPage], answer: Answer) -> BlockScores:
+    """Score the labels of the blocks of all pages with reliable labels."""
+    scored = [page for page in pages if page.reliable and len(page.content)]
+    truth = np.concatenate([page.content for page in scored])
+    found = [content_of(answer(page.encoded)) >= CONTENT_PROBABILITY for page in scored]
+    return score_labels(truth, np.concatenate(found))
 
 
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the model of the median seed as a new version of the repository, with its card."""
-    target, settings = repository / published.name / published.version, read_config(config)
-    refuse_existing(target)
+    target, settings = new_version(repository, published), Web2TextConfig.read(config)
     scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
     parts = split(prepared_pages(directory), settings.data)
-    models = _models(directory, settings)
-    seed = median_seed({seed: score_pages(parts.held_out, trained) for seed, trained in models.items()})
-    runs = {
-        kind: load(_checkpoint(directory, seed, kind), make, settings) for kind, make in _NETWORKS.items()
-    }
-    text = card(published, runs, parts, sources(directory), scores)
+    runs = {seed: _runs(directory, settings, seed) for seed in settings.trainer.seeds}
+    models = {seed: _model(of_seed) for seed, of_seed in runs.items()}
+    seed = _held_out(parts.held_out).median(models)
+    text = card(published, runs[seed], parts, read_sources(directory), scores)
     checked = [page.encoded for page in parts.held_out[::10] if 0 < len(page.encoded) <= WINDOW_BLOCKS]
-    difference = publish(build_web2text(models[seed]), models[seed], checked, text, target)
-    click.echo(announcement(target, difference))
+    publish_trained(build_web2text(models[seed]), models[seed], checked, text, target)
+
+
+def card(
+    model: ModelVersion, runs: Mapping[str, Run], parts: Split, sources: Iterable[str], scores: str
+) -> str:
+    """Write the model card in Markdown."""
+    unary, pairwise = runs["unary"], runs["pairwise"]
+    config = unary.config
+    facts = asdict(config.data) | asdict(config.network) | asdict(config.trainer)
+    facts |= {
+        "model": model.name,
+        "version": model.version,
+        "sources": ", ".join(sources),
+        "pages": len(parts.learned),
+        "blocks": sum(len(page.content) for page in parts.learned),
+        "validated": len(parts.validated),
+        "held_out": len(parts.held_out),
+        "held_out_share": 1000 * config.data.held_out,
+        "validation_share": 1000 * (config.data.held_out + config.data.validation),
+        "unary_weights": kernel_weights(unary.network),
+        "pairwise_weights": kernel_weights(pairwise.network),
+        "unary_iterations": unary.best_iterations,
+        "pairwise_iterations": pairwise.best_iterations,
+        "unary_error": unary.error,
+        "pairwise_error": pairwise.error,
+        "filters": ", ".join(map(str, config.network.filters)),
+        "kernels": ", ".join(map(str, config.network.kernels)),
+        "seeds": ", ".join(map(str, config.trainer.seeds)),
+        "seed": unary.seed,
+        "scores": scores,
+    }
+    return _TEMPLATE.read_text(encoding="utf-8").format_map(facts)

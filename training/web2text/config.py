@@ -1,68 +1,70 @@
-"""What a training run of Web2Text is made of, read from a small TOML file."""
+"""Configuration of a training run of Web2Text, read from a small TOML file, and its parts of the pages."""
 
-from dataclasses import dataclass
-from pathlib import Path
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Self
 
-from dehusk.training.configuration import Tables, read_tables
+from dehusk.training.dehusk.pages import DehuskPage
+from dehusk.training.runs import RunConfig, Tables
 
 
 @dataclass(frozen=True, slots=True)
 class DataConfig:
-    """How pages are labeled, which of them are learned from, and which are held out."""
+    """Labeling of pages, and choice of those that are learned from and held out."""
 
     held_out: float
     """Share of the sites that models are scored on."""
     validation: float
     """Share of the sites that the iteration is chosen by."""
     content_share: float
-    """A block is content when at least this share of its words is aligned (§4.1)."""
+    """Share of a block's words that must be aligned for it to be content (§4.1)."""
     least_oracle: float
-    """Pages on which even the aligned blocks reproduce the gold text worse than this are not trained on."""
+    """Least F1 of the gold text by the aligned blocks; other pages are not trained on."""
     most_of_a_site: int
     """Pages of one site that are learned from."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """The sizes of both networks, which have the same but for their inputs and outputs."""
+    """Sizes of both networks, which have the same but for their inputs and outputs."""
 
     filters: tuple[int, ...]
-    """Of each layer but the last."""
+    """Filters of each layer but the last."""
     kernels: tuple[int, ...]
     """Blocks that a filter of each layer sees: 1 or 3."""
     dropout: float
     coupling: float
-    """The paper's lambda: what the pairwise potentials count beside the unary ones."""
+    """The paper's lambda: weight of the pairwise potentials beside the unary ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainerConfig:
-    """How the networks are trained."""
+    """Settings of the networks' training."""
 
     seeds: tuple[int, ...]
-    """Models are trained from each; the one whose score is the median is published."""
+    """Seeds from each of which a model is trained; the one whose score is the median is published."""
     iterations: int
     batch_excerpts: int
     excerpt_blocks: int
     learning_rate: float
     weight_decay: float
     validate_every: int
-    """Iterations after which the validation error is looked at."""
+    """Iterations between two looks at the validation error."""
     threads: int
 
 
 @dataclass(frozen=True, slots=True)
-class Web2TextConfig:
-    """One training run."""
+class Web2TextConfig(RunConfig):
+    """Configuration of one training run."""
 
     data: DataConfig
     network: NetworkConfig
     trainer: TrainerConfig
 
     @classmethod
-    def from_tables(cls, tables: Tables) -> Self:
-        """The configuration of these tables; every setting must be there, and no other."""
+    def _from_tables(cls, tables: Tables) -> Self:
         network, trainer = tables["network"], tables["trainer"]
         return cls(
             data=DataConfig(**tables["data"]),
@@ -73,10 +75,31 @@ class Web2TextConfig:
         )
 
 
-def read_config(file: Path) -> Web2TextConfig:
-    """The configuration in a TOML file.
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Parts of the prepared pages, no site in two of them."""
 
-    Raises:
-        ConfigurationError: the file has a setting too few or too many.
+    learned: list[DehuskPage] = field(default_factory=list)
+    validated: list[DehuskPage] = field(default_factory=list)
+    held_out: list[DehuskPage] = field(default_factory=list)
+    """All that have a gold text, good or not."""
+
+
+def split(pages: Iterable[DehuskPage], config: DataConfig) -> Split:
+    """Split the pages by the names of their sites, so that no other site's pages change a part.
+
+    The first two have the pages that can be learned from, so many of a site.
     """
-    return read_tables(file, Web2TextConfig.from_tables)
+    parts, taken = Split(), Counter[str]()
+    for page in pages:
+        if page.altered:
+            continue
+        place = zlib.crc32(page.site.encode()) % 1000 / 1000
+        if place < config.held_out:
+            if page.has_gold:
+                parts.held_out.append(page)
+        elif page.reliable and len(page.content) and taken[page.site] < config.most_of_a_site:
+            taken[page.site] += 1
+            is_validated = place < config.held_out + config.validation
+            (parts.validated if is_validated else parts.learned).append(page)
+    return parts

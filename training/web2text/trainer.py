@@ -1,25 +1,16 @@
 """Training of one of the two networks (§4.2): excerpts of pages, and the weights with the lowest error."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dehusk.training.checkpoint import load_state, save_state
-from dehusk.training.directory import left_by
-from dehusk.training.learning import seeded
-from dehusk.training.web2text.config import NetworkConfig, Web2TextConfig
-from dehusk.training.web2text.network import Potentials
-from dehusk.training.web2text.sequences import Excerpts, Sequences
-from dehusk.training.web2text.standard import Standard
-
-Say = Callable[[str], None]
-Make = Callable[[NetworkConfig, int], Potentials]
-"""A network before its first iteration, from a seed."""
+from dehusk.training.learning import load_state, restore, save_state, seeded, weights_now
+from dehusk.training.runs import Report
+from dehusk.training.web2text.config import Web2TextConfig
+from dehusk.training.web2text.model import Excerpts, Potentials, Sequences, Standard, new_network
 
 
 @dataclass(slots=True, eq=False)
@@ -33,34 +24,35 @@ class Run:
     optimizer: torch.optim.Optimizer
     iterations: int = 0
     error: float = float("inf")
-    """The lowest share of a validation page's labels that were wrong."""
+    """Lowest share of a validation page's labels that were wrong."""
     best_iterations: int = 0
     best: dict[str, Tensor] | None = None
 
     def save(self, file: Path) -> None:
         """Write the state."""
-        state = {
-            "seed": self.seed,
-            "mean": torch.from_numpy(self.standard.mean),
-            "deviation": torch.from_numpy(self.standard.deviation),
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "iterations": self.iterations,
-            "error": self.error,
-            "best_iterations": self.best_iterations,
-            "best": self.best,
-        }
-        save_state(file, self.config, state)
+        save_state(
+            file,
+            self.config,
+            self.network,
+            self.optimizer,
+            seed=self.seed,
+            mean=torch.from_numpy(self.standard.mean),
+            deviation=torch.from_numpy(self.standard.deviation),
+            iterations=self.iterations,
+            error=self.error,
+            best_iterations=self.best_iterations,
+            best=self.best,
+        )
 
     def trained(self) -> Potentials:
-        """The network with the weights of the lowest error."""
+        """Return the network with the weights of the lowest error."""
         if self.best is not None:
             self.network.load_state_dict(self.best)
         return self.network
 
 
 def new_run(network: Potentials, standard: Standard, config: Web2TextConfig, seed: int) -> Run:
-    """A network before its first iteration."""
+    """Begin a run with a network before its first iteration."""
     settings = config.trainer
     kernels = [layer.weight for layer in network.layers]
     biases = [layer.bias for layer in network.layers]
@@ -68,26 +60,21 @@ def new_run(network: Potentials, standard: Standard, config: Web2TextConfig, see
     return Run(config, seed, standard, network, torch.optim.Adam(groups, lr=settings.learning_rate))
 
 
-def load(file: Path, make: Make, config: Web2TextConfig) -> Run:
-    """The run of this configuration that a file holds.
-
-    Raises:
-        ConfigurationError: there is no such file, or it is of another configuration.
-    """
-    state: dict[str, Any] = load_state(left_by("train", file), config)
+def load(file: Path, kind: str, config: Web2TextConfig) -> Run:
+    """Load the run of this configuration that a file holds."""
+    state = load_state(file, config)
     standard = Standard(state["mean"].numpy(), state["deviation"].numpy())
-    run = new_run(make(config.network, state["seed"]), standard, config, state["seed"])
-    run.network.load_state_dict(state["network"])
-    run.optimizer.load_state_dict(state["optimizer"])
+    run = new_run(new_network(kind, config.network, state["seed"]), standard, config, state["seed"])
+    restore(state, run.network, run.optimizer)
     for name in ("iterations", "error", "best_iterations", "best"):
         setattr(run, name, state[name])
     return run
 
 
 def train_network(
-    run: Run, learned: Sequences, validated: Sequences, file: Path, say: Say, *, length: int
+    run: Run, learned: Sequences, validated: Sequences, file: Path, report: Report, *, length: int
 ) -> None:
-    """Go on to the last iteration, with excerpts of this length.
+    """Train on to the last iteration, with excerpts of this length.
 
     A checkpoint is left whenever the validation error was looked at.
     """
@@ -102,13 +89,13 @@ def train_network(
         error = validation_error(run.network, run.standard, validated)
         if error < run.error:
             run.error, run.best_iterations = error, run.iterations
-            run.best = {name: value.clone() for name, value in run.network.state_dict().items()}
+            run.best = weights_now(run.network)
         run.save(file)
-        say(f"seed {run.seed}, iteration {run.iterations}: validation error {error:.4f}")
+        report(f"seed {run.seed}, iteration {run.iterations}: validation error {error:.4f}")
 
 
 def _step(run: Run, batch: Excerpts) -> None:
-    """One update of the weights by the cross entropy of excerpts, every label counting the same."""
+    """Update the weights by the cross entropy of excerpts, every label counting the same."""
     run.network.train()
     run.optimizer.zero_grad()
     logits = run.network(batch.rows)
@@ -119,7 +106,7 @@ def _step(run: Run, batch: Excerpts) -> None:
 
 
 def validation_error(network: Potentials, standard: Standard, sequences: Sequences) -> float:
-    """The share of a sequence's labels that are wrong, the mean over all, of whatever length."""
+    """Return the share of a sequence's labels that are wrong, the mean over all, of whatever length."""
     network.eval()
     shares: list[float] = []
     ends = np.cumsum(sequences.lengths)

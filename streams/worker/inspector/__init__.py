@@ -1,1 +1,1 @@
-"""The page inspector among the monitoring pages, whose work is done in a process beside the worker."""
+"""The page inspector among the monitoring pages, whose work a process of its own does."""

@@ -1,39 +1,65 @@
-"""The pages of the inspector: the latest documents and drops, and what is inspected of them."""
+"""Web pages of the inspector within a worker: its latest documents and drops, and their inspections."""
 
 import logging
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from dehusk.schemas.documents import Origin
-from dehusk.streams.inspection.requests import DOCUMENTS, PASTES, POSITIONS
-from dehusk.streams.worker.drops import Drop, DropLog, DropsByReason, Made
-from dehusk.streams.worker.inspector.access import require_same_origin, why_off
+from dehusk.streams.inspection.server import DOCUMENTS, PASTES, POSITIONS
+from dehusk.streams.web.local_pages import is_loopback
 from dehusk.streams.worker.inspector.inspector import Inspector
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.monitoring.drops import Drop, DropLog, Published
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 
 _FILES = Path(__file__).with_name("static")
 _PAGE = (_FILES / "index.html").read_text(encoding="utf-8")
 _HARMLESS = frozenset(("/inspect/", "/inspect/static/inspect.js", "/inspect/static/inspect.css"))
-"""What does no work and tells nothing of pages: links may lead there from anywhere."""
+"""Paths without work or data, which links of other sites may lead to."""
+_OWN = frozenset(("same-origin", "none"))
+"""Values of `Sec-Fetch-Site` for requests of these pages, or of their user."""
 _log = logging.getLogger(__name__)
+
+
+def reason_disabled(settings: MonitoringSettings) -> str | None:
+    """Return why the inspector is off; None if it is on."""
+    if not settings.inspector:
+        return "--no-inspector is set"
+    if settings.token is None and not is_loopback(settings.host):
+        return f"everyone who reaches {settings.host} could use it; --monitoring-token has it ask for a token"
+    return None
+
+
+def require_same_origin(request: web.Request) -> None:
+    """Refuse requests from pages of other sites.
+
+    Raises:
+        web.HTTPForbidden: the headers name another site.
+    """
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    is_own = site is None or (site in _OWN and (request.method != "POST" or site == "same-origin"))
+    if origin is not None and site is None:  # as in requests of browsers over plain HTTP to other hosts
+        is_own = urlsplit(origin).netloc == request.headers.get("Host")
+    if not is_own:
+        raise web.HTTPForbidden(text="another site may not have pages inspected\n")
 
 
 def inspector_pages(
     settings: WorkerSettings, drops: DropLog, inspector: Inspector | None = None
 ) -> web.Application:
-    """What is to be mounted at `/inspect`; where the inspector is off, it says why."""
-    reason = why_off(settings.monitoring)
+    """Return the application to mount at `/inspect`; if the inspector is off, it responds with the reason."""
+    reason = reason_disabled(settings.monitoring)
     if reason is not None:
         if settings.monitoring.inspector:
             _log.info("the page inspector is off: %s", reason)
-        return _off(reason)
-    return _on(settings, drops, inspector or Inspector(settings))
+        return _disabled_pages(reason)
+    return _enabled_pages(settings, drops, inspector or Inspector(settings))
 
 
-def _off(reason: str) -> web.Application:
+def _disabled_pages(reason: str) -> web.Application:
     async def refuse(_: web.Request) -> web.Response:
         return web.Response(text=f"the page inspector is off: {reason}\n", status=403)
 
@@ -42,7 +68,7 @@ def _off(reason: str) -> web.Application:
     return pages
 
 
-def _on(settings: WorkerSettings, drops: DropLog, inspector: Inspector) -> web.Application:
+def _enabled_pages(settings: WorkerSettings, drops: DropLog, inspector: Inspector) -> web.Application:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path not in _HARMLESS:
@@ -52,31 +78,31 @@ def _on(settings: WorkerSettings, drops: DropLog, inspector: Inspector) -> web.A
     pages = web.Application(middlewares=[guard])
     pages.cleanup_ctx.append(inspector.running)
     pages.on_shutdown.append(inspector.close)
-    pages.add_routes(_listing(settings, drops))
-    pages.add_routes(_inspecting(drops, inspector))
+    pages.add_routes(_listing_routes(settings, drops))
+    pages.add_routes(_inspection_routes(drops, inspector))
     pages.router.add_static("/static/", _FILES)
     return pages
 
 
-def _listing(settings: WorkerSettings, drops: DropLog) -> list[web.RouteDef]:
+def _listing_routes(settings: WorkerSettings, drops: DropLog) -> list[web.RouteDef]:
     async def page(_: web.Request) -> web.Response:
         return web.Response(text=_PAGE, content_type="text/html")
 
     async def recent(_: web.Request) -> web.Response:
-        listed = {
+        fields = {
             "documents": drops.documents,
             "skipped": drops.skipped,
             "dead_letters": drops.dead_letters,
             "topics": {"input": settings.topics.input, "output": settings.topics.output},
             "max_bytes": settings.page.max_bytes,
         }
-        return web.Response(body=orjson.dumps(listed), content_type="application/json")
+        return web.Response(body=orjson.dumps(fields), content_type="application/json")
 
     return [web.get("/", page), web.get("/recent", recent)]
 
 
-def _inspecting(drops: DropLog, inspector: Inspector) -> list[web.RouteDef]:
-    async def pass_on(request: web.Request) -> web.StreamResponse:
+def _inspection_routes(drops: DropLog, inspector: Inspector) -> list[web.RouteDef]:
+    async def forward(request: web.Request) -> web.StreamResponse:
         path = request.path.removeprefix("/inspect")
         return await inspector.answer(request, path, request.query)
 
@@ -84,7 +110,7 @@ def _inspecting(drops: DropLog, inspector: Inspector) -> list[web.RouteDef]:
         url = request.query.get("url", "")
         position = latest_position(drops, url)
         if position is None:
-            return await pass_on(request)
+            return await forward(request)
         query = {
             "topic": position.topic,
             "partition": str(position.partition),
@@ -93,20 +119,17 @@ def _inspecting(drops: DropLog, inspector: Inspector) -> list[web.RouteDef]:
         return await inspector.answer(request, POSITIONS, {**query, "url": url})
 
     return [
-        web.post(POSITIONS, pass_on),
+        web.post(POSITIONS, forward),
         web.post(DOCUMENTS, document),
-        web.post(PASTES, pass_on),
-        web.get(r"/pages/{name:[\w-]+}/", pass_on),
-        web.get(r"/pages/{name:[\w-]+}/views/{number:\d{1,4}}", pass_on),
+        web.post(PASTES, forward),
+        web.get(r"/pages/{name:[\w-]+}/", forward),
+        web.get(r"/pages/{name:[\w-]+}/views/{number:\d{1,4}}", forward),
     ]
 
 
 def latest_position(drops: DropLog, url: str) -> Origin | None:
-    """Where the latest message is that the worker remembers of a URL; None if it remembers none."""
-    known: list[Made | Drop] = [*drops.documents, *_each(drops.skipped), *_each(drops.dead_letters)]
-    of_url = [each for each in known if each.url == url]
-    return max(of_url, key=lambda each: each.time).source if of_url else None
-
-
-def _each(drops: DropsByReason) -> list[Drop]:
-    return [drop for of_reason in drops.values() for drop in of_reason.latest]
+    """Return the position of the latest message with a URL among the latest pages."""
+    reasons = [*drops.skipped.values(), *drops.dead_letters.values()]
+    latest: list[Published | Drop] = [*drops.documents, *(drop for each in reasons for drop in each.latest)]
+    matches = [page for page in latest if page.url == url]
+    return max(matches, key=lambda page: page.time).source if matches else None

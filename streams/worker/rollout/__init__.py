@@ -1,1 +1,1 @@
-"""What a worker does with a roll-out: which version labels which page, and when one has to go."""
+"""Roll-outs in a worker: the versions that label a batch, their figures, and taking unfit ones back."""

@@ -1,116 +1,117 @@
-"""The labels of a batch by the versions of its plan."""
+"""Labeling of a batch by the versions of its plan; versions on trial fall back on the trusted one."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
-from dehusk.schemas.comparison import Figures
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction
-from dehusk.streams.preparation.preparation import PackedPage
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
+from dehusk.schemas.rollout import Figures
+from dehusk.streams.availability import UNAVAILABLE, Dependency
+from dehusk.streams.preparation.batch import BatchLabeling, Labeled, Labeling
+from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.verdict import SLOWEST
-from dehusk.streams.worker.availability import UNAVAILABLE, Dependency
-from dehusk.streams.worker.labeling import Labeled, Labeling
-from dehusk.streams.worker.rollout.aside import Aside
-from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.seen import Seen
-from dehusk.streams.worker.rollout.tally import figures_of
-from dehusk.streams.worker.rollout.versions import OpenVersion
-from dehusk.streams.worker.witnesses import WitnessedLabeler
+from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans
+from dehusk.streams.worker.rollout.shadow import Observations, figures_of
+from dehusk.streams.worker.steps.labeling import ProbedLabeler
 
-Note = Callable[[Figures], None]
-"""Told what was seen of a version in a call."""
-Open = Callable[[WitnessedLabeler, Dependency], Labeling]
-"""What labels with a labeler that is trusted, however long that takes."""
-Begin = Callable[[Callable[[], Awaitable[None]]], None]
-"""Has something asked beside the flow, unless too much is."""
-_LEAST_PATIENCE = 3.0
-"""Seconds that pages wait for a version that is tried, at least."""
+Observe = Callable[[Figures], None]
+"""Takes the figures of a call."""
+Call = Callable[[], Awaitable[None]]
+Open = Callable[[ProbedLabeler, Dependency], Labeling]
+"""Opens the labeling by a trusted labeler, which waits for its answers."""
+MIN_TIMEOUT = 3.0
+"""Shortest timeout of a version on trial, in seconds."""
+_MAX_BACKGROUND_CALLS = 2
 
 
-class Measured:
-    """Labels with a version that is trusted, and counts."""
+class TrustedLabeling:
+    """Labels with a trusted version, and adds to its figures."""
 
-    def __init__(self, labeling: Labeling, note: Note) -> None:
+    def __init__(self, labeling: Labeling, observe: Observe) -> None:
         self._labeling = labeling
-        self._note = note
+        self._observe = observe
 
     async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
-        """The labels of each page, however long it takes."""
-        begun = time.perf_counter()
+        """Label each page, however long it takes."""
+        began = time.perf_counter()
         labeled = await self._labeling.label(pages)
         if not labeled.degraded:
-            self._note(figures_of(pages, labeled.answers, time.perf_counter() - begun))
+            self._observe(figures_of(pages, labeled.answers, time.perf_counter() - began))
         return labeled
 
 
-class OnTrial:
-    """Labels with a version that may fail: what it does not label in time, the trusted one does."""
+class TrialLabeling:
+    """Labels with a version on trial; pages that it does not label in time go to the trusted one."""
 
     def __init__(
         self,
-        labeler: WitnessedLabeler,
+        labeler: ProbedLabeler,
         trusted: Labeling,
         dependency: Dependency,
-        note: Note,
+        observe: Observe,
         *,
-        patience: float,
-        aside: Begin,
+        timeout: float,
+        call_in_background: Callable[[Call], None],
     ) -> None:
         self._labeler = labeler
         self._trusted = trusted
         self._dependency = dependency
-        self._note = note
-        self._patience = patience
-        self._aside = aside
+        self._observe = observe
+        self._timeout = timeout
+        self._call_in_background = call_in_background
 
     async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
-        """The labels of each page, however long the trusted version takes for those that are left."""
+        """Label each page, however long the trusted version takes for the missing ones."""
         if self._dependency.unavailable:
-            return await self._label_behind(pages)
-        begun = time.perf_counter()
-        answers = await self._ask(pages, self._patience)
-        seconds = time.perf_counter() - begun
-        left = [place for place, answer in enumerate(answers) if not isinstance(answer, Prediction)]
-        if not left:
-            self._note(figures_of(pages, answers, seconds))
+            return await self._fall_back(pages)
+        began = time.perf_counter()
+        answers = await self._ask(pages, self._timeout)
+        seconds = time.perf_counter() - began
+        missing_places = [place for place, answer in enumerate(answers) if not isinstance(answer, Prediction)]
+        if not missing_places:
+            self._observe(figures_of(pages, answers, seconds))
             return Labeled([answer for answer in answers if answer is not None])
-        trusted = await self._label_behind([pages[place] for place in left])
+        trusted = await self._fall_back([pages[place] for place in missing_places])
+        trusted_answers = dict(zip(missing_places, trusted.answers, strict=True))
         if not trusted.degraded:
-            self._count(pages, answers, seconds, dict(zip(left, trusted.answers, strict=True)))
-        return _filled(answers, left, trusted)
+            self._count(pages, answers, seconds, trusted_answers)
+        merged = dict(enumerate(answers)) | trusted_answers
+        return Labeled([answer for answer in merged.values() if answer is not None], trusted.degraded)
 
     async def _ask(
-        self, pages: Sequence[EncodedPage], patience: float | None = None
+        self, pages: Sequence[EncodedPage], seconds: float | None = None
     ) -> list[Prediction | Broken | None]:
-        """An answer for each page; None where none came."""
+        """Return an answer for each page; None where there was none in time."""
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(seconds):
                 return [*await self._labeler.label(pages)]
         except (*UNAVAILABLE, TimeoutError):
             return [None] * len(pages)
 
-    async def _label_behind(self, pages: Sequence[EncodedPage]) -> Labeled:
-        """The labels of the trusted version or, while that is away, of the one that is tried after all."""
+    async def _fall_back(self, pages: Sequence[EncodedPage]) -> Labeled:
+        """Label with the trusted version or, if that is unavailable, with the version on trial after all."""
         trusted = asyncio.ensure_future(self._trusted.label(pages))
-        again = asyncio.ensure_future(self._insist(pages))
+        retried = asyncio.ensure_future(self._retry(pages))
         try:
-            done, _ = await asyncio.wait((trusted, again), return_when=asyncio.FIRST_COMPLETED)
-            return (trusted if trusted in done else again).result()
+            done, _ = await asyncio.wait((trusted, retried), return_when=asyncio.FIRST_COMPLETED)
+            return (trusted if trusted in done else retried).result()
         finally:
             trusted.cancel()
-            again.cancel()
+            retried.cancel()
 
-    async def _insist(self, pages: Sequence[EncodedPage]) -> Labeled:
-        """The labels of the version that is tried, once it labels all pages while the trusted one is away."""
+    async def _retry(self, pages: Sequence[EncodedPage]) -> Labeled:
+        """Retry until the version on trial labels all pages while the trusted one is unavailable."""
         while True:
-            await asyncio.sleep(self._patience)
+            await asyncio.sleep(self._timeout)
             if self._dependency.unavailable:
-                answers = await self._ask(pages, self._patience)
-                found = [answer for answer in answers if isinstance(answer, Prediction)]
-                if len(found) == len(pages):
-                    return Labeled(list(found))
+                answers = await self._ask(pages, self._timeout)
+                predictions = [answer for answer in answers if isinstance(answer, Prediction)]
+                if len(predictions) == len(pages):
+                    return Labeled([*predictions])
 
     def _count(
         self,
@@ -121,52 +122,111 @@ class OnTrial:
     ) -> None:
         labeled = [place for place, answer in trusted.items() if isinstance(answer, Prediction)]
         rejected = sum(isinstance(answers[place], Broken) for place in labeled)
-        self._note(figures_of(pages, answers, seconds, rejected=rejected))
+        self._observe(figures_of(pages, answers, seconds, rejected=rejected))
         missing = [pages[place] for place in labeled if answers[place] is None]
         if missing:
-            self._aside(partial(self._ask_again, missing))
+            self._call_in_background(partial(self._ask_again, missing))
 
     async def _ask_again(self, pages: Sequence[EncodedPage]) -> None:
-        """Count what comes late, or not at all: where nobody answered for a while, it is not to blame."""
-        begun = time.perf_counter()
+        """Count late and missing answers; where nobody answered for a while, the version is not to blame."""
+        began = time.perf_counter()
         answers = await self._ask(pages)
         errors = sum(answer is None for answer in answers)
         rejected = sum(isinstance(answer, Broken) for answer in answers)
-        seconds = time.perf_counter() - begun
-        self._note(figures_of(pages, answers, seconds, errors=errors, rejected=rejected))
+        seconds = time.perf_counter() - began
+        self._observe(figures_of(pages, answers, seconds, errors=errors, rejected=rejected))
+
+
+class BackgroundCalls:
+    """Background calls; each holds the versions of its plan open."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, plan: Plan, call: Call) -> None:
+        """Start a call if below the limit, with the versions of a plan open until it ends."""
+        if len(self._tasks) >= _MAX_BACKGROUND_CALLS:
+            return
+        plan.hold()
+        task = asyncio.create_task(_release_after(plan, call))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Cancel all calls."""
+        await asyncio.sleep(0)  # a task that is cancelled before it begins would not release its plan
+        tasks = [*self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def finish(self) -> None:
+        """Wait for all calls."""
+        await asyncio.gather(*self._tasks)
+
+
+async def _release_after(plan: Plan, call: Call) -> None:
+    try:
+        await call()
+    finally:
+        await plan.release()
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedLabeling:
+    """Labels one batch by a plan."""
+
+    plan: Plan
+    label_by_plan: Callable[[Sequence[PackedPage]], Awaitable[Labeled]]
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        return self.plan.encodings
+
+    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
+        return await self.label_by_plan(pages)
 
 
 class RolloutLabeling:
-    """Labels each batch by the plan of its begin."""
+    """Labels each batch by the plan that is current when it begins."""
 
     def __init__(
-        self, plans: Plans, open_trusted: Open, dependency: Dependency, seen: Seen, aside: Aside
+        self,
+        plans: Plans,
+        open_trusted: Open,
+        dependency: Dependency,
+        observations: Observations,
+        background: BackgroundCalls,
     ) -> None:
         self._plans = plans
-        self._aside = aside
         self._open = open_trusted
         self._dependency = dependency
-        self._seen = seen
+        self._observations = observations
+        self._background = background
 
-    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
-        """The labels of each page, however long it takes."""
-        async with self._plans.begun() as plan:
-            begun = time.perf_counter()
-            labeled = await self._label(plan, pages)
-            if not labeled.degraded:
-                self._seen.shadow.offer(plan, pages, labeled.answers, time.perf_counter() - begun)
-            return labeled
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[BatchLabeling]:
+        """Begin a batch, which the current plan labels."""
+        async with self._plans.held() as plan:
+            yield _PlannedLabeling(plan, partial(self._label_and_offer, plan))
+
+    async def _label_and_offer(self, plan: Plan, pages: Sequence[PackedPage]) -> Labeled:
+        began = time.perf_counter()
+        labeled = await self._label(plan, pages)
+        if not labeled.degraded:
+            self._observations.shadow.offer(plan, pages, labeled.answers, time.perf_counter() - began)
+        return labeled
 
     async def _label(self, plan: Plan, pages: Sequence[PackedPage]) -> Labeled:
         serving = self._serving(plan)
-        tried = [place for place, page in enumerate(pages) if plan.is_of_canary(page.identity.site)]
+        tried = [place for place, page in enumerate(pages) if plan.is_labeled_by_canary(page.identity.site)]
         if plan.canary is None or not tried:
             return await serving.label([page.encoded for page in pages])
-        canary = self._on_trial(plan, plan.canary, plan.serving, serving)
+        canary = self._trial(plan, plan.canary, plan.serving, serving)
         others = sorted({*range(len(pages))} - {*tried})
         by_canary, by_serving = await asyncio.gather(
             canary.label([pages[place].encoded for place in tried]),
-            _unless_empty(serving, [pages[place].encoded for place in others]),
+            _label_any(serving, [pages[place].encoded for place in others]),
         )
         answers = dict(zip((*tried, *others), (*by_canary.answers, *by_serving.answers), strict=True))
         degraded = by_canary.degraded or by_serving.degraded
@@ -175,44 +235,34 @@ class RolloutLabeling:
     def _serving(self, plan: Plan) -> Labeling:
         trusted = plan.trusted
         if trusted is None:
-            return self._measured(plan.serving)
-        return self._on_trial(plan, plan.serving, trusted, self._measured(trusted))
+            return self._trusted(plan.serving)
+        return self._trial(plan, plan.serving, trusted, self._trusted(trusted))
 
-    def _measured(self, version: OpenVersion) -> Labeling:
+    def _trusted(self, version: OpenVersion) -> Labeling:
         labeling = self._open(version.labeler, self._dependency)
-        return Measured(labeling, partial(self._seen.tally.note, version.version))
+        return TrustedLabeling(labeling, partial(self._observations.figures.add, version.version))
 
-    def _on_trial(self, plan: Plan, tried: OpenVersion, trusted: OpenVersion, behind: Labeling) -> Labeling:
-        return OnTrial(
+    def _trial(self, plan: Plan, tried: OpenVersion, trusted: OpenVersion, fallback: Labeling) -> Labeling:
+        return TrialLabeling(
             tried.labeler,
-            behind,
+            fallback,
             self._dependency,
-            partial(self._note, plan, tried.version),
-            patience=self._patience(plan, trusted),
-            aside=partial(self._begin_aside, plan),
+            partial(self._observe, plan, tried.version),
+            timeout=self._timeout(plan, trusted),
+            call_in_background=partial(self._background.start, plan),
         )
 
-    def _patience(self, plan: Plan, trusted: OpenVersion) -> float:
-        """Seconds that pages wait for a version that is tried, by what the trusted one takes."""
-        usual = self._seen.tally.of(trusted.version).seconds(SLOWEST)
-        most = plan.state.limits.most_latency if plan.state else 0.0
-        return max(_LEAST_PATIENCE, most * usual)
+    def _timeout(self, plan: Plan, trusted: OpenVersion) -> float:
+        """Return the timeout of a version on trial, by the latency of the trusted one."""
+        usual = self._observations.figures.of(trusted.version).seconds(SLOWEST)
+        factor = plan.state.limits.most_latency if plan.state else 0.0
+        return max(MIN_TIMEOUT, factor * usual)
 
-    def _note(self, plan: Plan, version: str, figures: Figures) -> None:
-        """Count a call, unless what it was made by is over."""
+    def _observe(self, plan: Plan, version: str, figures: Figures) -> None:
+        """Count a call, unless its plan was replaced."""
         if plan is self._plans.current:
-            self._seen.tally.note(version, figures)
-
-    def _begin_aside(self, plan: Plan, ask: Callable[[], Awaitable[None]]) -> None:
-        if not self._aside.is_full:
-            self._aside.begin(plan, ask)
+            self._observations.figures.add(version, figures)
 
 
-async def _unless_empty(labeling: Labeling, pages: Sequence[EncodedPage]) -> Labeled:
+async def _label_any(labeling: Labeling, pages: Sequence[EncodedPage]) -> Labeled:
     return await labeling.label(pages) if pages else Labeled([])
-
-
-def _filled(answers: Sequence[Prediction | Broken | None], left: Sequence[int], trusted: Labeled) -> Labeled:
-    """Answers, those that are left from the trusted version."""
-    filled = dict(enumerate(answers)) | dict(zip(left, trusted.answers, strict=True))
-    return Labeled([answer for answer in filled.values() if answer is not None], trusted.degraded)

@@ -1,62 +1,72 @@
-"""Labeling by a roll-out: opened once the control topic is read to its end, closed with the worker."""
+"""Roll-out in a worker: opened once the control topic is read, reported to it, closed with the worker."""
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.pages import Encoding, Prediction
 from dehusk.schemas.rollout import Rollout, Scope
-from dehusk.streams.rollout.keys import ControlKey
-from dehusk.streams.rollout.writing import change_state
+from dehusk.streams.availability import Dependency
+from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
+from dehusk.streams.rollout.control import REPORT_SECONDS, ControlKey, ControlTopic, change_state
 from dehusk.streams.settings import WhenTritonIsUnavailable
-from dehusk.streams.worker.availability import Dependency
-from dehusk.streams.worker.dependencies import open_labeling
-from dehusk.streams.worker.loops import running
-from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.rollout.aside import Aside
-from dehusk.streams.worker.rollout.labeling import RolloutLabeling
-from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.reporting import Reporting
-from dehusk.streams.worker.rollout.seen import Seen
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.process import running
+from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutLabeling
+from dehusk.streams.worker.rollout.plan import Plan, Plans, open_version
+from dehusk.streams.worker.rollout.shadow import Observations
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
-from dehusk.streams.worker.rollout.versions import open_version
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.steps.labeling import OpenLabeling, open_labeling
+from dehusk.streams.worker_settings import WorkerSettings
 
+_WITHDRAW_SECONDS = 2.0
+_KEPT_SECONDS = 3600.0
+"""Age of a report from which it is removed as stale."""
+CATCH_UP_SECONDS = 30.0
+"""Time limit for reading the control topic to its end."""
 _log = logging.getLogger(__name__)
-_CATCH_UP_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRollout:
-    """A roll-out that a worker follows."""
+class Reporting:
+    """Writes a report every few seconds, and at once when the worker adopts another state."""
 
-    labeling: RolloutLabeling
-    plans: Plans
-    steering: Steering
+    def __init__(
+        self, producer: AIOKafkaProducer, topic: str, reader: StateReader, steering: Steering
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._reader = reader
+        self._steering = steering
+        self._key = ControlKey(reader.scope, steering.worker)
 
-    @property
-    def answer(self) -> Prediction | None:
-        """What the version that serves gave for a line of text; None where it did not answer yet."""
-        return self.plans.current.serving.answer
+    async def run(self) -> None:
+        """Report until cancelled; first remove the reports of workers that were killed."""
+        for key in self._reader.stale(int(1000 * (time.time() - _KEPT_SECONDS))):
+            await self._write(key, None)
+        while True:
+            self._steering.adopted.clear()
+            await self._write(self._key, self._steering.report().encode())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._steering.adopted.wait(), REPORT_SECONDS)
 
-    def encodings(self) -> frozenset[Encoding]:
-        """What the versions of the current plan read of a page beside what each page has."""
-        return self.plans.current.encodings
+    async def withdraw(self) -> None:
+        """Remove the report, if Kafka answers soon."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._write(self._key, None), _WITHDRAW_SECONDS)
 
-    async def check(self) -> None:
-        """See whether the labeler answers; raises what it does."""
-        plan = self.plans.current
-        await (plan.trusted or plan.serving).labeler.check()
-
-    def notes(self) -> list[str]:
-        """What of the state is not followed, in words."""
-        return [f"version {version} does not label: {why}" for version, why in self.steering.refused.items()]
+    async def _write(self, key: ControlKey, value: bytes | None) -> None:
+        outgoing = Outgoing(self._topic, Record(key.encode(), value))
+        try:
+            await (await enqueue(self._producer, outgoing))
+        except (KafkaError, OSError) as error:
+            _log.warning("no report to topic %s: %s", self._topic, error)
 
 
 @asynccontextmanager
@@ -64,12 +74,11 @@ async def open_rollout(
     settings: WorkerSettings,
     topic: str,
     worker: str,
-    producer: AIOKafkaProducer,
     *,
     dependency: Dependency,
     metrics: Metrics,
-) -> AsyncIterator[OpenRollout]:
-    """Labeling by the state on the control topic, which is followed from here on.
+) -> AsyncIterator[OpenLabeling]:
+    """Open the labeling by the state on the control topic, which is followed until the end.
 
     Raises:
         UnavailableError: the topic cannot be read, or the labeler does not answer.
@@ -78,56 +87,49 @@ async def open_rollout(
     scope = Scope(settings.triton.model, settings.topics.group)
     reader = StateReader(settings.kafka, topic, scope)
     async with AsyncExitStack() as resources:
-        await resources.enter_async_context(running(reader.following.run()))
-        await _caught_up(reader, topic)
+        await resources.enter_async_context(running(reader.following.run))
+        await _catch_up(reader, topic)
         may_be_away = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
         plans = Plans(await _first_plan(settings, reader.state, may_be_away=may_be_away))
         resources.push_async_callback(plans.close)
-        seen = Seen()
-        resources.push_async_callback(seen.shadow.close)
+        observations = Observations()
+        resources.push_async_callback(observations.shadow.close)
         steering = Steering(
             reader,
-            scope,
             plans,
             partial(open_version, settings),
-            partial(change_state, settings.kafka, topic),
+            partial(change_state, ControlTopic(settings.kafka, topic)),
             worker=worker,
-            seen=seen,
+            observations=observations,
             metrics=metrics,
         )
         reader.changed.clear()
         await steering.adopt(reader.state)
-        reporting = Reporting(
-            producer,
-            topic,
-            ControlKey(scope, worker),
-            reader.stale,
-            steering=steering,
-            plans=plans,
-            seen=seen,
-            metrics=metrics,
-        )
+        producer = await resources.enter_async_context(open_producer(settings.kafka))
+        reporting = Reporting(producer, topic, reader, steering)
         resources.push_async_callback(reporting.withdraw)
-        await resources.enter_async_context(running(steering.run(), seen.shadow.run(), reporting.run()))
-        aside = Aside()
-        resources.push_async_callback(aside.close)
-        labeling = RolloutLabeling(plans, partial(open_labeling, settings), dependency, seen, aside)
-        yield OpenRollout(labeling, plans, steering)
+        await resources.enter_async_context(running(steering.run, observations.shadow.run, reporting.run))
+        background = BackgroundCalls()
+        resources.push_async_callback(background.close)
+        labeling = RolloutLabeling(
+            plans, partial(open_labeling, settings), dependency, observations, background
+        )
+        yield OpenLabeling(labeling, plans.check, plans.current.serving.answer, steering.notes)
 
 
-async def _caught_up(reader: StateReader, topic: str) -> None:
+async def _catch_up(reader: StateReader, topic: str) -> None:
     _log.info("reads topic %s to its end, to know which version labels", topic)
     try:
-        await asyncio.wait_for(reader.following.caught_up.wait(), _CATCH_UP_SECONDS)
+        await asyncio.wait_for(reader.following.caught_up.wait(), CATCH_UP_SECONDS)
     except TimeoutError as error:
         reason = reader.following.dependency.reason or "it is too long"
         raise UnavailableError(
-            f"topic {topic} was not read to its end within {_CATCH_UP_SECONDS:.0f} s: {reason}"
+            f"topic {topic} was not read to its end within {CATCH_UP_SECONDS:.0f} s: {reason}"
         ) from error
 
 
 async def _first_plan(settings: WorkerSettings, state: Rollout | None, *, may_be_away: bool) -> Plan:
-    """The plan of a worker that starts: the version that is to serve, or the one before, alone."""
+    """Return the first plan: the serving version of the state alone or, if unfit, the previous one."""
     serving = state.serving if state else ""
     try:
         return Plan(await open_version(settings, serving, may_be_away=may_be_away))

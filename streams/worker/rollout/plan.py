@@ -1,69 +1,145 @@
-"""Which versions label the pages of a batch: a plan holds from the batch's begin to its end."""
+"""Plans: the versions that label a batch, which stay open until the batch ends."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 
-from dehusk.schemas.pages import Encoding
+from dehusk.inference.labelers.labeler import Labeler
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import Encoding, Prediction
 from dehusk.schemas.rollout import Rollout
-from dehusk.streams.rollout.split import is_of_share
-from dehusk.streams.worker.rollout.versions import OpenVersion
+from dehusk.streams.labelers import PROBE, open_labeler
+from dehusk.streams.worker.steps.labeling import ProbedLabeler, TakeoverLog
+from dehusk.streams.worker_settings import WorkerSettings
+
+_HASHES = float(1 << 64)
+
+
+class OpenVersion:
+    """Labeler of a version, closed when its last holder releases it."""
+
+    def __init__(self, version: str, labeler: Labeler, answer: Prediction | None) -> None:
+        self.version = version
+        """Number of the version; empty for the one that the labeler chooses."""
+        self.answer = answer
+        """Answer to a line of text; None if the version did not answer when it was opened."""
+        model = None if answer is None else answer.model
+        self.labeler = ProbedLabeler(labeler if version else TakeoverLog(labeler, model))
+        self._holders = 0
+
+    def hold(self) -> None:
+        """Keep it open."""
+        self._holders += 1
+
+    async def release(self) -> None:
+        """Close it if nobody else holds it."""
+        self._holders -= 1
+        if not self._holders:
+            await self.labeler.close()
+
+
+def name_of(version: OpenVersion | None) -> str | None:
+    """Return the number of a version, if there is one."""
+    return None if version is None else version.version
+
+
+async def open_version(settings: WorkerSettings, version: str, *, may_be_away: bool = False) -> OpenVersion:
+    """Open a version that labels a line of text; with `may_be_away`, also one that does not answer at all.
+
+    Raises:
+        ConfigurationError: it is not served, speaks no known signature, or rejects the line.
+        UnavailableError: it does not answer.
+    """
+    pinned = replace(settings, triton=replace(settings.triton, version=version))
+    labeler = await asyncio.to_thread(open_labeler, pinned)
+    try:
+        answer = await _probe(labeler)
+    except UnavailableError:
+        if may_be_away:
+            return OpenVersion(version, labeler, None)
+        await labeler.close()
+        raise
+    except ConfigurationError:
+        await labeler.close()
+        raise
+    return OpenVersion(version, labeler, answer)
+
+
+async def _probe(labeler: Labeler) -> Prediction:
+    (answer,) = await labeler.label([PROBE])
+    if isinstance(answer, Broken):
+        raise ConfigurationError(f"it rejects a line of text: {answer.detail}")
+    return answer
+
+
+def is_of_share(name: str, share: float) -> bool:
+    """Return True if a name belongs to a share of all names, by its hash; larger shares include smaller ones.
+
+    The empty name belongs to none: pages without a site stay with the serving version.
+    """
+    if not name:
+        return False
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest) / _HASHES < share
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The versions that label, as far as they do what the state says."""
+    """Open versions that label, as far as those of the state are fit."""
 
     serving: OpenVersion
     state: Rollout | None = None
-    """What the plan follows; None where there is no roll-out."""
+    """State that the plan follows; None without a roll-out."""
     before: OpenVersion | None = None
-    """The version that served before, which is trusted while the serving one is on probation."""
+    """Version that served before, which is trusted while the serving one is on probation."""
     canary: OpenVersion | None = None
     shadow: OpenVersion | None = None
 
-    def is_of_canary(self, site: str) -> bool:
-        """Whether the canary labels the pages of a site."""
+    def is_labeled_by_canary(self, site: str) -> bool:
+        """Return True if the canary labels the pages of a site."""
         part = self.state.canary if self.state and self.canary else None
         return part is not None and is_of_share(site, part.share)
 
     @property
     def trusted(self) -> OpenVersion | None:
-        """The version that labels what the serving one does not, while that is on probation."""
+        """Version to fall back on while the serving one is on probation; None otherwise."""
         on_probation = self.before and self.state and self.state.trusted(datetime.now(UTC))
         return self.before if on_probation else None
 
-    def opened(self) -> Iterator[OpenVersion]:
-        """All its versions."""
+    def versions(self) -> Iterator[OpenVersion]:
+        """Return all its open versions."""
         return (each for each in (self.serving, self.before, self.canary, self.shadow) if each is not None)
 
     @property
     def encodings(self) -> frozenset[Encoding]:
-        """What its versions read of a page beside what each page has."""
-        return frozenset[Encoding]().union(*(each.labeler.encodings for each in self.opened()))
+        """Optional encodings that its versions need."""
+        return frozenset[Encoding]().union(*(each.labeler.encodings for each in self.versions()))
 
     def hold(self) -> None:
-        """Have its versions stay open."""
-        for each in self.opened():
+        """Keep its versions open."""
+        for each in self.versions():
             each.hold()
 
     async def release(self) -> None:
-        """Let its versions go."""
-        for each in self.opened():
+        """Close its versions that nobody else holds."""
+        for each in self.versions():
             await each.release()
 
 
 class Plans:
-    """The plan of the batches that begin now; one that was replaced stays open until its last batch ends."""
+    """Current plan, for batches that begin now; a replaced one stays open until its last batch ends."""
 
     def __init__(self, plan: Plan) -> None:
         self.current = plan
         plan.hold()
 
     @asynccontextmanager
-    async def begun(self) -> AsyncIterator[Plan]:
-        """The plan of a batch that begins now."""
+    async def held(self) -> AsyncIterator[Plan]:
+        """Hold the current plan for a batch that begins now."""
         plan = self.current
         plan.hold()
         try:
@@ -72,11 +148,15 @@ class Plans:
             await plan.release()
 
     async def replace(self, plan: Plan) -> None:
-        """Have the batches that begin from now on follow another plan."""
+        """Make another plan the current one."""
         before, self.current = self.current, plan
         plan.hold()
         await before.release()
 
+    async def check(self) -> None:
+        """Check that the trusted or else the serving labeler answers; raises one of UNAVAILABLE."""
+        await (self.current.trusted or self.current.serving).labeler.check()
+
     async def close(self) -> None:
-        """Let the current plan go."""
+        """Release the current plan."""
         await self.current.release()

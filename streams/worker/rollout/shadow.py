@@ -1,60 +1,94 @@
-"""A version that labels a sample of the batches beside the flow, to be compared, and is not published."""
+"""Figures of the versions that label, and the comparison with the shadow on a sample of the batches."""
 
 import asyncio
 import pickle
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from dehusk.inference.cleaning import PreparedPage
-from dehusk.schemas.comparison import Comparison, Example
+from dehusk.inference.selection.selection import Bools, select
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import EncodedPage, Prediction
-from dehusk.streams.preparation.preparation import PackedPage
-from dehusk.streams.worker.availability import UNAVAILABLE
-from dehusk.streams.worker.rollout.plan import Plan
-from dehusk.streams.worker.rollout.tally import figures_of, kept_blocks
-from dehusk.streams.worker.rollout.versions import OpenVersion
+from dehusk.schemas.pages import EncodedPage, Prediction, PreparedPage
+from dehusk.schemas.rollout import Comparison, Example, Figures, bucket_of
+from dehusk.streams.availability import UNAVAILABLE
+from dehusk.streams.preparation.steps import PackedPage
+from dehusk.streams.worker.rollout.plan import OpenVersion, Plan
 
-_WAITING = 2
-"""Batches that may wait; what comes meanwhile is not compared."""
-_SHOWN = 200
-"""Characters of a block that are shown."""
-_SHOWN_OF_URL = 500
+_MAX_WAITING = 2
+"""Batches that may wait; further ones are not compared."""
+_MAX_TEXT = 200
+"""Characters of a block in an example."""
+_MAX_URL = 500
+Answers = Sequence[Prediction | Broken | None]
+
+
+class FiguresByVersion:
+    """Figures by version."""
+
+    def __init__(self) -> None:
+        self.by_version: dict[str, Figures] = {}
+
+    def add(self, version: str, figures: Figures) -> None:
+        """Add the figures of a call."""
+        self.by_version[version] = self.of(version) + figures
+
+    def of(self, version: str) -> Figures:
+        """Return the figures of a version."""
+        return self.by_version.get(version, Figures())
+
+    def restart(self, kept: Iterable[str]) -> None:
+        """Drop all figures but those of some versions."""
+        self.by_version = {each: self.by_version[each] for each in kept if each in self.by_version}
+
+
+def figures_of(
+    pages: Sequence[EncodedPage], answers: Answers, seconds: float, *, errors: int = 0, rejected: int = 0
+) -> Figures:
+    """Return the figures of a call; `errors` and `rejected` count pages that the version failed for."""
+    pairs = zip(pages, answers, strict=True)
+    labeled = [(page, answer) for page, answer in pairs if isinstance(answer, Prediction)]
+    words = sum(int(page.words.sum()) for page, _ in labeled)
+    kept = sum(int(page.words[_kept_blocks(page, labels)].sum()) for page, labels in labeled)
+    return Figures(len(labeled) + errors + rejected, errors, rejected, words, kept, {bucket_of(seconds): 1})
+
+
+def _kept_blocks(page: EncodedPage, labels: Prediction) -> Bools:
+    """Return the blocks that a version keeps before the correction by the site, shape [T]."""
+    return select(labels.probabilities, page.words, page.repeat, labels.comments, page.alike)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
     plan: Plan
     pages: list[tuple[PackedPage, Prediction]]
-    """Those that were labeled, with their labels."""
+    """Labeled pages with their labels."""
     seconds: float
-    """How long it took to label them."""
-    turn: int
-    """How often the comparison had begun anew when it came."""
+    """Time that labeling them took."""
+    generation: int
+    """Number of restarts of the comparison before the batch was offered."""
 
 
 class Shadow:
-    """Compares the shadow of a plan with the versions that label; it costs no page anything."""
+    """Compares the shadow of a plan with the versions that label, in the background."""
 
     def __init__(self) -> None:
         self.comparison = Comparison()
-        self._waiting: asyncio.Queue[_Batch] = asyncio.Queue(_WAITING)
+        self._waiting: asyncio.Queue[_Batch] = asyncio.Queue(_MAX_WAITING)
         self._random = random.Random()  # noqa: S311 a sample
-        self._turn = 0
+        self._generation = 0
 
     def restart(self) -> None:
-        """Begin anew, as the shadow has changed."""
+        """Drop the comparison, as the versions have changed."""
         self.comparison = Comparison()
-        self._turn += 1
+        self._generation += 1
 
     def offer(
         self, plan: Plan, pages: Sequence[PackedPage], answers: Sequence[Prediction | Broken], seconds: float
     ) -> None:
-        """Have a batch compared, if it is of the sample; never waits."""
+        """Queue a batch for comparison if the sample includes it, without waiting."""
         part = plan.state.shadow if plan.state and plan.shadow else None
         if part is None or self._random.random() >= part.share:
             return
@@ -64,51 +98,62 @@ class Shadow:
             self.comparison += Comparison(missed=len(labeled))
             return
         plan.hold()
-        self._waiting.put_nowait(_Batch(plan, labeled, seconds, self._turn))
+        self._waiting.put_nowait(_Batch(plan, labeled, seconds, self._generation))
 
     async def close(self) -> None:
-        """Let go of what waits."""
+        """Release the plans of waiting batches."""
         while not self._waiting.empty():
             await self._waiting.get_nowait().plan.release()
 
     async def run(self) -> None:
-        """Compare what waits, for as long as this runs."""
+        """Compare waiting batches until cancelled."""
         while True:
             batch = await self._waiting.get()
             try:
                 compared = await _compare(batch)
-                if batch.turn == self._turn:
+                if batch.generation == self._generation:
                     self.comparison += compared
             finally:
                 await batch.plan.release()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Observations:
+    """Figures of the versions that label, and the shadow."""
+
+    figures: FiguresByVersion = field(default_factory=FiguresByVersion)
+    shadow: Shadow = field(default_factory=Shadow)
+
+
 async def _compare(batch: _Batch) -> Comparison:
-    """The shadow beside the labels of a batch."""
+    """Label a batch with the shadow, and compare the labels."""
     shadow = batch.plan.shadow
     if shadow is None:
         return Comparison()
     pages = [page.encoded for page, _ in batch.pages]
     serving = figures_of(pages, [labels for _, labels in batch.pages], batch.seconds)
-    begun = time.perf_counter()
+    began = time.perf_counter()
     try:
         answers = await _ask(shadow, pages, batch.plan.serving)
     except (*UNAVAILABLE, NotEncodedError):
         return Comparison(missed=len(pages))
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - began
     if answers is None:
         return Comparison(serving, figures_of(pages, [None] * len(pages), seconds, errors=len(pages)))
     rejected = sum(isinstance(answer, Broken) for answer in answers)
-    counted = Comparison(serving, figures_of(pages, answers, seconds, rejected=rejected))
-    return _compared(batch, answers, counted)
+    compared = Comparison(serving, figures_of(pages, answers, seconds, rejected=rejected))
+    for (page, labels), answer in zip(batch.pages, answers, strict=True):
+        if isinstance(answer, Prediction):
+            compared += _compare_page(page, labels, answer)
+    return compared
 
 
 async def _ask(
     shadow: OpenVersion, pages: Sequence[EncodedPage], serving: OpenVersion
 ) -> list[Prediction | Broken] | None:
-    """The shadow's answers; None where it gives none, but the serving version does.
+    """Return the shadow's answers; None if it is unavailable while the serving version is not.
 
-    Raises one of UNAVAILABLE where that gives none either.
+    Raises one of UNAVAILABLE if both are.
     """
     with suppress(*UNAVAILABLE):
         return await shadow.labeler.label(pages)
@@ -119,37 +164,23 @@ async def _ask(
         return None
 
 
-def _compared(batch: _Batch, answers: Sequence[Prediction | Broken], counted: Comparison) -> Comparison:
-    """What was counted, and how many blocks the shadow decides otherwise."""
-    for (page, labels), answer in zip(batch.pages, answers, strict=True):
-        if isinstance(answer, Prediction):
-            counted += _compared_page(page, labels, answer)
-    return counted
+def _compare_page(page: PackedPage, serving: Prediction, shadow: Prediction) -> Comparison:
+    differs = _kept_blocks(page.encoded, serving) != _kept_blocks(page.encoded, shadow)
+    blocks = differs.nonzero()[0].tolist()
+    examples = (_example(page, serving, shadow, blocks[0]),) if blocks else ()
+    return Comparison(blocks=len(page.encoded), differing=len(blocks), examples=examples)
 
 
-def _compared_page(page: PackedPage, serving: Prediction, shadow: Prediction) -> Comparison:
-    differs = kept_blocks(page.encoded, serving) != kept_blocks(page.encoded, shadow)
-    places = differs.nonzero()[0].tolist()
-    examples = tuple(_examples(page, serving, shadow, places[:1]))
-    return Comparison(blocks=len(page.encoded), differing=len(places), examples=examples)
-
-
-def _examples(
-    page: PackedPage, serving: Prediction, shadow: Prediction, places: Sequence[int]
-) -> Iterator[Example]:
-    """Blocks of a page that are decided differently."""
-    if not places:
-        return
+def _example(page: PackedPage, serving: Prediction, shadow: Prediction, block: int) -> Example:
     prepared: PreparedPage = pickle.loads(page.packed)  # noqa: S301 a process of the pool packed it
-    for place in places:
-        yield Example(
-            _printed(page.identity.url[:_SHOWN_OF_URL]),
-            _printed(prepared.segmented.texts[place][:_SHOWN]),
-            round(float(serving.probabilities[place]), 4),
-            round(float(shadow.probabilities[place]), 4),
-        )
+    return Example(
+        _encodable(page.identity.url[:_MAX_URL]),
+        _encodable(prepared.segmented.texts[block][:_MAX_TEXT]),
+        round(float(serving.probabilities[block]), 4),
+        round(float(shadow.probabilities[block]), 4),
+    )
 
 
-def _printed(text: str) -> str:
-    """A text that JSON can hold, whatever strangers wrote."""
+def _encodable(text: str) -> str:
+    """Return a text without surrogates, which JSON cannot hold."""
     return text.encode("utf-8", "replace").decode()

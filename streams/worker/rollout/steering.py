@@ -1,4 +1,4 @@
-"""Following the state of a roll-out: what it names is opened and then labels, what fails is taken back."""
+"""Steering by the state of a roll-out: opens the versions that it names, and takes unfit ones back."""
 
 import asyncio
 import logging
@@ -7,109 +7,107 @@ from contextlib import suppress
 
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Rollout, Scope
-from dehusk.streams.following import Following
-from dehusk.streams.rollout.control import Control
-from dehusk.streams.rollout.keys import ControlKey
-from dehusk.streams.rollout.steps import without
+from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
+from dehusk.streams.availability import UNAVAILABLE
+from dehusk.streams.kafka.reader import TopicFollower
+from dehusk.streams.rollout.control import Control, ControlKey
+from dehusk.streams.rollout.transitions import describe_versions, without_version
 from dehusk.streams.rollout.verdict import RollbackReason, Verdict, judge, judge_shadow
-from dehusk.streams.rollout.words import said
 from dehusk.streams.settings import KafkaSettings
-from dehusk.streams.worker.availability import UNAVAILABLE
-from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.seen import Seen
-from dehusk.streams.worker.rollout.versions import OpenVersion, name_of
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans, name_of
+from dehusk.streams.worker.rollout.shadow import Observations
 
 _log = logging.getLogger(__name__)
-_JUDGE_SECONDS = 1.0
-_AGAIN_SECONDS = 15.0
-"""After which versions are tried again that were refused, or did not answer."""
-Open = Callable[[str], Awaitable[OpenVersion]]
+JUDGE_SECONDS = 1.0
+"""Interval between verdicts on the versions on trial."""
+RETRY_SECONDS = 15.0
+"""Pause before a retry of versions that were refused or did not answer."""
+OpenOne = Callable[[str], Awaitable[OpenVersion]]
 Change = Callable[[Scope, Rollout], Awaitable[None]]
-"""Makes a state the current one, as `streams.rollout.writing.change_state` does."""
+"""Writes a state to the control topic, as `change_state` does."""
 
 
 class StateReader:
-    """The state of one roll-out, as the control topic has it."""
+    """Reader of the state of one roll-out from the control topic."""
 
     def __init__(self, kafka: KafkaSettings, topic: str, scope: Scope) -> None:
+        self.scope = scope
         self._control = Control()
-        self._scope = scope
         self.changed = asyncio.Event()
-        self.following = Following(kafka, topic, self._take, "pages are labeled by the versions known so far")
+        self.following = TopicFollower(
+            kafka, topic, self._take, "pages are labeled by the versions known so far"
+        )
 
     @property
     def state(self) -> Rollout | None:
-        """The current state; None where there is no roll-out."""
-        return self._control.states.get(self._scope)
+        """Current state; None where there is no roll-out."""
+        return self._control.states.get(self.scope)
 
     def stale(self, since: int) -> list[ControlKey]:
-        """The reports of workers of the group that have said nothing since a time, in ms since 1970."""
+        """Return the keys of the group's reports that are older than a time in milliseconds since 1970."""
         reports = self._control.reports.items()
-        return [key for key, (_, time) in reports if key.scope == self._scope and time < since]
+        return [key for key, (_, time) in reports if key.scope == self.scope and time < since]
 
     def _take(self, message: Message, time: int) -> None:
-        if self._control.take(message, time) == self._scope:
+        if self._control.take(message, time) == self.scope:
             self.changed.set()
 
 
 class Steering:
-    """Has batches labeled by the versions of the current state, and takes those back that are not fit."""
+    """Labels batches with the versions of the current state, and takes unfit ones back."""
 
     def __init__(
         self,
         reader: StateReader,
-        scope: Scope,
         plans: Plans,
-        open_one: Open,
+        open_version: OpenOne,
         change: Change,
         *,
         worker: str,
-        seen: Seen,
+        observations: Observations,
         metrics: Metrics,
     ) -> None:
         self._reader = reader
-        self._scope = scope
         self._plans = plans
-        self._open = open_one
+        self._open = open_version
         self._change = change
-        self._worker = worker
-        self._seen = seen
+        self.worker = worker
+        self._observations = observations
         self._metrics = metrics
         self.revision = 0
-        """Of the state that is followed, as far as its versions are fit."""
+        """Revision of the adopted state."""
         self.refused: dict[str, str] = {}
-        """The versions of that state that do not label, each with the reason."""
-        self._is_to_repeat = False
+        """Versions of the adopted state that do not label, each with the reason."""
+        self._needs_retry = False
         self.adopted = asyncio.Event()
-        """Set when a state was followed, as far as it can be."""
+        """Set when a state was adopted."""
 
     async def run(self) -> None:
-        """Follow the state and judge what is tried, for as long as this runs."""
+        """Follow the state and judge the versions on trial, until cancelled."""
         loop = asyncio.get_running_loop()
-        again = loop.time()
+        retry_at = loop.time()
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._reader.changed.wait(), _JUDGE_SECONDS)
-            if self._reader.changed.is_set() or (self._is_to_repeat and loop.time() > again):
+                await asyncio.wait_for(self._reader.changed.wait(), JUDGE_SECONDS)
+            if self._reader.changed.is_set() or (self._needs_retry and loop.time() > retry_at):
                 self._reader.changed.clear()
                 await self.adopt(self._reader.state)
-                again = loop.time() + _AGAIN_SECONDS
+                retry_at = loop.time() + RETRY_SECONDS
             await self._judge()
 
     async def adopt(self, state: Rollout | None) -> None:
-        """Label with the versions of a state, as far as they are fit; the batches that have begun go on."""
-        if state is not None and state == self._plans.current.state and not self._is_to_repeat:
+        """Label with the fit versions of a state from the next batch on."""
+        if state is not None and state == self._plans.current.state and not self._needs_retry:
             return
-        before, self.refused, self._is_to_repeat = self._plans.current, {}, False
+        before, self.refused, self._needs_retry = self._plans.current, {}, False
         plan = await self._plan(before, state)
-        if self.refused or not self._is_to_repeat:
+        if self.refused or not self._needs_retry:
             self.revision = state.revision if state else 0
         if plan is not None and plan != before:
-            self._begin_anew(before, plan)
+            self._restart(before, plan)
             await self._plans.replace(plan)
-            _log.info("labels by %s", _said(plan))
+            _log.info("labels by %s", _describe(plan))
         self.adopted.set()
         self._metrics.rollout_revision.set(self.revision)
         self._metrics.refused_versions.set(len(self.refused))
@@ -117,10 +115,30 @@ class Steering:
             for version, reason in self.refused.items():
                 await self._take_back(state, version, Verdict(RollbackReason.REFUSED, reason))
 
+    def notes(self) -> list[str]:
+        """Return a notice for each version of the state that does not label."""
+        return [f"version {version} does not label: {reason}" for version, reason in self.refused.items()]
+
+    def report(self) -> WorkerReport:
+        """Return the report of the worker as it is now."""
+        plan = self._plans.current
+        answer = plan.serving.answer
+        chosen = self._metrics.model or (answer and answer.model)
+        return WorkerReport(
+            worker=self.worker,
+            revision=self.revision,
+            serving=plan.serving.version or (chosen.version if chosen else ""),
+            canary=name_of(plan.canary),
+            shadow=name_of(plan.shadow),
+            refused=dict(self.refused),
+            figures=dict(self._observations.figures.by_version),
+            comparison=self._observations.shadow.comparison if plan.shadow else None,
+        )
+
     async def _plan(self, before: Plan, state: Rollout | None) -> Plan | None:
-        """The plan of a state; None where the version that it has serve does not label."""
-        opened = {each.version: each for each in before.opened()}
-        serving = await self._opened(opened, state.serving if state else "")
+        """Return the plan of a state; None if its serving version does not label."""
+        versions = {each.version: each for each in before.versions()}
+        serving = await self._open_version(versions, state.serving if state else "")
         if serving is None:
             return None
         if state is None:
@@ -128,36 +146,40 @@ class Steering:
         return Plan(
             serving,
             state,
-            before=await self._opened(opened, state.previous, is_named=False) if state.promoted_at else None,
-            canary=await self._opened(opened, state.canary.version) if state.canary else None,
-            shadow=await self._opened(opened, state.shadow.version) if state.shadow else None,
+            before=await self._open_version(versions, state.previous, is_named=False)
+            if state.promoted_at
+            else None,
+            canary=await self._open_version(versions, state.canary.version) if state.canary else None,
+            shadow=await self._open_version(versions, state.shadow.version) if state.shadow else None,
         )
 
-    async def _opened(
-        self, opened: dict[str, OpenVersion], version: str | None, *, is_named: bool = True
+    async def _open_version(
+        self, versions: dict[str, OpenVersion], version: str | None, *, is_named: bool = True
     ) -> OpenVersion | None:
-        """The version, opened where it is not yet; None where it does not label."""
+        """Return a version, which is opened if necessary; None if it does not label."""
         if version is None or version in self.refused:
             return None
-        if version not in opened:
+        if version not in versions:
             try:
-                opened[version] = await self._open(version)
+                versions[version] = await self._open(version)
             except UnavailableError as error:
-                self._is_to_repeat = True
-                _log.warning("version %s of %s does not answer: %s", version, self._scope, error)
+                self._needs_retry = True
+                _log.warning("version %s of %s does not answer: %s", version, self._reader.scope, error)
             except ConfigurationError as error:
                 if is_named:
-                    self._is_to_repeat, self.refused[version] = True, str(error)
-                _log.warning("version %s of %s does not label: %s", version or "newest", self._scope, error)
-        return opened.get(version)
+                    self._needs_retry, self.refused[version] = True, str(error)
+                _log.warning(
+                    "version %s of %s does not label: %s", version or "newest", self._reader.scope, error
+                )
+        return versions.get(version)
 
-    def _begin_anew(self, before: Plan, plan: Plan) -> None:
-        """Count from the change on; with what was seen of a version before, its successor is compared."""
-        kept = [each.version for each in (plan.before,) if each is not None]
-        if _labeling(before) != _labeling(plan):
-            self._seen.tally.restart(kept)
-        if _shadowing(before) != _shadowing(plan):
-            self._seen.shadow.restart()
+    def _restart(self, before: Plan, plan: Plan) -> None:
+        """Restart the figures if the versions change; those of the previous version stay for comparison."""
+        kept = [plan.before.version] if plan.before else []
+        if _labeling_versions(before) != _labeling_versions(plan):
+            self._observations.figures.restart(kept)
+        if _compared_versions(before) != _compared_versions(plan):
+            self._observations.shadow.restart()
 
     async def _judge(self) -> None:
         plan = self._plans.current
@@ -169,51 +191,53 @@ class Steering:
                 return
 
     def _verdicts(self, plan: Plan, state: Rollout) -> list[tuple[str, Verdict | None]]:
-        """What is to be said of each version that is tried."""
-        limits, found = state.limits, list[tuple[str, Verdict | None]]()
+        """Return the verdict on each version on trial."""
+        limits, figures = state.limits, self._observations.figures.of
+        verdicts: list[tuple[str, Verdict | None]] = []
         serving = plan.serving.version
         if plan.canary is not None:
-            tried = self._seen.tally.of(plan.canary.version)
-            found.append((plan.canary.version, judge(limits, tried, self._seen.tally.of(serving))))
+            verdicts.append(
+                (plan.canary.version, judge(limits, figures(plan.canary.version), figures(serving)))
+            )
         if plan.shadow is not None:
-            found.append((plan.shadow.version, judge_shadow(limits, self._seen.shadow.comparison)))
+            verdicts.append((plan.shadow.version, judge_shadow(limits, self._observations.shadow.comparison)))
         if plan.trusted is not None:
-            before = self._seen.tally.of(plan.trusted.version)
-            found.append((serving, judge(limits, self._seen.tally.of(serving), before, at_once=False)))
-        return found
+            before = figures(plan.trusted.version)
+            verdicts.append((serving, judge(limits, figures(serving), before, at_once=False)))
+        return verdicts
 
     async def _take_back(self, state: Rollout, version: str, verdict: Verdict) -> None:
-        """Have all workers do without a version; one of those that find the same is enough."""
-        said = f"version {version} taken back, {verdict}"
-        changed = without(state, version, self._worker, said)
+        """Take a version back for all workers; the verdict of one worker is enough."""
+        reason = f"version {version} taken back, {verdict}"
+        changed = without_version(state, version, self.worker, reason)
         if changed is None:
             return
         try:
-            await self._change(self._scope, changed)
+            await self._change(self._reader.scope, changed)
         except ConflictError as error:
             _log.info("version %s is not taken back: %s", version, error)
         except (*UNAVAILABLE, TimeoutError) as error:
-            self._is_to_repeat = True
-            _log.warning("version %s of %s cannot be taken back: %s", version, self._scope, error)
+            self._needs_retry = True
+            _log.warning("version %s of %s cannot be taken back: %s", version, self._reader.scope, error)
         else:
             self._metrics.rollbacks.labels(verdict.reason.value).inc()
-            _log.warning("%s: %s", self._scope, said)
+            _log.warning("%s: %s", self._reader.scope, reason)
 
 
-def _labeling(plan: Plan) -> tuple[str | None, ...]:
-    """The versions that label pages."""
+def _labeling_versions(plan: Plan) -> tuple[str | None, ...]:
+    """Return the versions that label pages."""
     return plan.serving.version, name_of(plan.canary)
 
 
-def _shadowing(plan: Plan) -> tuple[str | None, ...]:
-    """The versions that are compared."""
+def _compared_versions(plan: Plan) -> tuple[str | None, ...]:
+    """Return the versions that are compared."""
     return plan.serving.version, name_of(plan.shadow)
 
 
-def _said(plan: Plan) -> str:
+def _describe(plan: Plan) -> str:
     state = plan.state
     if state is None:
         return "the version that the labeler chooses: no roll-out names one"
     parts = (state.canary if plan.canary else None, state.shadow if plan.shadow else None)
     change = f"revision {state.revision}, by {state.change.by}: {state.change.reason}"
-    return f"{said(plan.serving.version, *parts)} ({change})"
+    return f"{describe_versions(plan.serving.version, *parts)} ({change})"

@@ -1,4 +1,4 @@
-"""The export of spans over OTLP, which holds nothing up: what the collector does not take is dropped."""
+"""Export of spans over OTLP; it delays nothing: spans that the collector does not take are dropped."""
 
 import asyncio
 import logging
@@ -12,27 +12,27 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from dehusk.streams.printable import without_password
+from dehusk.streams.wording import without_password
 from dehusk.streams.worker.tracing.spans import SpanTraces
 
 _PATH = "/v1/traces"
 _FLUSH_SECONDS = 3.0
-"""How long the last spans may take."""
-_CHATTY = ("opentelemetry.exporter", "opentelemetry.sdk._shared_internal")
-"""Loggers of each trial and each span that is dropped."""
+"""Time for the last spans."""
+_EXPORT_LOGGERS = ("opentelemetry.exporter", "opentelemetry.sdk._shared_internal")
+"""Loggers that warn of each failed attempt and each dropped span."""
 _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def exported_traces(endpoint: str, group: str) -> AsyncIterator[SpanTraces]:
-    """Traces for a consumer group, whose spans go to a collector in a thread of their own.
+    """Open traces for a consumer group, whose spans a background thread sends to a collector.
 
     The standard variables of OpenTelemetry (`OTEL_…`) set the sampler, the resource, the headers and the
     bounds of the queue.
     """
-    with _first_complaints() as complaints:
+    with _captured_warning() as first_warning:
         exporter = CollectorWatch(
-            OTLPSpanExporter(endpoint=_address(endpoint)), without_password(endpoint), complaints
+            OTLPSpanExporter(endpoint=_address(endpoint)), without_password(endpoint), first_warning
         )
         provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(exporter))
@@ -42,52 +42,52 @@ async def exported_traces(endpoint: str, group: str) -> AsyncIterator[SpanTraces
             await _shut_down(provider, exporter)
 
 
-class Complaints(logging.Handler):
-    """Holds the first line that is logged since it was cleared."""
+class FirstWarning(logging.Handler):
+    """Keeps the first warning since it was cleared."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.first = ""
+        self.text = ""
 
     def clear(self) -> None:
-        """Forget the line."""
-        self.first = ""
+        """Forget the warning."""
+        self.text = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take note of a line."""
-        self.first = self.first or record.getMessage()
+        """Keep a warning, if it is the first."""
+        self.text = self.text or record.getMessage()
 
 
 class CollectorWatch(SpanExporter):
-    """Hands spans to another exporter, and says once when the collector is gone, and when it is back."""
+    """Exporter that logs once when the collector becomes unavailable, and once when it is back."""
 
-    def __init__(self, exporter: SpanExporter, endpoint: str, complaints: Complaints) -> None:
+    def __init__(self, exporter: SpanExporter, endpoint: str, first_warning: FirstWarning) -> None:
         self._exporter = exporter
         self._endpoint = endpoint
-        self._complaints = complaints
+        self._first_warning = first_warning
         self._is_unavailable = False
         self._is_shut_down = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Whether the collector took the spans; none is sent after the end."""
+        """Export spans; after the shutdown, none is sent."""
         if self._is_shut_down:
             return SpanExportResult.FAILURE
-        self._complaints.clear()
+        self._first_warning.clear()
         result = self._exporter.export(spans)
-        self._note(is_unavailable=result is not SpanExportResult.SUCCESS)
+        self._log_change(is_unavailable=result is not SpanExportResult.SUCCESS)
         return result
 
     def shutdown(self) -> None:
-        """End the trial that goes on, and send no more."""
+        """Cancel the attempt in progress, and send no more."""
         if not self._is_shut_down:
             self._is_shut_down = True
             self._exporter.shutdown()
 
-    def _note(self, *, is_unavailable: bool) -> None:
+    def _log_change(self, *, is_unavailable: bool) -> None:
         if is_unavailable and not self._is_unavailable:
-            said = self._complaints.first or "no reason given"
+            reason = self._first_warning.text or "no reason given"
             _log.warning(
-                "no collector at %s takes spans, which are dropped meanwhile: %s", self._endpoint, said
+                "no collector at %s takes spans, which are dropped meanwhile: %s", self._endpoint, reason
             )
         elif self._is_unavailable and not is_unavailable:
             _log.info("the collector at %s takes spans again", self._endpoint)
@@ -95,23 +95,23 @@ class CollectorWatch(SpanExporter):
 
 
 @contextmanager
-def _first_complaints() -> Iterator[Complaints]:
-    """What the exporter logs, kept out of the log."""
-    complaints = Complaints()
-    loggers = [logging.getLogger(name) for name in _CHATTY]
+def _captured_warning() -> Iterator[FirstWarning]:
+    """Capture what the exporter logs, and keep it out of the log."""
+    first_warning = FirstWarning()
+    loggers = [logging.getLogger(name) for name in _EXPORT_LOGGERS]
     for logger in loggers:
-        logger.addHandler(complaints)
+        logger.addHandler(first_warning)
         logger.propagate = False
     try:
-        yield complaints
+        yield first_warning
     finally:
         for logger in loggers:
-            logger.removeHandler(complaints)
+            logger.removeHandler(first_warning)
             logger.propagate = True
 
 
 async def _shut_down(provider: TracerProvider, exporter: CollectorWatch) -> None:
-    """Send the last spans, if the collector takes them soon; a thread that hangs does not hold up the end."""
+    """Send the last spans within a few seconds; a thread that hangs does not delay the shutdown."""
     flushing = Thread(target=provider.shutdown, daemon=True)
     flushing.start()
     await asyncio.to_thread(flushing.join, _FLUSH_SECONDS)
@@ -121,12 +121,12 @@ async def _shut_down(provider: TracerProvider, exporter: CollectorWatch) -> None
 
 
 def _address(endpoint: str) -> str:
-    """Where the spans go, of the address of a collector."""
+    """Return the URL that takes spans, at the address of a collector."""
     base = endpoint.rstrip("/")
     return base if base.endswith(_PATH) else base + _PATH
 
 
 def _resource() -> Resource:
-    """What the spans are of, as far as the environment does not say so."""
+    """Return the resource of the spans, as far as the environment does not name it."""
     own = {"service.name": "dehusk", "service.version": version("dehusk")}
     return Resource.create(own | dict(OTELResourceDetector().detect().attributes))

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from dehusk.schemas.pages import SiteObservation
-from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.local.redis import find_redis
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
@@ -112,9 +113,10 @@ def opened() -> Callable[..., object]:
 
 @pytest.fixture
 def page() -> Callable[..., SiteObservation]:
-    """Makes a page of blocks with these texts, all in one structure."""
+    """Makes a page of blocks with these texts and one of its own, all in one structure."""
 
-    def make(site: str, name: object, *texts: int) -> SiteObservation:
+    def make(site: str, name: object, *shared: int) -> SiteObservation:
+        texts = [*shared, crc32(f"/{name}".encode())]
         structures = np.zeros(len(texts), np.uint64)
         return SiteObservation(
             site, f"/{name}", np.array(texts, np.uint64), structures, np.full(len(texts), 0.5, np.float32)

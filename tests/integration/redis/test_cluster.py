@@ -6,7 +6,7 @@ import pytest
 from redis.crc import key_slot
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.settings import RedisSettings
 
 SLOTS = 16384
@@ -15,7 +15,7 @@ SITES = [f"site-{number}.test" for number in range(40)]
 
 
 def slot_of(site):
-    return key_slot(f"dehusk:2:{{{site}}}".encode())
+    return key_slot(f"dehusk:3:{{{site}}}".encode())
 
 
 def node_id(server):
@@ -95,9 +95,9 @@ async def test_counting_goes_on_while_a_slot_moves(cluster, opened, page):
             client.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", node_id(source))
             old.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", node_id(target))
             assert await known(1) == [1] * 41  # nothing has moved yet
-            assert old.execute_command("MIGRATE", LOOPBACK, target.port, f"dehusk:2:{{{site}}}", 0, 5000)
+            assert old.execute_command("MIGRATE", LOOPBACK, target.port, f"dehusk:3:{{{site}}}", 0, 5000)
             assert await known(2) == [2] * 41  # one site of the slot is there, one is here
-            assert old.execute_command("MIGRATE", LOOPBACK, target.port, f"dehusk:2:{{{other}}}", 0, 5000)
+            assert old.execute_command("MIGRATE", LOOPBACK, target.port, f"dehusk:3:{{{other}}}", 0, 5000)
             assert await known(3) == [3] * 41
             for node in nodes:
                 with node.client() as each:

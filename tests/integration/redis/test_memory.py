@@ -22,7 +22,7 @@ async def test_sites_are_evicted_as_a_whole(start, opened, page, policy):
         for site in SITES:
             await store.observe(pages_of(page, site, 64))
         with server.client() as client:
-            kept = {key.decode()[len("dehusk:2:{") : -1] for key in client.scan_iter(count=1000)}
+            kept = {key.decode()[len("dehusk:3:{") : -1] for key in client.scan_iter(count=1000)}
             assert client.info("stats")["evicted_keys"] > 0
         assert 0 < len(kept) < len(SITES)
         for site in sorted(kept)[:20]:
@@ -68,9 +68,9 @@ async def test_counts_that_cannot_be_halved_are_left_as_they_are(start, opened, 
     async with opened(server) as store:
         await store.observe(pages_of(page, "a.test", 1_100))
         with server.client() as client:
-            state = np.frombuffer(client.hget("dehusk:2:{a.test}", "state"), ">u4").copy()
+            state = np.frombuffer(client.hget("dehusk:3:{a.test}", "state"), ">u4").copy()
             state[5] -= 15 * 24 * 60 * 60
-            client.hset("dehusk:2:{a.test}", "state", state.tobytes())
+            client.hset("dehusk:3:{a.test}", "state", state.tobytes())
             before = contents(server)
             client.config_set("maxmemory", 1)
             with pytest.raises(UnavailableError, match="OOM"):
@@ -84,7 +84,7 @@ async def test_counts_that_cannot_be_halved_are_left_as_they_are(start, opened, 
 def contents(server):
     """What a server keeps of the site."""
     with server.client() as client:
-        return client.hgetall("dehusk:2:{a.test}")
+        return client.hgetall("dehusk:3:{a.test}")
 
 
 @pytest.mark.parametrize(

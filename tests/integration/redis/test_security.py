@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.local.addresses import LOOPBACK
+from dehusk.streams.local.folder import LOOPBACK
 from dehusk.streams.settings import RedisSettings
 from tests.authority import Authority
 from tests.integration.redis_cluster import redis_cluster

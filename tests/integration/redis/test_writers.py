@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.sites.store import MemorySiteStatistics
 
 PROGRAM = Path(__file__).with_name("writer.py")
 

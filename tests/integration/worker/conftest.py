@@ -26,13 +26,13 @@ from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.streams.consuming import read
-from dehusk.streams.dead_letters import DeadLetter, read_dead_letter
-from dehusk.streams.kafka import client_options, describe_topics
+from dehusk.streams.kafka.client import client_options, describe_topics
+from dehusk.streams.kafka.producer import Outgoing, create_producer, enqueue
+from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.stack import LocalStack
-from dehusk.streams.producing import Outgoing, create_producer, enqueue
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
+from dehusk.streams.topics.dead_letters import DeadLetter, read_dead_letter
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 PATIENCE = 90.0
@@ -186,7 +186,7 @@ class Bench:
                 pytest.fail(f"{left} messages left after {patience} s\n{self.logs()}")
             with suppress(UnavailableError, KafkaError):  # it was started again a moment ago
                 left = await self.left()
-            await asyncio.sleep(0.5 if left else 0)
+            await asyncio.sleep(0.2 if left else 0)
 
     async def left(self) -> int:
         """Messages of the input topic that the group has not committed."""
@@ -308,10 +308,16 @@ def page_at() -> Callable[[str, int], Record]:
     return _page
 
 
+def in_letters(number: int) -> str:
+    """A number without digits, which would not tell texts apart."""
+    return str(number).translate(str.maketrans("0123456789", "abcdefghij"))
+
+
 def _page(url: str, page: int) -> Record:
     paragraphs = "".join(f"<p>{PARAGRAPH.format(number=number, page=page)}</p>" for number in range(5))
     html = (
-        f"<html><head><title>Page {page}</title></head><body><nav><a href=/>Home</a><a href=/x>More</a></nav>"
+        f"<html><head><title>Page {page}</title></head><body><nav><a href=/>Home</a><a href=/x>More</a>"
+        f"<a href=/y>{in_letters(page)}</a></nav>"
         f"<main><h1>Page {page}</h1>{paragraphs}</main><footer>All rights reserved</footer></body></html>"
     )
     return Record(url.encode(), html.encode(), (("content-type", b"text/html; charset=utf-8"),))

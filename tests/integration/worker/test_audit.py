@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from dehusk.streams.auditing import read_audit_record
-from dehusk.streams.kafka import ensure_topics
+from dehusk.streams.kafka.client import ensure_topics
 from dehusk.streams.sources.source import Record
+from dehusk.streams.topics.audit import read_audit_record
 
 DEHUSK = Path(__file__).parents[3] / ".venv/bin/dehusk"
 

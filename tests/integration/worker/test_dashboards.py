@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from dehusk.streams.local.ports import free_ports
+from dehusk.streams.local.folder import free_ports
 from dehusk.streams.sources.source import Record
 from tests.integration.worker.conftest import Bench
 

@@ -9,7 +9,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, client_options, create_topics
 from dehusk.streams.sources.source import Record
 
 PICTURE, BROKEN = 30, 7

@@ -7,7 +7,7 @@ import orjson
 import pytest
 from tritonclient.grpc.aio import InferenceServerClient
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.streams.local.stack import LocalStack
 
 SERVED = {name: find_model(DEFAULT_REPOSITORY, name)[1].parent for name in ("dehusk", "web2text")}

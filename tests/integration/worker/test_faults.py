@@ -5,7 +5,7 @@ import asyncio
 import orjson
 import pytest
 
-from dehusk.streams.local.addresses import free_ports
+from dehusk.streams.local.folder import free_ports
 
 
 async def documents(bench) -> list[dict]:

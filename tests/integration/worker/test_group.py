@@ -9,7 +9,7 @@ import aiohttp
 import orjson
 import pytest
 
-from dehusk.streams.kafka import Topic, create_topics
+from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
 

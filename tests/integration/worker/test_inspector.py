@@ -5,10 +5,10 @@ from dataclasses import asdict
 
 import aiohttp
 import orjson
-import psutil
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.sources.source import Record
+from tests.settling import left_running
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
 HTML = (("content-type", b"text/html; charset=utf-8"),)
@@ -63,7 +63,7 @@ async def test_documents_and_dead_letters_are_inspected(bench, site):
     assert {*await bench.documents(), *await bench.messages(bench.topics.dead_letters)} == written
     started = worker.processes()
     assert await asyncio.to_thread(worker.stop) == 0
-    assert psutil.wait_procs(started, timeout=30)[1] == []
+    assert left_running(started) == []
 
 
 async def test_a_url_that_the_worker_has_forgotten_is_found_in_its_output(bench, site):

@@ -10,9 +10,9 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, client_options, create_topics
+from dehusk.streams.kafka.reader import RawMessages, open_raw_messages
 from dehusk.streams.settings import MIB, KafkaSettings
-from dehusk.streams.worker.raw_messages import RawMessages, open_raw_messages
 
 
 @pytest.fixture
@@ -76,17 +76,15 @@ async def test_an_offset_without_a_message_is_gone(
     assert [each and each.value for each in found] == [b"first", None, b"second", None]
 
 
-async def test_a_topic_that_is_deleted_is_gone(
-    raw: RawMessages, topic: str, admin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dehusk.streams.worker.raw_messages._SECONDS", 3.0)
-    assert await raw.read(Origin(topic, 0, 3)) is not None
-    await admin.delete_topics([topic])
-    for _ in range(10):
-        try:
-            assert await raw.read(Origin(topic, 0, 3)) is None
-        except UnavailableError:
-            await asyncio.sleep(1)
-        else:
-            return
+async def test_a_topic_that_is_deleted_is_gone(kafka: KafkaSettings, topic: str, admin) -> None:
+    async with open_raw_messages(kafka, timeout=3.0) as raw:
+        assert await raw.read(Origin(topic, 0, 3)) is not None
+        await admin.delete_topics([topic])
+        for _ in range(10):
+            try:
+                assert await raw.read(Origin(topic, 0, 3)) is None
+            except UnavailableError:
+                await asyncio.sleep(1)
+            else:
+                return
     pytest.fail("it is asked for again and again")

@@ -14,9 +14,10 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from redis.asyncio import Redis
 
-from dehusk.streams.kafka import Topic, client_options, create_topics
+from dehusk.streams.kafka.client import Topic, client_options, create_topics
 from dehusk.streams.sites.revisits import url_key
 from dehusk.streams.sources.source import Record
+from tests.integration.worker.conftest import in_letters
 
 FIRST = 12
 """Pages of a site that are cleaned again, once so many are known."""
@@ -64,7 +65,8 @@ def _page(url: str, page: int, text: str) -> Record:
         for number in range(5)
     )
     html = (
-        f"<html><head><title>Page {page}</title></head><body><nav><a href=/>Home</a></nav><main>"
+        f"<html><head><title>Page {page}</title></head><body><nav><a href=/>Home</a>"
+        f"<a href=/x>{in_letters(page)}</a></nav><main>"
         f"<h1>Page {page}</h1><div class=notice><p>{NOTICE}</p><p>{MORE}</p></div>{paragraphs}</main></body>"
     )
     return Record(url.encode(), html.encode(), (("content-type", b"text/html; charset=utf-8"),))
@@ -176,10 +178,10 @@ async def test_a_kill_at_the_worst_moment_costs_no_second_cleaning(bench, start,
 
 async def until(bench, ask: Callable, condition: Callable) -> None:
     """Wait until what is asked for meets a condition."""
-    for _ in range(60):
+    for _ in range(300):
         if condition(await ask()):
             return
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.2)
     pytest.fail(f"still waiting\n{bench.logs()}")
 
 

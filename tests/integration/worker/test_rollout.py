@@ -10,10 +10,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
-from dehusk.streams.kafka import Topic, create_topics
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.stack import LocalStack
-from dehusk.streams.rollout.split import is_of_share
+from dehusk.streams.worker.rollout.plan import is_of_share
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 NEWEST_ONLY = "version_policy { latest { num_versions: 1 } }"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY, served, versions
-from dehusk.streams.kafka import Topic, create_topics
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, served, versions
+from dehusk.streams.kafka.client import Topic, create_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.rollout.split import is_of_share
+from dehusk.streams.worker.rollout.plan import is_of_share
 from tests.integration.worker.test_rollout import DEHUSK, HOSTS, Rollout
 
 SEVEN = DEFAULT_REPOSITORY / "dehusk" / "7"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.rollout import handovers, lost, report
-from benchmarks.swaps import Outcome, Size, run
+from benchmarks.stage import Outcome, Size
+from benchmarks.swaps import run
 from benchmarks.versions import CORRUPT, FAILING, KEPT, OTHER, SLOW, USUAL, write_repository
 from dehusk.streams.local.stack import LocalStack
 

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import fastavro
 import pytest
 
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.sources.source import Record
 
 PAGE = {
@@ -19,14 +19,15 @@ PAGE = {
     "name": "Page",
     "fields": [{"name": "url", "type": "string"}, {"name": "html", "type": "string"}],
 }
+REFUSED = 8
 HTML = "<html><title>T</title><body><p>" + "A paragraph that is long enough to be taken for content. " * 5
 
 
 class Answer(BaseHTTPRequestHandler):
-    """Answers every question with the one schema."""
+    """Answers every question but one with the one schema."""
 
     def do_GET(self) -> None:
-        self.send_response(200)
+        self.send_response(500 if self.path.endswith(f"/{REFUSED}") else 200)
         self.end_headers()
         self.wfile.write(json.dumps({"schema": json.dumps(PAGE)}).encode())
 
@@ -42,8 +43,8 @@ def registry(port: int) -> Iterator[None]:
         server.shutdown()
 
 
-def framed(url: str) -> Record:
-    out = io.BytesIO(b"\0\0\0\0\7")
+def framed(url: str, schema: int = 7) -> Record:
+    out = io.BytesIO(b"\0" + schema.to_bytes(4))
     out.seek(5)
     fastavro.schemaless_writer(out, fastavro.parse_schema(PAGE), {"url": url, "html": HTML})
     return Record(url.encode(), out.getvalue())
@@ -95,4 +96,25 @@ async def test_a_video_that_is_called_a_page_asks_for_no_schema(bench, site) -> 
     await bench.until_done()
     assert {message.key for message in await bench.documents()} == {page.key for page in pages}
     assert worker.metric("dehusk_skipped_total", "reason") == {"not-html": 2}
+    assert worker.is_ready()
+
+
+async def test_a_schema_that_is_refused_keeps_no_other_waiting_for_long(bench, site) -> None:
+    pages, (port,) = site(2600), free_ports(1)
+    refused = [framed(f"https://refused.example/{number}", REFUSED) for number in range(100)]
+    others = [framed(f"https://other.example/{number}") for number in range(100)]
+    worker = bench.worker("--schema-registry", f"http://{LOOPBACK}:{port}")
+    await bench.produce([*refused, *others, *pages[:100]])
+    await bench.until(worker.has_partitions)
+    await bench.until(lambda: worker.report()["totals"]["documents"] == 100)
+    with registry(port):
+        await bench.until(lambda: worker.report()["totals"]["documents"] == 200, 20)
+        assert f"answers 500 for schema ids/{REFUSED}" in worker.report()["unavailable"]["schema-registry"]
+        await bench.produce(pages[100:])
+        await bench.until_done(150)
+    letters = await bench.dead_letters()
+    assert {letter.reason for letter in letters} == {"unknown-schema"}
+    assert {letter.original.key for letter in letters} == {record.key for record in refused}
+    keys = {message.key for message in await bench.documents()}
+    assert keys == {record.key for record in [*pages, *others]}
     assert worker.is_ready()

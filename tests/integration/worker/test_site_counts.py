@@ -8,12 +8,13 @@ import orjson
 import pytest
 from redis import Redis
 
-from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.pages import SiteObservation
-from dehusk.streams.preparation.preparation import prepare
+from dehusk.streams.local.redis import MEMORY_BYTES
+from dehusk.streams.preparation.steps import Preparer
 from dehusk.streams.settings import RedisSettings
-from dehusk.streams.sites.memory import MemorySiteStatistics
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
+from dehusk.streams.sites.store import MemorySiteStatistics
 from dehusk.streams.sources.registry import SourceSettings, open_source
 
 
@@ -31,7 +32,7 @@ async def observations(bench):
     source = open_source("html", SourceSettings())
     found = {}
     for message in await bench.messages(bench.topics.input):
-        (page,) = prepare(source, message, 100_000)
+        (page,) = Preparer(100_000).prepare_message(source, message)
         (labels,) = await RulesLabeler().label([page.encoded])
         texts, structures = page.encoded.fingerprints, page.encoded.structures
         identity = page.identity
@@ -41,10 +42,10 @@ async def observations(bench):
     return list(found.values())
 
 
-def counted(stack, name):
+def pluralize(stack, name):
     """The pages of a site that are counted."""
     with closing(Redis.from_url(stack.addresses.redis)) as client:
-        state = client.hget(f"dehusk:2:{{{name}.example}}", "state")
+        state = client.hget(f"dehusk:3:{{{name}.example}}", "state")
     return int.from_bytes((state or bytes(4))[:4], "big")
 
 
@@ -53,12 +54,12 @@ async def test_counts_are_exact_though_a_worker_is_killed_amid_its_batches(bench
     workers = [bench.worker("--source", "html") for _ in range(2)]
     await bench.until(lambda: all(worker.says("reads 2 partitions") for worker in workers))
     await bench.produce(records)
-    await bench.until(lambda: counted(stack, fresh) >= 100 and workers[0].is_busy())
+    await bench.until(lambda: pluralize(stack, fresh) >= 100 and workers[0].is_busy())
     children = workers[0].processes()[1:]
     workers[0].kill()
     for child in children:
         child.kill()
-    assert counted(stack, fresh) < len(records)
+    assert pluralize(stack, fresh) < len(records)
     await bench.until_done()
 
     pages, recount = await observations(bench), MemorySiteStatistics()
@@ -82,7 +83,7 @@ def fill(client):
 
 
 def free(client):
-    client.config_set("maxmemory", 0)
+    client.config_set("maxmemory", MEMORY_BYTES)
 
 
 def pause(client):

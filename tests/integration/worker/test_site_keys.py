@@ -8,7 +8,10 @@ import orjson
 async def test_pages_of_two_hosts_are_of_one_site_by_their_domain(bench, site, fresh) -> None:
     hosts = [f"https://{host}.{fresh}.example/".encode() for host in ("a", "b")]
     home = f"https://{fresh}.example/".encode()
-    records = [replace(record, key=record.key.replace(home, host)) for host in hosts for record in site(2)]
+    records = [
+        replace(record, key=record.key.replace(home, hosts[number % 2]))
+        for number, record in enumerate(site(4))
+    ]
     bench.worker("--source", "html", "--site-key", "domain")
     await bench.produce(records)
     await bench.until_done()

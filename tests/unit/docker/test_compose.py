@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from dehusk.streams.cli.worker import command as worker
-from dehusk.streams.kafka import Topic, WorkerTopics, missing_topics
+from dehusk.streams.kafka.client import Topic, WorkerTopics, missing_topics
 from dehusk.streams.settings import MONITORING_TOPIC, TopicSettings
 
 DOCKER = Path(__file__).parents[3] / "docker"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.monitoring.metrics import Metrics
 
 DOCKER = Path(__file__).parents[3] / "docker"
 FILES = sorted((DOCKER / "grafana/dashboards").glob("*.json"))

@@ -3,7 +3,9 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 
 import click
 import pytest
@@ -11,13 +13,13 @@ from prometheus_client import CollectorRegistry
 
 from dehusk.schemas.outcomes import BrokenReason, SkipReason
 from dehusk.streams.cli import cli
-from dehusk.streams.formats import FORMATS
 from dehusk.streams.sources.registry import SOURCES
-from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.topics.formats import FORMATS
+from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.training.__main__ import cli as training
 
 ROOT = Path(__file__).parents[3]
-FILES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+FILES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 PAGES = {str(file.relative_to(ROOT)): file.read_text() for file in FILES}
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES)
 
@@ -79,16 +81,16 @@ def test_every_command_is_in_the_readme() -> None:
 
 
 def test_every_format_reason_and_output_format_is_described() -> None:
-    cells = set(re.findall(r"`([^`\n]+)`", PAGES["docs/messages.md"]))
+    cells = set(re.findall(r"`([^`\n]+)`", PAGES["docs/reference/messages.md"]))
     described = {*SkipReason, *BrokenReason, *(name for name in SOURCES if name != "auto")}
     assert {str(name) for name in described} <= cells
-    assert all(name in PAGES["docs/messages.md"] for name in FORMATS)
+    assert all(name in PAGES["docs/reference/messages.md"] for name in FORMATS)
 
 
 def test_every_metric_is_described() -> None:
     registry = CollectorRegistry()
     Metrics(registry, []).watch_partitions(dict)
-    described = set(re.findall(r"dehusk_[a-z_]+", PAGES["docs/operations.md"]))
+    described = set(re.findall(r"dehusk_[a-z_]+", PAGES["docs/reference/metrics.md"]))
     ending = {"counter": "_total"}
     names = {family.name + ending.get(family.type, "") for family in registry.collect()}
     assert described == {name for name in names if not name.startswith("process_")}
@@ -100,16 +102,79 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
+@cache
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as renderers make them."""
+    headings = re.findall(
+        r"^#+ (.*)$",
+        re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL),
+        re.MULTILINE,
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@EVERY_PAGE
+def test_anchors_of_links_are_headings(page: str) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", PAGES[page])
+    folder = (ROOT / page).parent
+    assert [
+        f"{path}#{anchor}"
+        for path, anchor in links
+        if anchor not in anchors(folder / path if path else ROOT / page)
+    ] == []
+
+
 @EVERY_PAGE
 def test_make_targets_exist(page: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"(?:`|^)make ([a-z-]+)", PAGES[page], re.MULTILINE)) <= targets
 
 
+def test_the_architecture_has_every_room() -> None:
+    rooms = [
+        room for package in ("inference", "streams", "streams/worker") for room in (ROOT / package).iterdir()
+    ]
+    named = {str(room.relative_to(ROOT)) for room in rooms if (room / "__init__.py").is_file()}
+    assert {
+        f"`{name}/`" for name in named if f"`{name}/`" not in PAGES["docs/explanation/architecture.md"]
+    } == set()
+
+
 def test_folders_that_are_named_exist() -> None:
     folders = re.findall(r"`((?:[a-z_]+/)+)`", "\n".join(PAGES.values()))
-    known = {str(folder.relative_to(ROOT)) for folder in ROOT.glob("*/**/") if folder.is_dir()}
-    assert {folder.rstrip("/") for folder in folders} - {"unit", "integration"} <= known
+    assert {folder for folder in folders if not (ROOT / folder).is_dir()} <= {"unit/", "integration/"}
+
+
+@EVERY_PAGE
+def test_files_that_are_named_exist(page: str) -> None:
+    """What is in backticks and begins like a folder of the repository is a file or folder of it."""
+    named = set(re.findall(r"`((?:\.ci|[a-z_]+)/(?!\d)[\w./-]+)`", PAGES[page]))  # dehusk/7 is a version
+    ours = {name for name in named if (ROOT / name.split("/")[0]).is_dir() and not name.startswith("build/")}
+    assert {name for name in ours if not (ROOT / name).exists()} == set()
+
+
+@EVERY_PAGE
+def test_names_of_the_package_can_be_imported(page: str) -> None:
+    for name in re.findall(r"`(dehusk\.(?:schemas|inference|streams|training)[\w.]*)[`(]", PAGES[page]):
+        resolve_name(name)
+
+
+def test_no_page_is_missing_from_the_index_and_the_website() -> None:
+    pages = {name.removeprefix("docs/") for name in PAGES if name.startswith("docs/")}
+    linked = set(re.findall(r"\]\(([^)#]+)", PAGES["docs/index.md"]))
+    assert pages <= linked | {"index.md"}
+    site = (ROOT / "mkdocs.yml").read_text()
+    assert pages == set(re.findall(r"(?:- |: )([a-z0-9/-]+\.md)$", site, re.MULTILINE))
+
+
+def test_the_recipe_of_the_readme_is_that_of_the_docs() -> None:
+    recipe = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    (shown,) = recipe.findall(PAGES["README.md"])
+    assert shown in recipe.findall(PAGES["docs/how-to/crawlers.md"])
+
+
+def test_the_readme_is_short() -> None:
+    assert len(PAGES["README.md"].splitlines()) <= 170
 
 
 def test_every_dependency_has_its_reason() -> None:
@@ -121,7 +186,7 @@ def test_every_dependency_has_its_reason() -> None:
     ]
     names = {re.split(r"[^A-Za-z0-9-]", requirement)[0] for group in groups for requirement in group}
     rows = re.findall(
-        r"^\| ([a-z][a-z0-9-]+) \|.*\| ([^|]+) \|$", PAGES["docs/dependencies.md"], re.MULTILINE
+        r"^\| ([a-z][a-z0-9-]+) \|.*\| ([^|]+) \|$", PAGES["docs/reference/dependencies.md"], re.MULTILINE
     )
     reasons = {name: reason for name, reason in rows if name != "package"}
     assert set(reasons) == names - {"dehusk"}
@@ -129,5 +194,7 @@ def test_every_dependency_has_its_reason() -> None:
 
 
 def test_the_examples_in_python_run() -> None:
-    examples = re.findall(r"^```python\n(.*?)^```", PAGES["docs/python.md"], re.MULTILINE | re.DOTALL)
+    examples = re.findall(
+        r"^```python\n(.*?)^```", PAGES["docs/reference/python.md"], re.MULTILINE | re.DOTALL
+    )
     exec("".join(examples), {})

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-REGISTRIES = re.compile(rb"\b(nvcr|docker|ghcr|quay|gcr)[.]io\b")
+REGISTRIES = re.compile(
+    rb"[.]io\b(?:(?<=\bnvcr[.]io)|(?<=\bdocker[.]io)|(?<=\bghcr[.]io)|(?<=\bquay[.]io)|(?<=\bgcr[.]io))"
+)
 RELEASE = re.compile(rb"pip install ['\"]?dehus[k]")
 TOP = {"pyproject.toml", "streams", "inference", "model_repository", "schemas", "docker", "tests"}
 
@@ -21,11 +23,15 @@ def files() -> list[Path]:
     return [Path(name) for name in listed.stdout.split("\0") if name]
 
 
+@pytest.fixture(scope="module")
+def contents(files: list[Path]) -> dict[Path, bytes]:
+    return {file: (ROOT / file).read_bytes() for file in files if (ROOT / file).is_file()}
+
+
 @pytest.mark.parametrize("words", [REGISTRIES, RELEASE], ids=["registry", "release"])
 def test_no_registry_of_images_and_no_release_on_a_package_index_is_named(
-    files: list[Path], words: re.Pattern[bytes]
+    contents: dict[Path, bytes], words: re.Pattern[bytes]
 ) -> None:
-    contents = {file: (ROOT / file).read_bytes() for file in files if (ROOT / file).is_file()}
     assert [str(file) for file, content in contents.items() if words.search(content)] == []
 
 
@@ -33,8 +39,18 @@ def test_the_top_level_has_what_everything_else_relies_on(files: list[Path]) -> 
     assert {file.parts[0] for file in files} >= TOP
 
 
-def test_no_file_is_larger_than_a_model(files: list[Path]) -> None:
-    sizes = {file: (ROOT / file).stat().st_size for file in files if (ROOT / file).is_file()}
+def test_pages_of_the_documentation_that_are_named_exist(contents: dict[Path, bytes]) -> None:
+    named = {
+        (str(file), page.decode())
+        for file, content in contents.items()
+        if ".lock" not in file.name and "crds" not in file.parts
+        for page in re.findall(rb"(?<![\w/.])docs/[\w/-]+[.]md", content)
+    }
+    assert {(file, page) for file, page in named if not (ROOT / page).is_file()} == set()
+
+
+def test_no_file_is_larger_than_a_model(contents: dict[Path, bytes]) -> None:
+    sizes = {file: len(content) for file, content in contents.items()}
     assert {file: size for file, size in sizes.items() if size > 1 << 20 and file.suffix != ".onnx"} == {}
 
 

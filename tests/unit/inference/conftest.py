@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
 
 Hidden = Callable[[str], list[tuple[str, bool]]]
 

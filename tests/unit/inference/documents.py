@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from dehusk.inference.segmentation import segment
-from dehusk.schemas.tree import DocumentTree
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.markup import DocumentTree
 
 
 def tree_of(html: str) -> DocumentTree:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference import duplicates
-from dehusk.inference.duplicates import content_hash, similarity_hash
+from dehusk.inference import extraction
+from dehusk.inference.extraction import content_hash, similarity_hash
 
 WORDS = ["red", "green", "blue", "large", "small", "old", "new", "warm", "cold", "wet"]
 SENTENCES = [f"Number {number} says that thing {7 * number} is {WORDS[number % 10]}." for number in range(60)]
@@ -68,7 +68,7 @@ def test_a_long_text_is_hashed_in_parts_as_if_it_were_one(text: str) -> None:
     whole = " ".join(unicodedata.normalize("NFC", text).split())
     expected = hashlib.blake2b(whole.encode(), digest_size=16).hexdigest() if whole else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_PART", 3)
+        patch.setattr(extraction, "PART_CHARACTERS", 3)
         assert content_hash(text) == expected
     assert content_hash(text) == expected
 

@@ -4,14 +4,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from dehusk.inference.cleaning import PreparedPage
-from dehusk.inference.duplicates import content_hash
-from dehusk.inference.encoding import encode
-from dehusk.inference.extraction import extract
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.extraction import content_hash, extract
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template
 from dehusk.schemas.metadata import Metadata, MetadataLevel
-from dehusk.schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction
+from dehusk.schemas.options import DocumentOptions
+from dehusk.schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction, PreparedPage
 
 IDENTITY = PageIdentity("1", "http://x.test/a", "x.test", datetime(2024, 5, 1, tzinfo=UTC), "fr", 1234)
 MODEL = ModelVersion("boilernet", "3")
@@ -34,8 +33,7 @@ def cleaned(
         frequencies,
         origin=Origin("raw-pages", 1, 7),
         degraded=("model",),
-        with_blocks=True,
-        drop_hidden=drop_hidden,
+        options=DocumentOptions(with_blocks=True, drop_hidden=drop_hidden),
     )
 
 
@@ -101,18 +99,22 @@ def test_comments_are_a_text_of_their_own_or_part_of_the_text(
     segmented = segment(b"<p>The mill turns.<p>Ann<p>It does.<p>Imprint")
     answer = replace(labels(1, 0.1, 0.4, 0.1), comments=np.array([0, 0.8, 0.6, 0.2], np.float32))
     page = PreparedPage(IDENTITY, segmented, encode(segmented))
-    document = extract(page, answer, None, with_blocks=True, comments=mode)
+    document = extract(page, answer, options=DocumentOptions(with_blocks=True, comments=mode))
     assert (document.text, document.comments) == (text, comments)
     assert document.blocks is not None
     assert [block.comment for block in document.blocks] == [False, True, True, False]
-    assert extract(page, labels(1, 0, 0, 0), None, comments=mode).comments is None
+    assert extract(page, labels(1, 0, 0, 0), options=DocumentOptions(comments=mode)).comments is None
 
 
 def test_a_page_of_comments_alone_is_a_thread() -> None:
     words = " ".join(f"word{number}" for number in range(40))
     segmented = segment(f"<p>Home<p>{words} one<p>{words} two".encode())
     answer = replace(labels(0.01, 0.2, 0.2), comments=np.array([0, 0.8, 0.6], np.float32))
-    document = extract(PreparedPage(IDENTITY, segmented, encode(segmented)), answer, None, with_blocks=True)
+    document = extract(
+        PreparedPage(IDENTITY, segmented, encode(segmented)),
+        answer,
+        options=DocumentOptions(with_blocks=True),
+    )
     assert document.text == f"{words} one\n\n{words} two"
     assert document.comments == ""
     assert document.blocks is not None
@@ -173,7 +175,7 @@ def test_a_document_tells_what_the_site_changed_of_its_text(
     )
     page = PreparedPage(IDENTITY, segmented, encode(segmented))
     known = BlockFrequencies(9, np.ones(5, np.uint32))
-    document = extract(page, answer, known, drop_hidden=hidden, comments=mode)
+    document = extract(page, answer, known, DocumentOptions(drop_hidden=hidden, comments=mode))
     assert document.template == Template(9, 0, blocks_dropped=dropped, blocks_saved=saved)
     assert "It grinds." in document.text
     assert extract(page, answer, None).template is None

@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.language import load_model
+from dehusk.inference.document.language import load_model
 from dehusk.inference.language_codes import primary_language
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.plain_text import plain_text
-from dehusk.inference.segmentation import segment
+from dehusk.inference.extraction import plain_text
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import SegmentedPage
 
 

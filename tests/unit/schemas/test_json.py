@@ -11,14 +11,15 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 import dehusk.schemas
-from dehusk.inference.cleaning import prepare
 from dehusk.inference.extraction import extract
-from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.labelers.labeler import LABELERS
+from dehusk.inference.labelers.rules import RulesLabeler
+from dehusk.inference.preparing import prepare
 from dehusk.schemas.documents import CleanedDocument, Origin
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Rendering
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import BlockFrequencies, Message, RawPage
-from dehusk.schemas.rendering import Rendering
-from dehusk.streams.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
+from dehusk.streams.topics.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
 
 FOLDER = Path(dehusk.schemas.__file__).parent / "json"
 HTML = (
@@ -34,23 +35,27 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
-def document(*, frequencies: bool, **others: object) -> CleanedDocument:
+def document(
+    options: DocumentOptions = DEFAULT_OPTIONS, *, frequencies: bool, **others: object
+) -> CleanedDocument:
     raw = RawPage("https://www.example.org/a", HTML, fetched_at=datetime(2026, 1, 2, tzinfo=UTC))
-    page = prepare(raw, with_markup="rendering" in others)
+    page = prepare(raw, options=options)
     counts = np.full(len(page.encoded), 3, np.uint32)
     return extract(
         page,
         asyncio.run(RulesLabeler().label([page.encoded]))[0],
         BlockFrequencies(7, counts) if frequencies else None,
+        options,
         **others,
     )
 
 
+BLOCKS = DocumentOptions(with_blocks=True)
 DOCUMENTS = {
-    "streamed": document(frequencies=True, origin=Origin("raw", 0, 12), with_blocks=True),
+    "streamed": document(BLOCKS, frequencies=True, origin=Origin("raw", 0, 12)),
     "degraded": document(frequencies=False, origin=Origin("raw", 0, 12), degraded=("frequencies", "model")),
-    "with Markdown": document(frequencies=False, rendering=Rendering(markdown=True)),
-    "offline": document(frequencies=False, with_blocks=True),
+    "with Markdown": document(DocumentOptions(rendering=Rendering(markdown=True)), frequencies=False),
+    "offline": document(BLOCKS, frequencies=False),
 }
 DOCUMENTS["without metadata"] = replace(DOCUMENTS["offline"], metadata=None)
 
@@ -121,6 +126,21 @@ def read_back(message: Message) -> DeadLetter:
     return read_dead_letter(Message(letter.key, letter.value, letter.headers))
 
 
-def test_the_schema_names_every_reason_and_no_other():
-    published = validator("dead-letter-headers").schema["$defs"]["reason"]["enum"]
+@pytest.mark.parametrize("header", ["dehusk.reason", "__connect.errors.exception.class.name"])
+def test_the_schema_names_every_reason_and_no_other(header):
+    published = validator("dead-letter-headers").schema["properties"][header]["enum"]
     assert published == [reason.value for reason in BrokenReason]
+
+
+@pytest.mark.parametrize("labeler", LABELERS)
+def test_documents_of_every_labeler_are_as_published(labeler):
+    fields = json.loads(replace(DOCUMENTS["streamed"], labeler=labeler).to_json())
+    validator("cleaned-document").validate(fields)
+
+
+@pytest.mark.parametrize("field", ["blocks", "markdown"])
+def test_what_was_not_asked_for_is_missing_and_not_null(field):
+    fields = json.loads(replace(DOCUMENTS["streamed"], **{field: None}).to_json())
+    validator("cleaned-document").validate(fields)
+    with pytest.raises(ValidationError):
+        validator("cleaned-document").validate(fields | {field: None})

@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 import pytest
 
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.page_labels import Label, Misfit, PageLabels, blocks_hash, html_hash
 
 HTML = b"<p>one<p>two \xc3\xa4"

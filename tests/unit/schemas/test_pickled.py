@@ -3,10 +3,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from dehusk.schemas.documents import Origin
+from dehusk.schemas.documents import Origin, TextSample
 from dehusk.schemas.pages import Message
 from dehusk.schemas.pickled import PickledByFields
-from dehusk.schemas.samples import TextSample
 
 
 @dataclass(frozen=True, slots=True)

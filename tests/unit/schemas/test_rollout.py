@@ -1,4 +1,4 @@
-"""The state of a roll-out and its JSON."""
+"""Messages of the control topic: states of roll-outs and reports of workers, as JSON."""
 
 import json
 from contextlib import suppress
@@ -11,7 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.rollout import Change, Limits, Part, Rollout, is_version
+from dehusk.schemas.rollout import (
+    MAX_EXAMPLES,
+    Change,
+    Comparison,
+    Example,
+    Figures,
+    Limits,
+    Part,
+    Rollout,
+    WorkerReport,
+    bucket_of,
+    is_version,
+    total,
+)
 
 AT = datetime(2026, 11, 22, 12, 30, 0, 123456, UTC)
 PLAIN = Rollout(1, "7", Change(AT, "somebody", "because"))
@@ -27,14 +40,30 @@ FULL = replace(
 
 @pytest.mark.parametrize("state", [PLAIN, FULL])
 def test_a_state_is_read_as_it_was_written(state: Rollout) -> None:
-    assert Rollout.read(state.written()) == state
+    assert Rollout.decode(state.encode()) == state
+
+
+def test_the_json_of_a_state_is_what_other_versions_of_dehusk_read() -> None:
+    assert replace(PLAIN, canary=Part("8", 0.1)).encode() == (
+        b'{"revision":1,"serving":"7","change":{"at":"2026-11-22T12:30:00.123456+00:00","by":"somebody",'
+        b'"reason":"because"},"previous":null,"promoted_at":null,"canary":{"version":"8","share":0.1},'
+        b'"shadow":null,"limits":{"least_pages":200,"least_failures":5,"most_errors":0.02,'
+        b'"most_rejected":0.001,"most_latency":3.0,"least_kept":0.5,"most_kept":2.0,'
+        b'"most_disagreement":0.2,"probation_seconds":600.0}}'
+    )
+
+
+def test_times_are_read_in_utc() -> None:
+    fields = orjson.loads(PLAIN.encode()) | {"promoted_at": "2026-11-22T14:30:00.123456+02:00"}
+    found = Rollout.decode(orjson.dumps(fields)).promoted_at
+    assert (found, found and found.tzinfo) == (AT, UTC)
 
 
 def test_fields_that_nobody_knows_are_passed_over_and_those_that_may_be_missing_have_defaults() -> None:
-    fields = orjson.loads(PLAIN.written())
+    fields = orjson.loads(PLAIN.encode())
     fields |= {"tomorrow": 1, "limits": {"most_errors": 0.5, "tomorrow": 1}}
     del fields["canary"], fields["previous"]
-    assert Rollout.read(orjson.dumps(fields)) == replace(PLAIN, limits=Limits(most_errors=0.5))
+    assert Rollout.decode(orjson.dumps(fields)) == replace(PLAIN, limits=Limits(most_errors=0.5))
 
 
 @pytest.mark.parametrize(
@@ -47,41 +76,41 @@ def test_fields_that_nobody_knows_are_passed_over_and_those_that_may_be_missing_
         ({"canary": {"version": "8", "share": 1.5}}, "share"),
         ({"canary": {"version": "8", "share": 0}}, "share"),
         ({"canary": {"version": "8"}}, "share"),
-        ({"shadow": []}, "a part is list"),
+        ({"shadow": []}, "shadow"),
         ({"change": {"at": "yesterday", "by": "", "reason": ""}}, "at"),
-        ({"change": {"at": "2026-11-22T12:30:00", "by": "", "reason": ""}}, "time zone"),
+        ({"change": {"at": "2026-11-22T12:30:00", "by": "", "reason": ""}}, "timezone"),
         ({"limits": {"most_errors": -1}}, "most_errors"),
         ({"limits": {"least_pages": 0.5}}, "least_pages"),
     ],
 )
 def test_what_is_wrong_with_a_state_is_named(changed: dict[str, object], name: str) -> None:
     with pytest.raises(ConfigurationError, match=name):
-        Rollout.read(orjson.dumps(orjson.loads(PLAIN.written()) | changed))
+        Rollout.decode(orjson.dumps(orjson.loads(PLAIN.encode()) | changed))
 
 
-@pytest.mark.parametrize("value", [b"", b"[]", b"7", b"{"])
+@pytest.mark.parametrize("value", [b"", b"[]", b"7", b"{", b"\xff", b'{"x":' + 100_000 * b"["])
 def test_what_is_no_object_is_no_state(value: bytes) -> None:
-    with pytest.raises(ConfigurationError, match="no JSON"):
-        Rollout.read(value)
+    with pytest.raises(ConfigurationError, match="state of a roll-out"):
+        Rollout.decode(value)
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 VALUES = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(max_size=5), SCALARS, max_size=3)
-KNOWN = [*orjson.loads(FULL.written()), "version", "share", "at"]
+KNOWN = [*orjson.loads(FULL.encode()), "version", "share", "at"]
 
 
 @given(st.dictionaries(st.sampled_from(KNOWN), VALUES))
 def test_whatever_is_in_a_state_it_is_read_or_refused(changed: dict[str, object]) -> None:
     with suppress(ConfigurationError):
-        read = Rollout.read(json.dumps(orjson.loads(FULL.written()) | changed).encode())
-        assert Rollout.read(read.written()) == read
+        read = Rollout.decode(json.dumps(orjson.loads(FULL.encode()) | changed).encode())
+        assert Rollout.decode(read.encode()) == read
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_a_time_that_no_calendar_has_is_refused(at: str) -> None:
     change = {"at": at, "by": "", "reason": ""}
-    with pytest.raises(ConfigurationError, match="'at'"):
-        Rollout.read(orjson.dumps(orjson.loads(PLAIN.written()) | {"change": change}))
+    with pytest.raises(ConfigurationError, match="change"):
+        Rollout.decode(orjson.dumps(orjson.loads(PLAIN.encode()) | {"change": change}))
 
 
 def test_a_state_names_each_version_once() -> None:
@@ -101,3 +130,63 @@ def test_the_version_before_is_trusted_while_the_promoted_one_is_on_probation() 
 )
 def test_versions_are_numbers(name: str, *, is_one: bool) -> None:
     assert is_version(name) == is_one
+
+
+FIGURES = Figures(pages=10, errors=1, rejected=2, words=100, kept=40, calls={-8: 3, 0: 1})
+EXAMPLE = Example("https://example.org/", "Read more", 0.2, 0.9)
+COMPARISON = Comparison(FIGURES, FIGURES, blocks=50, differing=5, missed=1, examples=(EXAMPLE,))
+REPORT = WorkerReport("host-1", 3, "7", "8", None, {"9": "not served"}, {"7": FIGURES}, COMPARISON)
+
+
+def test_figures_add_up() -> None:
+    both = FIGURES + replace(FIGURES, calls={-8: 1, 4: 2})
+    assert both == Figures(20, 2, 4, 200, 80, {-8: 4, 0: 1, 4: 2})
+    assert (FIGURES.labeled, FIGURES.kept_share, Figures().kept_share) == (7, 0.4, 0.0)
+
+
+@pytest.mark.parametrize("seconds", [0.0004, 0.003, 0.25, 1.0, 17.0])
+def test_times_are_known_to_a_fifth(seconds: float) -> None:
+    known = Figures(calls={bucket_of(seconds): 1}).seconds(0.99)
+    assert seconds <= known < 1.2 * seconds
+
+
+def test_a_percentile_is_of_all_calls() -> None:
+    figures = Figures(calls={bucket_of(0.01): 99, bucket_of(1.0): 1})
+    assert figures.seconds(0.99) < 0.02
+    assert figures.seconds(0.999) == 1.0
+    assert Figures().seconds(0.99) == 0.0
+
+
+def test_comparisons_add_up_to_a_few_examples() -> None:
+    numbered = [replace(COMPARISON, examples=(replace(EXAMPLE, url=str(number)),)) for number in range(20)]
+    both = total([None, *numbered])
+    assert both is not None
+    assert (both.blocks, both.differing, both.missed, both.serving.pages) == (1000, 100, 20, 200)
+    assert [example.url for example in both.examples] == [
+        str(number) for number in range(20 - MAX_EXAMPLES, 20)
+    ]
+    assert both.disagreement == 0.1
+    assert total([None]) is None
+
+
+@pytest.mark.parametrize("report", [REPORT, WorkerReport("host-1", 0, "")])
+def test_a_report_is_read_as_it_was_written(report: WorkerReport) -> None:
+    assert WorkerReport.decode(report.encode()) == report
+    more = orjson.loads(report.encode()) | {"tomorrow": 1}
+    assert WorkerReport.decode(orjson.dumps(more)) == report
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"worker": "w", "revision": 1, "serving": "7", "figures": 1}',
+        b'{"worker": "w", "revision": 1, "serving": "7", "figures": {"7": {"pages": -1}}}',
+        b'{"worker": "w", "revision": 1, "serving": "7", "figures": {"7": {"calls": {"9999": 1}}}}',
+    ],
+)
+def test_what_is_no_report_is_refused(value: bytes) -> None:
+    with pytest.raises(ConfigurationError, match="report"):
+        WorkerReport.decode(value)

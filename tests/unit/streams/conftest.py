@@ -1,21 +1,17 @@
 """A page and its message, which the tests of several steps share."""
 
-import time
-
 import pytest
 from prometheus_client import CollectorRegistry
 
-from dehusk.inference.cleaning import PreparedPage, prepare
-from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.preparation.preparation import PackedPage, pack
-from dehusk.streams.worker.dependencies import name_dependencies
-from dehusk.streams.worker.drops import DropLog
-from dehusk.streams.worker.live.live import Live
-from dehusk.streams.worker.live.recorder import Recorder
-from dehusk.streams.worker.live.state import Watched
-from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.progress import Progress
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.inference.preparing import prepare
+from dehusk.schemas.pages import Message, PreparedPage, RawPage
+from dehusk.streams.preparation.steps import PackedPage, pack
+from dehusk.streams.worker.monitoring.drops import DropLog
+from dehusk.streams.worker.monitoring.live import Live
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.monitoring.monitor import Monitor
+from dehusk.streams.worker.preflight import name_dependencies
+from dehusk.streams.worker_settings import WorkerSettings
 
 URL = "https://example.org/a"
 
@@ -41,15 +37,18 @@ def message(html: bytes) -> Message:
 
 
 @pytest.fixture
-def watched() -> Watched:
-    """What is watched of a worker that has done nothing, without partitions."""
+def monitor() -> Monitor:
+    """The monitor of a worker that has done nothing, without partitions."""
+    return idle_monitor()
+
+
+def idle_monitor() -> Monitor:
     dependencies = name_dependencies(WorkerSettings())
     metrics = Metrics(CollectorRegistry(), dependencies)
-    progress = Progress(metrics, dependencies, DropLog("k:1", "dead"), lambda: 0, lambda: None)
-    return Watched(metrics, dependencies, progress.report, lambda: None, 100, time.time())
+    return Monitor(metrics, dependencies, DropLog("k:1", "dead"), lambda: 0, lambda: None, max_in_flight=100)
 
 
 @pytest.fixture
-def live(watched: Watched) -> Live:
+def live(monitor: Monitor) -> Live:
     """The record of this worker."""
-    return Live(Recorder(watched.metrics, lambda: 0, lambda: None), watched)
+    return Live(monitor)

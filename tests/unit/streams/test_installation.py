@@ -1,7 +1,7 @@
 import tomllib
 from pathlib import Path
 
-from dehusk.streams.installation import how_to_install
+from dehusk.streams.wording import how_to_install
 
 ROOT = Path(__file__).parents[3]
 

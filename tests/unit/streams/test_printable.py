@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.streams.printable import printable, without_password
+from dehusk.streams.wording import printable, without_password
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,9 @@ def test_what_a_terminal_would_obey_or_cannot_show_is_escaped(text, shown):
         ("user:secret@host:6379", "***@host:6379"),
         ("redis:user:secret@host", "***@host"),
         ("http://user:secret@[::1", "http://***@[::1"),
-        ("redis://host/0?db=1&Password=secret&x=2", "redis://host/0?db=1&Password=***&x=2"),
+        ("redis://host/0?db=1&Password=secret&x=2", "redis://host/0?db=1&Password=***&x=***"),
+        ("http://host/path?key=secret#part", "http://host/path?key=***#part"),
+        ("http://user:secret@host/?secret", "http://***@host/?***"),
     ],
 )
 def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.streams.program import program
+from dehusk.streams.wording import program
 
 
 @pytest.fixture

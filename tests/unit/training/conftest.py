@@ -5,39 +5,20 @@ from importlib.util import find_spec
 import pytest
 
 _NEED_IT = [
-    *(f"test_{name}.py" for name in ("checkpoint", "commands", "learning", "lstm", "publish")),
+    *(f"test_{name}.py" for name in ("commands", "learning", "publishing", "word_vectors")),
     *(
         f"boilernet/test_{name}.py"
-        for name in (
-            "ablation",
-            "card",
-            "checkpoint",
-            "commands",
-            "crossvalidation",
-            "examples",
-            "export",
-            "model",
-            "network",
-            "trainer",
-        )
+        for name in ("commands", "crossvalidation", "export", "network", "trainer")
     ),
     *(
         f"dehusk/test_{name}.py"
-        for name in (
-            "crossvalidation",
-            "export",
-            "second_pass",
-            "second_pass_graph",
-            "token_scores",
-            "trainer",
-        )
+        for name in ("export", "model", "second_pass", "second_pass_graph", "token_scores", "trainer")
     ),
     *(f"fine_tuning/test_{name}.py" for name in ("commands", "correction", "graph", "trials", "validation")),
     *(f"site_signal/test_{name}.py" for name in ("commands", "fitting")),
-    *(f"web2text/test_{name}.py" for name in ("commands", "export", "network", "sequences")),
-    *(f"word_vectors/test_{name}.py" for name in ("commands", "counting", "factorizing")),
+    *(f"web2text/test_{name}.py" for name in ("commands", "export", "model")),
 ]
-_NEED_EXTRACTORS = ["test_extractors.py", "test_teachers.py", "comparison/test_extractors.py"]
+_NEED_EXTRACTORS = ["pages/test_extractors.py", "comparison/test_extractors.py"]
 _NEED_DRAWING = ["comparison/test_picture.py"]
 collect_ignore = [
     *(_NEED_IT if find_spec("torch") is None else []),

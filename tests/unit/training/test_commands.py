@@ -2,11 +2,11 @@ import sys
 
 import pytest
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.training.__main__ import main
-from dehusk.training.boilernet.checkpoint import new_run, save
 from dehusk.training.boilernet.config import DEFAULT_CONFIG as BOILERNET_CONFIG
-from dehusk.training.boilernet.config import read_config
+from dehusk.training.boilernet.config import BoilerNetConfig
+from dehusk.training.boilernet.trainer import new_run, save
 from dehusk.training.boilernet.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
@@ -64,7 +64,7 @@ def test_the_default_model_takes_no_pages_for_validation(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("command", [["evaluate"], ["export", "--version", "99"]])
 def test_a_network_of_another_configuration_is_neither_scored_nor_published(monkeypatch, tmp_path, command):
-    config = read_config(BOILERNET_CONFIG)
+    config = BoilerNetConfig.read(BOILERNET_CONFIG)
     save(new_run(config, Vocabulary(("p",), ("mill",)), seed=1), tmp_path / "checkpoint-1.pt")
     other = tmp_path / "other.toml"
     other.write_text(BOILERNET_CONFIG.read_text().replace("dropout = 0.5", "dropout = 0.4"))

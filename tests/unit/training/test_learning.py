@@ -4,7 +4,17 @@ import pytest
 import torch
 from torch import nn
 
-from dehusk.training.learning import learn, learning_rate, seeded
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.learning import (
+    BidirectionalLayer,
+    learn,
+    learning_rate,
+    load_state,
+    mirror_and_places,
+    restore,
+    save_state,
+    seeded,
+)
 
 pytestmark = pytest.mark.training
 
@@ -64,3 +74,53 @@ def test_the_randomness_is_the_seeds_and_the_epochs():
 
     assert drawn(1, 2) == drawn(1, 2)
     assert len({drawn(1, 2), drawn(1, 3), drawn(2, 2)}) == 3
+
+
+@dataclass(frozen=True)
+class Sizes:
+    hidden: int
+
+
+@dataclass(frozen=True)
+class Config:
+    network: Sizes
+    rate: float
+
+
+def run(rate=0.1):
+    network = nn.Linear(1, 2)
+    return network, torch.optim.SGD(network.parameters(), lr=rate)
+
+
+def test_a_state_is_kept_for_its_configuration(tmp_path):
+    file = tmp_path / "run.pt"
+    network, optimizer = run()
+    save_state(file, Config(Sizes(8), 0.1), network, optimizer, epochs=3)
+    state = load_state(file, Config(Sizes(8), 0.1))
+    assert state["epochs"] == 3
+    other, restored = run(0.5)
+    restore(state, other, restored)
+    assert other.weight.tolist() == network.weight.tolist()
+    assert restored.param_groups[0]["lr"] == 0.1
+    assert [each.name for each in tmp_path.iterdir()] == ["run.pt"]
+
+
+@pytest.mark.parametrize("other", [Config(Sizes(9), 0.1), Config(Sizes(8), 0.2)])
+def test_a_state_of_another_configuration_is_refused(tmp_path, other):
+    save_state(tmp_path / "run.pt", Config(Sizes(8), 0.1), *run())
+    with pytest.raises(ConfigurationError, match=r"run\.pt is of another configuration"):
+        load_state(tmp_path / "run.pt", other)
+
+
+def test_pages_side_by_side_are_read_as_the_frameworks_bidirectional_lstm_reads_each_alone():
+    torch.manual_seed(3)
+    layer = BidirectionalLayer(4, 5)
+    reference = nn.LSTM(4, 5, bidirectional=True)
+    directions = (("", layer.forwards), ("_reverse", layer.backwards))
+    reference.load_state_dict(
+        {name + suffix: values for suffix, each in directions for name, values in each.state_dict().items()}
+    )
+    pages = [torch.rand(length, 4) for length in (3, 7, 1)]
+    mirror, places = mirror_and_places(torch.tensor([len(page) for page in pages]))
+    states = layer(nn.utils.rnn.pad_sequence(pages), mirror).flatten(0, 1)[places]
+    assert torch.allclose(states, torch.cat([reference(page)[0] for page in pages]), atol=1e-6)

@@ -5,7 +5,7 @@ import numpy as np
 import orjson
 import pytest
 
-from dehusk.inference.onnx import OnnxLabeler
+from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import ModelVersion, Prediction
 from dehusk.training.predict import write_predictions

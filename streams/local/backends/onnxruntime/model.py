@@ -16,7 +16,7 @@ import numpy.typing as npt
 import onnxruntime
 import triton_python_backend_utils as triton
 
-from dehusk.inference.batching import groups
+from dehusk.inference.labelers.batching import groups
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -30,7 +30,7 @@ class TritonPythonModel:
 
     @staticmethod
     def auto_complete_config(config: Any) -> Any:
-        """The configuration as it is: `config.pbtxt` must be complete."""
+        """Return the configuration as it is: `config.pbtxt` must be complete."""
         return config
 
     def initialize(self, args: dict[str, str]) -> None:
@@ -47,11 +47,11 @@ class TritonPythonModel:
         self._hold_lock(Path(__file__).with_name(str(os.getpid())))
 
     def finalize(self) -> None:
-        """Remove the lock's file: one that is left, and not locked, tells of a process that died."""
+        """Remove the lock file; one that stays unlocked is the mark of a process that died."""
         self._lock.unlink()
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        """One response per request, in order; a request that fails does not fail its batch mates."""
+        """Return a response per request, in order; a request that fails does not fail the others."""
         feeds = [self._feed(request) for request in requests]
         responses: dict[int, Any] = {}
         for group in groups([feed[self._sized_by].size for feed in feeds]):
@@ -60,14 +60,14 @@ class TritonPythonModel:
         return [responses[index] for index in range(len(requests))]
 
     def _hold_lock(self, file: Path) -> None:
-        """Lock a file until the process ends; it gets its name when it is locked."""
+        """Lock a file until the process ends; it gets its final name once it is locked."""
         self._locked = file.open("w")
         fcntl.flock(self._locked, fcntl.LOCK_EX)
         self._lock = file.rename(file.with_suffix(".lock"))
 
     @property
     def _sized_by(self) -> str:
-        """The input whose size says how long a request is."""
+        """Input whose size is the length of a request."""
         return next(iter(self._shaped_by.values()))
 
     def _check_inputs(self, file: Path) -> None:
@@ -100,7 +100,7 @@ class TritonPythonModel:
         ]
 
     def _scattered(self, outputs: Arrays, feeds: list[Arrays]) -> list[Arrays]:
-        """Each request's part of the outputs, in the shape of the input that its size comes from."""
+        """Return each request's part of the outputs, in the shape of the input that its size comes from."""
         parts: list[Arrays] = [{} for _ in feeds]
         for name, values in outputs.items():
             like = [feed[self._shaped_by[name]] for feed in feeds]
@@ -111,7 +111,7 @@ class TritonPythonModel:
 
 
 def _batch_inputs(config: dict[str, Any]) -> dict[str, str]:
-    """The counted inputs, and the ragged input that each counts."""
+    """Return the counted inputs, each with the ragged input that it counts."""
     for each in config["batch_input"]:
         if (each["kind"], each["data_type"]) != (_BATCH_INPUT, "TYPE_INT32"):
             raise triton.TritonModelException(f"only {_BATCH_INPUT} of TYPE_INT32 is served, not {each}")
@@ -119,7 +119,7 @@ def _batch_inputs(config: dict[str, Any]) -> dict[str, str]:
 
 
 def _batch_outputs(config: dict[str, Any]) -> dict[str, str]:
-    """The scattered outputs, and the input whose shape each takes."""
+    """Return the scattered outputs, each with the input whose shape it takes."""
     for each in config["batch_output"]:
         if each["kind"] != _BATCH_OUTPUT:
             raise triton.TritonModelException(f"only {_BATCH_OUTPUT} is served, not {each}")

@@ -1,4 +1,4 @@
-"""A Scrapy project as small as one can be: its items hold what README's pipeline sends."""
+"""A Scrapy project as small as one can be: its items hold what the pipeline of the docs sends."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,5 +24,4 @@ class SiteSpider(CrawlSpider):
 
     def parse_page(self, response: Response) -> Iterator[dict[str, Any]]:
         """The item of a page."""
-        content_type = response.headers["Content-Type"]
-        yield {"url": response.url, "body": response.body, "content_type": content_type}
+        yield {"page": response}

@@ -4,6 +4,7 @@ import json
 import platform
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -109,32 +110,34 @@ def call(function: str, **options: str | int) -> subprocess.CompletedProcess[str
 
 def template(values: Values, version: str = NEWEST) -> subprocess.CompletedProcess[str]:
     """`helm template` with these values, for this version of Kubernetes."""
-    return with_values("Template", values, version)
+    return rendered("Template", yaml.safe_dump(values), version)
 
 
 def notes(values: Values) -> str:
     """What `helm install` would say at its end."""
-    installed = with_values("Install", values, NEWEST, dry_run=1, dry_run_option="client", client_only=1)
+    only_said = {"dry_run": 1, "dry_run_option": "client", "client_only": 1}
+    installed = rendered("Install", yaml.safe_dump(values), NEWEST, **only_said)
     assert installed.returncode == 0, installed.stderr
     return installed.stdout.partition("NOTES:\n")[2]
 
 
-def with_values(
-    function: str, values: Values, version: str, **options: str | int
+@cache
+def rendered(
+    function: str, values: str, version: str, **options: str | int
 ) -> subprocess.CompletedProcess[str]:
-    """Calls a function that renders the chart as the release `crawl` in the namespace `pages`."""
+    """What a function makes of the chart, as the release `crawl` in the namespace `pages`; once for each."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "values.yaml"
-        file.write_text(yaml.safe_dump(values))
+        file.write_text(values)
         release = {"name": "crawl", "namespace": "pages", "chart": str(CHART), "kube_version": version}
         return call(function, **release, values_files=str(file), **options)
 
 
 def documents(values: Values, version: str = NEWEST) -> list[Document]:
     """The objects that the chart makes of these values."""
-    rendered = template(values, version)
-    assert rendered.returncode == 0, rendered.stderr
-    return [document for document in yaml.safe_load_all(rendered.stdout) if document]
+    made = template(values, version)
+    assert made.returncode == 0, made.stderr
+    return [document for document in yaml.load_all(made.stdout, yaml.CSafeLoader) if document]
 
 
 def one(found: list[Document], kind: str, name: str) -> Document:

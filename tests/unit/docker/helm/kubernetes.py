@@ -38,7 +38,7 @@ def _own(group: str, api: str, kind: str, version: str) -> dict[str, Any]:
 @cache
 def _custom(group: str, api: str, kind: str) -> dict[str, Any] | None:
     for file in _CRDS.iterdir():
-        spec = yaml.safe_load(file.read_text())["spec"]
+        spec = yaml.load(file.read_text(), yaml.CSafeLoader)["spec"]
         if (spec["group"], spec["names"]["kind"]) == (group, kind):
             (found,) = [version for version in spec["versions"] if version["name"] == api]
             schema = _strict(found["schema"]["openAPIV3Schema"])

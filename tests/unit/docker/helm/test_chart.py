@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dehusk.inference.labelers import LABELERS
-from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.labeler import LABELERS
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.streams.sources.registry import SOURCES
 from tests.unit.docker.helm.chart import (
     CHART,
     EVERYTHING,
@@ -33,7 +34,7 @@ from tests.unit.docker.helm.kubernetes import errors
 
 pytestmark = ON_LINUX
 DOCKER = CHART.parent
-GUIDE = (DOCKER.parent / "docs/kubernetes.md").read_text()
+GUIDE = (DOCKER.parent / "docs/how-to/kubernetes.md").read_text()
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 
@@ -98,10 +99,11 @@ def test_misspelt_and_missing_values_are_refused(values: Values, named: str) -> 
     assert named in refused.stderr
 
 
-def test_every_labeler_may_be_chosen() -> None:
+def test_every_labeler_and_every_format_of_a_crawler_may_be_chosen() -> None:
     schema = json.loads((CHART / "values.schema.json").read_text())
     worker = schema["properties"]["worker"]["properties"]
     assert worker["labeler"]["enum"] == list(LABELERS)
+    assert set(worker["source"]["enum"]) == set(SOURCES)
 
 
 def test_the_schema_describes_every_value() -> None:

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from dehusk.streams.cli import cli
-from dehusk.streams.cli.environment import warn_of_unknown_variables
+from dehusk.streams.cli.shared.configuration import warn_of_unknown_variables
 from tests.unit.docker.helm.chart import (
     EVERYTHING,
     ON_LINUX,
@@ -167,7 +167,7 @@ def serving(*statuses: int) -> Iterator[HTTPServer]:
         def log_message(self, *_: object) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
         server.shutdown()

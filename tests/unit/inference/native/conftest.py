@@ -3,9 +3,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding import encode
+from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.features import BLOCK_FEATURES, PAGE_FEATURES
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
 
 BlockColumns = Callable[[str], dict[str, list[float]]]
 PageColumns = Callable[[str], dict[str, float]]

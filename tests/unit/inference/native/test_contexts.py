@@ -2,8 +2,8 @@ from math import log1p
 
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 
 PROSE = "a word of prose that is long enough to be taken for a paragraph of an article"
 """17 words."""

@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
 
 
 @pytest.mark.parametrize(

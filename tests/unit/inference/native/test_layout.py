@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborNode
 
-from dehusk.inference import parser
 from dehusk.inference.native.layout import outline
 from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
+from dehusk.inference.segmentation import parser
 
 Said = str | tuple[str, list[tuple[str, str]], str, str] | None
 TAG = re.compile(b"(<[^>]*>)")
@@ -75,7 +75,7 @@ def _said(node: LexborNode) -> Said:
 
 
 def _by_local_names(said: Said) -> Said:
-    """What is said of a node, but for what selectolax alone says: the case and prefixes of foreign names."""
+    """Describe a node, but for the case and prefixes of foreign names, which selectolax alone knows."""
     if not isinstance(said, tuple):
         return said
     tag, attributes, identity, classes = said

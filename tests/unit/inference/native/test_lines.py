@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
 
 
 @given(st.text(st.sampled_from("aZ~ \t\n\x7f\u00ad\u00e9"), min_size=8, max_size=60))

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.markup import DocumentTree
 from dehusk.schemas.pages import SegmentedPage
-from dehusk.schemas.tree import DocumentTree
 
 PAGE = """<!DOCTYPE html><html><head><title>T</title><style>p {}</style></head>
 <body class="home"><nav id="top"><a href="/">Home</a></nav>

@@ -3,7 +3,7 @@ import zlib
 import numpy as np
 import pytest
 
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import Declarations, ElementFlag, Structure, TagCount
 
 

@@ -10,10 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.cli import cli
+from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.sources.warc import write_warc
 
 PAGE = "<p>A paragraph of prose, which is the whole of its page."
@@ -27,28 +29,38 @@ URLS = [f"https://{host}.example.org/{at}" for at in range(3) for host in ("a", 
 
 @pytest.fixture
 def crawl(tmp_path: Path) -> Path:
-    """Three pages of two hosts each, whose paragraph they repeat."""
+    """Three pages of two hosts each, which repeat a paragraph and have one of their own."""
     file = tmp_path / "crawl.jsonl"
-    file.write_text("".join(json.dumps({"url": url, "html": PAGE}) + "\n" for url in URLS))
+    pages = ({"url": url, "html": f"{PAGE}<p>{'x' * at}"} for at, url in enumerate(URLS, start=1))
+    file.write_text("".join(f"{json.dumps(page)}\n" for page in pages))
     return file
 
 
-def pages_seen(ended: subprocess.CompletedProcess[str]) -> list[tuple[str, int]]:
+def pages_seen(ended: Result) -> list[tuple[str, int]]:
     """Of each page its site, and how many pages of it were known."""
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.exit_code, ended.stderr) == (0, "")
     lines = map(json.loads, ended.stdout.splitlines())
     return [(line["site"], line["template"]["pages_seen"]) for line in lines]
 
 
-def clean(path: Path, *labeler: str) -> subprocess.CompletedProcess[str]:
-    """The ended command: a process of its own, with which its pool ends."""
-    command = [*COMMAND, *(labeler or ("--labeler", "rules")), "--processes", "1", str(path)]
+def words_of(path: Path, options: tuple[str, ...]) -> list[str]:
+    return [*(options or ("--labeler", "rules")), "--processes", "1", str(path)]
+
+
+def clean(path: Path, *options: str) -> Result:
+    """The ended command, in this process."""
+    return CliRunner().invoke(cli, ["clean", *words_of(path, options)])
+
+
+def clean_apart(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The ended command as a process of its own, which errors end at once."""
+    command = [*COMMAND, *words_of(path, options)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_a_page_in_a_file_is_a_line_and_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(PAGE)
-    ended = clean(tmp_path)
+    ended = clean_apart(tmp_path)
     assert (ended.returncode, ended.stdout.count("\n"), ended.stderr) == (0, 1, "")
 
 
@@ -114,7 +126,7 @@ def test_an_archive_that_is_cut_off_is_named_and_the_pages_before_are_cleaned(
             write_warc(RawPage(f"http://x.test/{number}", PAGE.encode()), archive)
     file.write_bytes(file.read_bytes()[:-lost])
     ended = clean(file)
-    assert ended.returncode == 1
+    assert ended.exit_code == 1
     assert '"http://x.test/0"' in ended.stdout
     (said,) = ended.stderr.splitlines()
     assert said.startswith("dehusk: pages may be lost: ")
@@ -125,12 +137,12 @@ def test_a_line_that_is_no_json_has_an_error_of_its_own_and_loses_nothing(tmp_pa
     file = tmp_path / "pages.jsonl"
     file.write_text("{\n")
     ended = clean(file)
-    assert (ended.returncode, ended.stdout.count("malformed-message"), ended.stderr) == (0, 1, "")
+    assert (ended.exit_code, ended.stdout.count("malformed-message"), ended.stderr) == (0, 1, "")
 
 
 def test_a_directory_without_pages_is_said_to_have_none(tmp_path: Path) -> None:
     ended = clean(tmp_path)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "dehusk: no page was found\n")
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "dehusk: no page was found\n")
 
 
 @pytest.fixture
@@ -147,7 +159,7 @@ def test_a_model_of_another_repository_labels(tmp_path: Path, repository: Path, 
     (tmp_path / "page.html").write_text(PAGE)
     options = ["--model-repository", str(repository), "--model", "mine", *version]
     ended = clean(tmp_path / "page.html", *options)
-    assert (ended.returncode, ended.stdout.count('"error":null'), ended.stderr) == (0, 1, "")
+    assert (ended.exit_code, ended.stdout.count('"error":null'), ended.stderr) == (0, 1, "")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +170,7 @@ def test_a_model_of_another_repository_labels(tmp_path: Path, repository: Path, 
     ],
 )
 def test_a_model_that_is_not_there_is_an_error(repository: Path, options: list[str], said: str) -> None:
-    ended = clean(repository, "--model-repository", str(repository), "--model", "mine", *options)
+    ended = clean_apart(repository, "--model-repository", str(repository), "--model", "mine", *options)
     (line,) = ended.stderr.splitlines()
     assert (ended.returncode, ended.stdout) == (1, "")
     assert line.endswith(said)
@@ -175,7 +187,7 @@ def test_a_repository_of_models_that_run_elsewhere_is_a_wrong_option(
     repository: Path, options: list[str], said: str
 ) -> None:
     ended = clean(repository, "--model-repository", str(repository), *options)
-    assert (ended.returncode, ended.stdout) == (2, "")
+    assert (ended.exit_code, ended.stdout) == (2, "")
     assert ended.stderr.splitlines()[-1] == f"Error: {said}"
 
 
@@ -185,7 +197,7 @@ def test_what_holds_for_all_commands_need_not_suit_this_one(
     (tmp_path / "page.html").write_text(PAGE)
     monkeypatch.setenv("DEHUSK_TRITON", "localhost:1")
     ended = clean(tmp_path / "page.html", "--labeler", "rules")
-    assert (ended.returncode, ended.stdout.count('"error":null'), ended.stderr) == (0, 1, "")
+    assert (ended.exit_code, ended.stdout.count('"error":null'), ended.stderr) == (0, 1, "")
 
 
 def shown_by(*arguments: str) -> tuple[bytes, bytes]:
@@ -263,7 +275,7 @@ def test_what_cannot_be_read_is_named_once_though_it_is_read_twice(tmp_path: Pat
         write_warc(RawPage("http://x.test/", PAGE.encode()), archive)
     file.write_bytes(file.read_bytes()[:-30])
     ended = clean(file, "--labeler", "rules", "--two-pass")
-    assert (ended.returncode, ended.stderr.count("pages may be lost")) == (1, 1)
+    assert (ended.exit_code, ended.stderr.count("pages may be lost")) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -281,15 +293,15 @@ def test_comments_that_the_model_does_not_tell_apart_are_warned_of_once(
 ) -> None:
     ended = clean(crawl, *options)
     said = f"dehusk: {warning} does not tell user comments apart\n" if warning else ""
-    assert (ended.returncode, ended.stderr) == (0, said)
+    assert (ended.exit_code, ended.stderr) == (0, said)
 
 
 def test_pages_without_a_host_are_told_of_and_may_be_given_one(tmp_path: Path) -> None:
     for name in "ab":
-        (tmp_path / f"{name}.html").write_text(PAGE)
+        (tmp_path / f"{name}.html").write_text(f"{PAGE}<p>{name}")
     ended = clean(tmp_path, "--labeler", "rules", "--two-pass")
     assert [json.loads(line)["template"]["pages_seen"] for line in ended.stdout.splitlines()] == [1, 1]
-    assert ended.returncode == 0
+    assert ended.exit_code == 0
     assert ended.stderr.startswith("dehusk: 2 pages without a host in the URL: of no site")
     named = clean(tmp_path, "--labeler", "rules", "--two-pass", "--base-url", "https://x.test/a/")
     assert pages_seen(named) == [("x.test", 2)] * 2
@@ -331,20 +343,19 @@ def test_an_interruption_says_how_many_pages_were_written(number: signal.Signals
 )
 def test_options_of_statistics_that_conflict_are_wrong(crawl: Path, options: list[str], said: str) -> None:
     ended = clean(crawl, "--labeler", "rules", *options)
-    assert (ended.returncode, ended.stdout) == (2, "")
+    assert (ended.exit_code, ended.stdout) == (2, "")
     assert said in ended.stderr.splitlines()[-1]
 
 
 def test_two_passes_need_files() -> None:
-    command = [*COMMAND, "--two-pass"]
-    ended = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=60)
-    assert (ended.returncode, ended.stdout) == (2, "")
+    ended = CliRunner().invoke(cli, ["clean", "--two-pass"])
+    assert (ended.exit_code, ended.stdout) == (2, "")
     assert "name files" in ended.stderr
 
 
 def test_statistics_in_a_redis_that_is_not_there_are_an_error(crawl: Path) -> None:
     url = f"redis://{LOOPBACK}:{free_ports(1)[0]}"
-    ended = clean(crawl, "--labeler", "rules", "--site-statistics", url)
+    ended = clean_apart(crawl, "--labeler", "rules", "--site-statistics", url)
     assert (ended.returncode, ended.stdout) == (1, "")
     (said,) = ended.stderr.splitlines()
     assert said.startswith("dehusk: Redis does not answer: ")
@@ -357,7 +368,7 @@ LINKED = f"<title>T</title><h1>Title</h1>{PAGE * 3} <a href=/x>link</a>"
 def test_a_page_is_written_as_markdown(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(LINKED)
     ended = clean(tmp_path, "--labeler", "rules", "--format", "markdown")
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.exit_code, ended.stderr) == (0, "")
     assert ended.stdout.startswith('---\ntitle: "T"\nurl: ')
     assert "[link](" in ended.stdout
 
@@ -386,5 +397,5 @@ def test_a_page_that_cannot_be_cleaned_is_told_in_the_same_format(
     ended = clean(
         *(file, "--labeler", "rules", "--format", written, "--with-markdown", "--max-page-blocks", "10")
     )
-    assert ended.returncode == 0
+    assert ended.exit_code == 0
     assert all(each in ended.stdout for each in expected)

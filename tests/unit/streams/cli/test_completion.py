@@ -3,6 +3,15 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
+
+from dehusk.streams.cli import cli
+
+
+def asked(words: str) -> dict[str, str]:
+    """The environment in which bash asks how the words go on."""
+    typed = f"dehusk {words}"
+    return {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" ")), "_DEHUSK_COMPLETE": "bash_complete"}
 
 
 @pytest.mark.parametrize(
@@ -17,10 +26,17 @@ import pytest
     ],
 )
 def test_a_shell_completes_commands_options_and_values(words: str, said: set[str]) -> None:
-    typed = f"dehusk {words}"
-    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" ")), "_DEHUSK_COMPLETE": "bash_complete"}
+    ended = CliRunner().invoke(cli, env=asked(words), prog_name="dehusk")
+    assert set(ended.stdout.split()) == said
+
+
+def test_the_installed_command_completes() -> None:
     run = "import sys; sys.argv = ['dehusk']; from dehusk.streams.cli import main; main()"
     ended = subprocess.run(
-        [sys.executable, "-c", run], env=os.environ | asked, capture_output=True, text=True, check=False
+        [sys.executable, "-c", run],
+        env=os.environ | asked("cle"),
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert set(ended.stdout.split()) == said
+    assert ended.stdout.split() == ["plain,clean"]

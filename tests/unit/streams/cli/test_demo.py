@@ -9,9 +9,8 @@ from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.cli import demo
-from dehusk.streams.demo.outcome import Block
 from dehusk.streams.demo.run import DemoSettings
-from dehusk.streams.demo.summary import Summary
+from dehusk.streams.demo.summary import Block, Cleaned, Crawled, Dead, Summary
 
 SENTENCE = "A sentence of a page that is longer than the half of eighty columns."
 
@@ -32,11 +31,10 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[DemoSettings]:
 
     def run(settings: DemoSettings, display: object) -> Summary:
         told.append(settings)
-        sums = (settings.pages, 4, 0, {}, {}, 1.0, 1.0, 1, 1)
-        example = [Block(SENTENCE, content=True)]
-        return Summary(
-            "shipped", "rules", *sums, example_url="", example=example, directory=settings.directory
-        )
+        urls = [b"%d" % number for number in range(5)]
+        crawled = Crawled({*urls[: settings.pages]}, first=0.0)
+        cleaned = Cleaned({*urls[:4]}, example=[Block(SENTENCE, content=True)])
+        return Summary("shipped", "rules", crawled, cleaned, Dead(), {}, 1.0, settings.directory)
 
     monkeypatch.setattr("dehusk.streams.demo.run.run_demo", run)
     return told

@@ -18,11 +18,11 @@ def test_messages_that_point_to_archives_need_a_directory_for_them() -> None:
 
 CUT_SHORT = """\
 import asyncio, os, signal, sys
-import dehusk.streams.feeding, dehusk.streams.kafka
+import dehusk.streams.files.feeding, dehusk.streams.kafka.client
 from dehusk.streams.cli import main
-from dehusk.streams.producing import Sent
+from dehusk.streams.kafka.producer import Sent
 
-async def describe_topic(kafka, topic):
+async def describe_topic(kafka, topic, operation):
     pass
 
 async def send(kafka, records, compression):
@@ -34,7 +34,7 @@ async def send(kafka, records, compression):
     os.kill(os.getpid(), int(os.environ["SIGNAL"]))
     await asyncio.Event().wait()
 
-dehusk.streams.kafka.describe_topic, dehusk.streams.feeding.send = describe_topic, send
+dehusk.streams.kafka.client.describe_topic, dehusk.streams.files.feeding.send = describe_topic, send
 main()"""
 """Runs a command whose Kafka acknowledges two pages before a signal comes."""
 

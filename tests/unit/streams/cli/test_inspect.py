@@ -8,16 +8,24 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from selectolax.lexbor import LexborHTMLParser
 
-from dehusk.inference.labelers import LOCAL_LABELERS
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS
+from dehusk.schemas.errors import DehuskError
+from dehusk.streams.cli import cli
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "inspect"]
 PAGE = "<title>T</title><p>A paragraph of prose, which is the whole of its page.<p hidden>And hidden prose."
 
 
-def run(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """The ended command: a process of its own, with which its pool ends."""
+def run(*words: object) -> Result:
+    """The ended command, in this process."""
+    return CliRunner().invoke(cli, ["inspect", *map(str, words)])
+
+
+def run_apart(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """The ended command as a process of its own."""
     command = [*COMMAND, *map(str, words)]
     return subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=120)
 
@@ -32,9 +40,13 @@ def data(file: Path, name: str) -> object:
 def test_a_page_is_written_with_what_every_labeler_says(tmp_path: Path, way: str) -> None:
     page, output = tmp_path / "page.html", tmp_path / "out.html"
     page.write_text(PAGE)
-    words, stdin = ([page], b"") if way == "file" else (["-"], PAGE.encode())
-    ended = run(*words, "--labeler", "rules", "--hidden-text", "drop", "--output", output, stdin=stdin)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    options = ("--labeler", "rules", "--hidden-text", "drop", "--output", output)
+    if way == "file":
+        here = run(page, *options)
+        assert (here.exit_code, here.output) == (0, "")
+    else:
+        apart = run_apart("-", *options, stdin=PAGE.encode())
+        assert (apart.returncode, apart.stdout, apart.stderr) == (0, b"", b"")
     shown, views = data(output, "page-data"), data(output, "view-data")
     others = [name for name in LOCAL_LABELERS if name != "rules"]
     models = ["onnx"] * (len(views) - len(LOCAL_LABELERS))
@@ -58,15 +70,15 @@ def test_a_page_that_is_refused_has_its_reason(
     page, output = tmp_path / "page.html", tmp_path / "out.html"
     page.write_bytes(content)
     ended = run(page, *options, "--output", output)
-    assert ended.returncode == 1
-    assert ended.stderr.decode().startswith(f"dehusk: {reason}")
+    assert isinstance(ended.exception, DehuskError)
+    assert str(ended.exception).startswith(reason)
     assert not output.exists()
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(PAGE)
-    ended = run(page, "--labeler", "rules", "--output", tmp_path / "none" / "out.html")
+    ended = run_apart(page, "--labeler", "rules", "--output", tmp_path / "none" / "out.html")
     assert ended.returncode == 1
     assert ended.stderr.startswith(b"dehusk: cannot write ")
 
@@ -74,16 +86,16 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "advice"),
     [
-        (["--topic", "t", "--page", "u"], b"--page is for files"),
-        (["--brokers", "k:9"], b"--brokers is for --topic"),
-        (["--source", "json"], b"--source is for --topic"),
-        (["--output", "x", "--open"], b"--output serves nothing"),
-        (["--labeler", "rules", "--triton", "t:1"], b"--triton is for --labeler triton"),
+        (["--topic", "t", "--page", "u"], "--page is for files"),
+        (["--brokers", "k:9"], "--brokers is for --topic"),
+        (["--source", "json"], "--source is for --topic"),
+        (["--output", "x", "--open"], "--output serves nothing"),
+        (["--labeler", "rules", "--triton", "t:1"], "--triton is for --labeler triton"),
     ],
 )
-def test_options_that_do_not_go_together_are_named(options: list[str], advice: bytes) -> None:
+def test_options_that_do_not_go_together_are_named(options: list[str], advice: str) -> None:
     ended = run("page.html", *options)
-    assert ended.returncode == 2
+    assert ended.exit_code == 2
     assert advice in ended.stderr
 
 

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from dehusk.schemas.errors import DehuskError
+from dehusk.streams.cli import cli
 from dehusk.streams.labeling.labels_file import open_labels_file
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "label", "--labeler", "rules"]
@@ -45,9 +48,15 @@ def running(*words: object, told: str = "") -> Iterator[tuple[str, str]]:
     assert (process.returncode, said) == (0, told)
 
 
-def run(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [*COMMAND, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+def run(*words: object) -> Result:
+    """The ended command, in this process."""
+    return CliRunner().invoke(cli, ["label", "--labeler", "rules", *map(str, words)])
+
+
+def refused(*words: object) -> str:
+    error = run(*words).exception
+    assert isinstance(error, DehuskError)
+    return str(error)
 
 
 def ask(address: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -87,16 +96,13 @@ def test_a_torn_line_and_labels_of_other_pages_are_told(lines: Path, tmp_path: P
 def test_what_keeps_it_from_starting_is_named(lines: Path, tmp_path: Path) -> None:
     empty, labels = tmp_path / "empty.jsonl", tmp_path / "labels.jsonl"
     empty.touch()
-    ended = run(empty, "--labels", labels)
-    assert (ended.returncode, ended.stderr) == (1, "dehusk: there are no pages to label\n")
-    ended = run(tmp_path / "none", "--labels", labels)
-    assert ended.stderr.startswith("dehusk: there is no file or directory ")
+    assert refused(empty, "--labels", labels) == "there are no pages to label"
+    assert refused(tmp_path / "none", "--labels", labels).startswith("there is no file or directory ")
     assert not labels.exists()
     with open_labels_file(labels):
-        ended = run(lines, "--labels", labels)
+        command = [*COMMAND, lines, "--labels", labels]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ended.returncode == 1
     assert f"{labels} is open in another program that labels pages" in ended.stderr
-    ended = run(lines, "--labels", labels, "--labeler", "onnx", "--model", "none")
-    assert ended.returncode == 1
-    assert "none" in ended.stderr
-    assert run().returncode == 2
+    assert "none" in refused(lines, "--labels", labels, "--labeler", "onnx", "--model", "none")
+    assert run().exit_code == 2

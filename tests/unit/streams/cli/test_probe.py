@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from dehusk.streams.cli import cli, probe
-from dehusk.streams.kafka import Topic
-from dehusk.streams.preparation.prober import Finding, Verdict
-from dehusk.streams.probing import Probe, ProbedMessage
+from dehusk.streams.kafka.client import Topic
+from dehusk.streams.probe.messages import Finding, Verdict
+from dehusk.streams.probe.topic import Probe, ProbedMessage
 
 PAGE = Finding(Verdict.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
 SKIPPED = Finding(Verdict.SKIPPED, "no-body: nothing")
@@ -31,7 +31,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         async def found(*_: object, **__: object) -> Probe:
             return Probe((Topic("raw", 2, 1),), messages, missing)
 
-        monkeypatch.setattr("dehusk.streams.probing.probe", found)
+        monkeypatch.setattr("dehusk.streams.probe.topic.probe", found)
         monkeypatch.setattr(probe, "program", lambda: ".venv/bin/dehusk")
         command = ["probe", "raw", "--brokers", "k:9", *options]
         return CliRunner().invoke(cli, command, catch_exceptions=False).stdout.splitlines()
@@ -85,8 +85,9 @@ def test_the_worker_is_given_what_a_file_and_the_environment_say(
     )
 
 
-def test_a_url_with_a_password_is_left_to_the_environment(look: Callable[..., list[str]]) -> None:
-    output = look(MESSAGES, "--schema-registry", "http://user:secret@registry:8081")
+@pytest.mark.parametrize("url", ["http://user:secret@registry:8081", "http://registry:8081/?key=secret"])
+def test_a_url_with_a_secret_is_left_to_the_environment(look: Callable[..., list[str]], url: str) -> None:
+    output = look(MESSAGES, "--schema-registry", url)
     assert (
         "  DEHUSK_WORKER_SCHEMA_REGISTRY=… .venv/bin/dehusk worker --input raw --source html --brokers k:9"
         in (output)
@@ -126,6 +127,21 @@ def test_tombstones_are_named(look: Callable[..., list[str]]) -> None:
     output = look((*MESSAGES, gone))
     assert "raw/0/4\ttombstone\t4 bytes\ttombstone\t\t\t\t" in output
     assert {"1 html", "1 unknown", "1 tombstone"} <= set(output)
+
+
+LOST = Finding(Verdict.DEAD_LETTER, "record-not-found: set the directory")
+
+
+def test_messages_that_point_to_warc_files_need_their_directory(look: Callable[..., list[str]]) -> None:
+    messages = (ProbedMessage("raw", 0, 3, 400, "warc-pointer", framed=False, findings=(LOST,)),)
+    output = look(messages)
+    worker = "worker --input raw --source warc-pointer --brokers k:9"
+    at = output.index(f"  .venv/bin/dehusk {worker} --warc-directory DIR")
+    assert output[at + 1].startswith("DIR is where the crawler writes its WARC files")
+    assert "No worker fits" in "".join(look(messages, "--warc-directory", "."))
+    known = look((*messages, *MESSAGES[1:]), "--warc-directory", ".")
+    assert f"  .venv/bin/dehusk {worker} --warc-directory ." in known
+    assert "DIR is" not in "".join(known)
 
 
 DEAD = Finding(Verdict.DEAD_LETTER, "unknown-format: no crawler format begins with 'x'")

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.folder import LOOPBACK, free_ports
 
 COMMAND = [sys.executable, "-c", "from dehusk.streams.cli import main; main()", "read"]
 
 
 ENDLESS = """\
 import sys
-import dehusk.streams.reading
+import dehusk.streams.topics.documents
 from dehusk.schemas.pages import Message
 from dehusk.streams.cli import main
 
@@ -20,7 +20,7 @@ async def read_documents(kafka, topic, newest, follow):
     while True:
         yield Message(b"http://a.test/", b'{"text": "Corn"}', ())
 
-dehusk.streams.reading.read_documents = read_documents
+dehusk.streams.topics.documents.read_documents = read_documents
 main()"""
 """Runs a command whose Kafka has documents without end."""
 

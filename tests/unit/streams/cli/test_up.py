@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.up import command, command_lines
-from dehusk.streams.local.addresses import Addresses
+from dehusk.streams.local.stack import Addresses
 
 
 def test_the_commands_can_be_typed_as_this_program_was_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@ import re
 
 from click.testing import CliRunner
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY, versions
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.streams.cli import cli
 
 

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.rendering import Rendering
+from dehusk.schemas.options import Rendering
 from dehusk.streams.cli import cli, main
+from dehusk.streams.logs import configure_logs
 from dehusk.streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
-from dehusk.streams.worker.logs import configure_logs
-from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 
 
 @pytest.fixture
@@ -73,10 +73,10 @@ def test_options_reach_the_settings(started: list[WorkerSettings]) -> None:
     assert settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
     assert settings.redis == RedisSettings("redis://r:1/2", cluster=True, timeout=0.5)
     assert settings.site_key is SiteKey.DOMAIN
-    assert (settings.format, settings.with_blocks, settings.processes) == ("html", True, 3)
-    assert settings.drop_hidden
-    assert settings.metadata is MetadataLevel.FULL
-    assert settings.rendering == Rendering(markdown=True, links=False, tables=False)
+    assert (settings.format, settings.options.with_blocks, settings.processes) == ("html", True, 3)
+    assert settings.options.drop_hidden
+    assert settings.options.metadata is MetadataLevel.FULL
+    assert settings.options.rendering == Rendering(markdown=True, links=False, tables=False)
     assert (settings.page.max_bytes, settings.source_settings.max_bytes) == (2 * MIB, 2 * MIB)
     assert settings.page.max_blocks == 7
     assert (settings.page.seconds, settings.flow.grace_seconds, settings.session_seconds) == (4, 9, 8)
@@ -141,7 +141,7 @@ def test_a_control_topic_says_which_versions_label(started: list[WorkerSettings]
 def test_a_repository_is_for_a_model_in_process(started: list[WorkerSettings], tmp_path: Path) -> None:
     worker("--labeler", "onnx", "--model-repository", str(tmp_path))
     assert started[0].model_repository == tmp_path
-    with pytest.raises(click.UsageError, match="--model-repository is for --labeler onnx, not triton"):
+    with pytest.raises(click.UsageError, match="--model-repository is for"):
         worker("--model-repository", str(tmp_path))
 
 
@@ -269,6 +269,9 @@ def test_the_help_names_each_variable() -> None:
         (["--triton", "http://triton:8001"], "'http://triton:8001' is not HOST:PORT"),
         (["--brokers", "kafka:9092,kafka:port"], "'kafka:port' is not HOST:PORT"),
         (["--brokers", ""], "'' is not HOST:PORT"),
+        (["--brokers", "user:secret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
+        (["--group", ""], "Invalid value for '--group'"),
+        (["--output", " "], "Invalid value for '--output'"),
         (["--source", "warc-pointer"], "--warc-directory"),
         (["--sasl-username", "me"], "--sasl-… options need --security-protocol"),
         (["--field", "adress=page.link"], "is not NAME=PATH"),

@@ -17,7 +17,7 @@ def crawl(spider: SiteSpider, body: str, url: str = START) -> tuple[CrawledPage,
 
 def test_a_page_is_handed_on_as_it_came() -> None:
     page, _ = crawl(SiteSpider(START, 10), "<p>grüße")
-    assert page == CrawledPage(START, "<p>grüße".encode(), b"text/html")
+    assert page == CrawledPage(START, "<p>grüße".encode(), 200, b"text/html")
 
 
 def test_links_of_the_site_are_followed_once() -> None:
@@ -41,4 +41,4 @@ def test_no_more_pages_are_asked_for_than_allowed() -> None:
 
 def test_what_is_no_text_is_handed_on_too() -> None:
     response = Response(START, body=b"\x89PNG", headers={"Content-Type": "image/png"})
-    assert list(SiteSpider(START, 10).parse(response)) == [CrawledPage(START, b"\x89PNG", b"image/png")]
+    assert list(SiteSpider(START, 10).parse(response)) == [CrawledPage(START, b"\x89PNG", 200, b"image/png")]

@@ -1,16 +1,23 @@
 """A hostile page, and inspections in a real process."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 
 import pytest
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.inspection.inspection import Inspection, inspect, open_inspector_pool
-from dehusk.streams.inspection.labelers import choices
+from dehusk.streams.inspection.inspection import (
+    Inspection,
+    Labelers,
+    inspect,
+    list_choices,
+    open_inspector_pool,
+)
+from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker_settings import WorkerSettings
 
 HOSTILE = b"""<!DOCTYPE html><html onload=alert(1)><head><title>T&lt;/script>&lt;script>alert(2)</title>
 <base href=//evil.test><meta http-equiv=refresh content="0;url=//e"><script>alert(2)</script>
@@ -30,19 +37,25 @@ HOSTILE = b"""<!DOCTYPE html><html onload=alert(1)><head><title>T&lt;/script>&lt
 Inspect = Callable[[bytes], AbstractAsyncContextManager[Inspection]]
 
 
+@pytest.fixture(scope="module")
+def pool() -> Iterator[PreparationPool]:
+    """A process that works on the pages of all tests of a module."""
+    opening = open_inspector_pool("auto", SourceSettings(), PageLimits())
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        yield runner.run(opening.__aenter__())
+        runner.run(opening.__aexit__(None, None, None))
+
+
 @pytest.fixture
-def inspecting() -> Inspect:
+def inspecting(pool: PreparationPool) -> Inspect:
     """Opens the inspection of a page by the rules at first, and the models that come with dehusk."""
 
     @asynccontextmanager
     async def opened(html: bytes) -> AsyncIterator[Inspection]:
-        offered = choices(WorkerSettings(labeler="rules"))
+        labelers = Labelers(list_choices(WorkerSettings(labeler="rules")))
         page = RawPage("https://example.org/a", html)
-        async with (
-            open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
-            inspect(page, pool, offered) as inspection,
-        ):
-            yield inspection
+        async with aclosing(labelers):
+            yield await inspect(page, pool, labelers)
 
     return opened
 

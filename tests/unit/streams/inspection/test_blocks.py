@@ -1,7 +1,7 @@
 """What blocks look like, by their paths and boundaries."""
 
-from dehusk.inference.segmentation import segment
-from dehusk.streams.inspection.blocks import ShownBlock, shown_blocks
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.streams.inspection.steps import ShownBlock, shown_blocks
 
 HTML = b"""<h2><a>Head</a></h2><p>One<br>two <span hidden>secret</span> three
 <ul><li>a<ol start=4><li>b</ol></ul><table><tr><th>x<td>y<tr><td>z</table>

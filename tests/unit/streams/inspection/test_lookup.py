@@ -1,6 +1,8 @@
 """Which message is inspected of the topics of a worker."""
 
+import json
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import cast
 
 import orjson
@@ -8,15 +10,17 @@ import pytest
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.consuming import Reader
-from dehusk.streams.dead_letters import dead_letter
-from dehusk.streams.inspection.lookup import Lookup, _newest, page_in
+from dehusk.streams.inspection import lookup as module
+from dehusk.streams.inspection.inspection import open_inspector_pool
+from dehusk.streams.inspection.lookup import Lookup, _newest, page_in, page_of_file, page_of_topic
+from dehusk.streams.kafka.reader import RawMessages, Reader
 from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.preparation.preparation import Postponed
-from dehusk.streams.settings import KafkaSettings, TopicSettings
-from dehusk.streams.worker.raw_messages import RawMessages
+from dehusk.streams.preparation.steps import Postponed
+from dehusk.streams.settings import KafkaSettings, PageLimits, TopicSettings
+from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.topics.dead_letters import dead_letter
 
 RAW = Message(b"https://example.org/a", b"<p>words", (("content-type", b"text/html"),), "raw-pages", 3, 41)
 TOPICS = TopicSettings()
@@ -138,3 +142,94 @@ async def test_the_newest_document_is_found_without_reading_all() -> None:
     assert newest is not None
     assert (newest.offset, reader.asked) == (5003, [1_000, 10_000])
     assert await _newest(cast("Reader", reader), {b"c"}) is None
+
+
+URL = "https://example.org/a"
+MIB = 1 << 20
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    file = tmp_path / "pages.jsonl"
+    found = [{"url": f"https://example.org/{name}", "id": name, "html": f"<p>{name}"} for name in "ab"]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in found))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("wanted", "html"), [(None, b"<p>a"), ("b", b"<p>b"), ("https://example.org/b", b"<p>b")]
+)
+def test_a_page_of_a_file_is_the_first_or_the_wanted_one(
+    lines: Path, wanted: str | None, html: bytes
+) -> None:
+    page = page_of_file(lines, wanted, MIB)
+    assert isinstance(page, RawPage)
+    assert page.html == html
+
+
+def test_a_page_that_is_not_there_is_named(lines: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"no page https://example\.org/c"):
+        page_of_file(lines, "https://example.org/c", MIB)
+
+
+def test_what_is_no_page_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "file.html"
+    file.write_bytes(b"%PDF-1.4")
+    assert isinstance(page_of_file(file, None, MIB), Skipped)
+    file.write_bytes(b"<p>" + b"x" * 2 * MIB)
+    assert isinstance(page_of_file(file, None, MIB), Broken)
+
+
+def html_message(url: str, html: str, offset: int) -> Message:
+    return Message(url.encode(), html.encode(), (("content-type", b"text/html"),), "raw", 0, offset)
+
+
+@pytest.fixture
+def newest(monkeypatch: pytest.MonkeyPatch):
+    """What is found of a URL in a topic of some messages, a second apart."""
+
+    async def find(wanted: str, *messages: Message, source: str = "auto") -> object:
+        async def read(*_: object) -> AsyncIterator[tuple[Message, int]]:
+            for number, message in enumerate(messages):
+                yield message, 1000 * number
+
+        monkeypatch.setattr(module, "read", read)
+        async with open_inspector_pool(source, SourceSettings(), PageLimits()) as pool:
+            return await page_of_topic(KafkaSettings(), "raw", wanted, pool)
+
+    return find
+
+
+async def test_the_newest_message_of_a_url_is_found(newest) -> None:
+    messages = [
+        html_message(URL, "<p>old", 0),
+        html_message(URL, "<p>new", 1),
+        html_message(f"{URL}b", "<p>", 2),
+    ]
+    page = await newest(URL, *messages)
+    assert (page.url, page.html) == (URL, b"<p>new")
+
+
+async def test_a_url_is_found_as_it_is_keyed(newest) -> None:
+    page = await newest(" https://example.org/a b", html_message("https://example.org/a%20b", "<p>x", 0))
+    assert page.html == b"<p>x"
+
+
+@pytest.mark.parametrize("wanted", [URL, "an id"])
+async def test_a_url_within_a_value_is_found(newest, wanted: str) -> None:
+    value = json.dumps({"url": URL, "id": "an id", "html": "<p>x"}).replace("/", "\\/").encode()
+    page = await newest(wanted, Message(None, value), source="json")
+    assert page.html == b"<p>x"
+
+
+async def test_a_url_that_a_page_only_links_to_is_not_found(newest) -> None:
+    linking = html_message("https://example.org/other", f"<a href={URL}>x</a>", 0)
+    with pytest.raises(ConfigurationError, match="raw holds no page"):
+        await newest(URL, linking)
+
+
+async def test_a_message_with_its_key_that_cannot_be_read_says_why(newest) -> None:
+    page = await newest(URL, html_message(URL, "%PDF-1.4", 0))
+    assert isinstance(page, Skipped)
+    gone = await newest(URL, html_message(URL, "<p>x", 0), Message(URL.encode(), None))
+    assert isinstance(gone, Tombstone)

@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from dehusk.inference.segmentation import segment
-from dehusk.streams.inspection.original import ATTRIBUTES, BLOCK_CLASS, ELEMENTS, harmless
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.streams.inspection.original import (
+    ATTRIBUTES,
+    BLOCK_CLASS,
+    ELEMENTS,
+    find_letters,
+    letters_of,
+    make_harmless,
+    pieces,
+)
 
 FRAME = {"html", "head", "meta", "style", "body"}
 FRAGMENTS = st.sampled_from(
@@ -40,7 +48,7 @@ def check_harmless(html: str) -> None:
 
 def test_a_hostile_page_keeps_its_texts_alone(hostile: bytes) -> None:
     page = segment(hostile)
-    shown = harmless(hostile, page.texts)
+    shown = make_harmless(hostile, page.texts)
     check_harmless(shown)
     body = LexborHTMLParser(shown).body
     assert body is not None
@@ -50,7 +58,7 @@ def test_a_hostile_page_keeps_its_texts_alone(hostile: bytes) -> None:
 
 
 def test_the_policy_comes_before_what_the_page_says(hostile: bytes) -> None:
-    shown = harmless(hostile, ())
+    shown = make_harmless(hostile, ())
     head = shown[: shown.index("<style>")]
     assert "Content-Security-Policy\" content=\"default-src 'none'" in head
 
@@ -58,14 +66,14 @@ def test_the_policy_comes_before_what_the_page_says(hostile: bytes) -> None:
 @given(st.lists(FRAGMENTS, max_size=25))
 def test_whatever_is_nested_stays_harmless(fragments: list[str]) -> None:
     html = "".join(fragments).encode()
-    check_harmless(harmless(html, segment(html).texts))
+    check_harmless(make_harmless(html, segment(html).texts))
 
 
 def test_blocks_are_marked_by_classes_that_a_page_cannot_have() -> None:
     html = b"""<p class='x Dehusk-Block-1'>One <b>two</b><br>three<pre>
 four</pre><ul> <li>five</ul><script>x</script>"""
     page = segment(html)
-    marked = elements(harmless(html, page.texts))
+    marked = elements(make_harmless(html, page.texts))
     found = [
         (int(name[1]), node.text())
         for node in marked
@@ -76,14 +84,77 @@ four</pre><ul> <li>five</ul><script>x</script>"""
 
 
 def test_style_sheets_are_kept_unless_they_could_end_early() -> None:
-    assert "<style>p{color:red}</style>" in harmless(b"<style>p{color:red}</style><p>x", ())
-    assert "</script" not in harmless(b"<style>a</script></style><p>x", ())
+    assert "<style>p{color:red}</style>" in make_harmless(b"<style>p{color:red}</style><p>x", ())
+    assert "</script" not in make_harmless(b"<style>a</script></style><p>x", ())
 
 
 @pytest.mark.parametrize("html", [b"", b"<frameset><frame src=x>", b"<!-- -->", b"\x00"])
 def test_pages_without_texts_are_shown_empty(html: bytes) -> None:
-    check_harmless(harmless(html, ()))
+    check_harmless(make_harmless(html, ()))
 
 
 def test_deep_pages_are_written() -> None:
-    check_harmless(harmless(b"<div>" * 30_000 + b"deep", ("deep",)))
+    check_harmless(make_harmless(b"<div>" * 30_000 + b"deep", ("deep",)))
+
+
+TEXTS = st.lists(st.text(alphabet="ab1 .*-\n", max_size=12), max_size=12)
+
+
+def numbered(*texts: str) -> list[tuple[str, int]]:
+    return [(text, number) for number, text in enumerate(texts)]
+
+
+def test_a_text_is_cut_where_its_blocks_begin() -> None:
+    text = "One two.\n\n- “Three” four\n- five"
+    assert pieces(text, numbered("One two.", "“Three” four", "five")) == [
+        ("One two.\n\n", 0),
+        ("- “Three” four\n", 1),
+        ("- five", 2),
+    ]
+
+
+def test_marks_of_markdown_belong_to_the_block_behind_them() -> None:
+    text = "## Head\n\n1. [A **link**](https://x.test/) goes on\n\n> quoted"
+    assert pieces(text, numbered("Head", "A link goes on", "quoted")) == [
+        ("## Head\n\n", 0),
+        ("1. [A **link**](https://x.test/) goes on\n\n", 1),
+        ("> quoted", 2),
+    ]
+
+
+def test_a_block_that_is_not_found_takes_no_other_with_it() -> None:
+    assert pieces("one three", numbered("one", "two", "three")) == [("one ", 0), ("three", 2)]
+
+
+def test_a_block_without_letters_is_part_of_the_one_before() -> None:
+    assert pieces("one\n—\ntwo", numbered("one", "—", "two")) == [("one\n—\n", 0), ("two", 2)]
+
+
+def test_what_stands_before_the_first_block_is_of_none() -> None:
+    assert pieces("title one", numbered("one")) == [("title ", -1), ("one", 0)]
+
+
+def test_a_block_may_look_like_the_number_of_the_next_one() -> None:
+    assert pieces("1. 1", numbered("1.", "1")) == [("1. ", 0), ("1", 1)]
+
+
+def test_short_blocks_are_not_found_far_away() -> None:
+    letters = "x" * 10_000 + "ab"
+    assert find_letters(letters, "ab", 0) == -1
+    assert find_letters(letters, "ab", 9_000) == 10_000
+    assert find_letters(letters, "x" * 20 + "ab", 0) == 9_980
+    assert find_letters(letters, "", 0) == -1
+
+
+def test_blocks_begin_where_words_do() -> None:
+    assert pieces("Banana an\n\nana", numbered("an", "ana")) == [("Banana ", -1), ("an\n\n", 0), ("ana", 1)]
+
+
+@given(TEXTS, st.sampled_from([" ", "\n", "\n\n", " ** "]))
+def test_pieces_are_the_whole_text(texts: list[str], separator: str) -> None:
+    text = separator.join(texts)
+    cut = pieces(text, numbered(*texts))
+    assert "".join(piece for piece, _ in cut) == text
+    numbers = [number for _, number in cut if number >= 0]
+    assert numbers == sorted(set(numbers))
+    assert numbers == [number for number, block in enumerate(texts) if letters_of(block)]

@@ -1,17 +1,18 @@
 """Sessions of labeling, in a real process."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.streams.inspection.inspection import open_inspector_pool
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.streams.labeling.session import Session
-from dehusk.streams.labeling.shelf import Outcome, open_shelf
-from dehusk.streams.labeling.suggestions import Suggester
+from dehusk.streams.labeling.session import Session, Suggester
+from dehusk.streams.labeling.store import Outcome, open_store
+from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
 
@@ -36,14 +37,22 @@ def lose_labels(labels_path: Path) -> Callable[[], None]:
     return labels_path.unlink
 
 
+@pytest.fixture(scope="module")
+def pool() -> Iterator[PreparationPool]:
+    """A process that works on the pages of all tests of a module."""
+    opening = open_inspector_pool("auto", SourceSettings(), PageLimits(max_blocks=100))
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        yield runner.run(opening.__aenter__())
+        runner.run(opening.__aexit__(None, None, None))
+
+
 @pytest.fixture
-def labeling(labels_path: Path) -> Label:
+def labeling(labels_path: Path, pool: PreparationPool) -> Label:
     """Opens a session of pages whose labels the rules suggest."""
 
     @asynccontextmanager
     async def opened(pages: Sequence[Outcome]) -> AsyncIterator[Session]:
-        async with open_inspector_pool("auto", SourceSettings(), PageLimits(max_blocks=100)) as pool:
-            with open_shelf(pages) as shelf, open_labels_file(labels_path) as file:
-                yield Session(shelf, file, pool, Suggester(RulesLabeler()))
+        with open_store(pages) as store, open_labels_file(labels_path) as file:
+            yield Session(store, file, pool, Suggester(RulesLabeler()))
 
     return opened

@@ -10,7 +10,8 @@ import pytest
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file
-from dehusk.streams.labeling.server import serving
+from dehusk.streams.labeling.server import application
+from dehusk.streams.web.local_pages import serving
 
 PAGE = RawPage("https://example.org/a", b"<title>T</title><p>Some words<p>and others", "</script><b>a")
 BROKEN = Broken(BrokenReason.PAGE_TOO_LARGE, "2 bytes", "https://example.org/b")
@@ -21,7 +22,7 @@ LABELS = {"labels": [1, 0], "revision": ""}
 async def client(labeling) -> AsyncIterator[aiohttp.ClientSession]:
     async with (
         labeling([PAGE, BROKEN]) as session,
-        serving(session, "127.0.0.1", 0) as address,
+        serving(application(session, "127.0.0.1"), "127.0.0.1", 0) as address,
         aiohttp.ClientSession(address) as client,
     ):
         yield client
@@ -57,9 +58,15 @@ async def test_suggestions_follow_labels(client: aiohttp.ClientSession) -> None:
     ("path", "asked", "refusal"),
     [
         ("/pages/0/labels", {"labels": [1]}, (400, "a list of 2 times")),
-        ("/pages/0/labels", {"labels": "x"}, (400, "no object with labels")),
-        ("/pages/0/labels", [], (400, "no object with labels")),
-        ("/pages/0/labels", {**LABELS, "revision": 1}, (400, "the revision is no text")),
+        *(
+            (f"/pages/0/{path}", {"labels": [1, label]}, (400, "$.labels[1]"))
+            for label in (2, -1, True, "1", [1], 1.5, 1.0)
+            for path in ("labels", "suggestions")
+        ),
+        ("/pages/0/labels", {"labels": "x"}, (400, "$.labels")),
+        ("/pages/0/labels", {"revision": ""}, (400, "`labels`")),
+        ("/pages/0/labels", [], (400, "object")),
+        ("/pages/0/labels", {**LABELS, "revision": 1}, (400, "$.revision")),
         ("/pages/0/labels", {**LABELS, "revision": "x"}, (409, "in another window")),
         ("/pages/1/labels", LABELS, (422, "page-too-large: 2 bytes")),
         ("/pages/1/suggestions", LABELS, (422, "page-too-large: 2 bytes")),

@@ -5,13 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from dehusk.schemas.errors import ConflictError
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.rules import RulesLabeler
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.errors import ConflictError, ExtractionError
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import RawPage
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction, RawPage
 from dehusk.streams.labeling.labels_file import open_labels_file, read_labels_file
-from dehusk.streams.labeling.session import RefusedPageError, Session, StaleLabelsError
+from dehusk.streams.labeling.session import RefusedPageError, Session, StaleLabelsError, Suggester, centre
 
 PROSE = "The mill grinds slowly, but it grinds fine, day and night, in summer as in winter."
 PAGE = RawPage(
@@ -78,7 +82,7 @@ async def test_labels_can_be_taken_back(labeling) -> None:
         assert (saved["state"], saved["revision"]) == ("todo", "")
 
 
-@pytest.mark.parametrize("labels", [[1, 0], [1, 0, 2], [1, 0, True], [1, 0, "1"], [1, 0, [1]], [1, 0, 1.0]])
+@pytest.mark.parametrize("labels", [[], [1, 0], [1, 0, None, None]])
 async def test_what_are_no_labels_of_a_page_is_refused(
     labeling, labels_path: Path, labels: list[Any]
 ) -> None:
@@ -172,3 +176,63 @@ async def test_what_cannot_be_written_is_raised(labeling, lose_labels) -> None:
         with pytest.raises(ConflictError, match="is gone"):
             await session.save(0, [1, 1, 0], "", replaces=False)
         assert states(session) == ["todo"]
+
+
+CARDS = "".join(f"<li class=card><a href=/{number}>Card {number}</a></li>" for number in range(8))
+ARTICLE = "<p>The mill grinds slowly, but it grinds fine, day and night, in summer as in winter.</p>" * 2
+ENCODED = encode(segment(f"<ul>{CARDS}</ul><article>{ARTICLE}</article><footer>Imprint</footer>".encode()))
+
+
+def prediction(probabilities: list[float]) -> Prediction:
+    return Prediction(np.array(probabilities, np.float32), ModelVersion("m", "1"), "onnx")
+
+
+def test_what_the_model_chooses_is_suggested_whatever_its_probability() -> None:
+    page = encode(segment(b"<p>one two three four five six<p>seven eight nine ten<p>eleven"))
+    suggested = centre(page, prediction([0.4, 0.35, 0.01]))
+    assert (suggested >= 0.5).tolist() == [True, True, False]
+    assert suggested[0] > suggested[1]
+    assert centre(page, prediction([0.99, 0.98, 0.97])).min() >= 0.5
+
+
+async def test_a_labeler_suggests_before_anything_is_labeled() -> None:
+    suggester = Suggester(RulesLabeler())
+    initial = await suggester.initial(ENCODED)
+    assert initial.shape == (len(ENCODED),)
+    nothing = await suggester.updated(ENCODED, initial, [None] * len(ENCODED))
+    assert nothing is initial
+
+
+async def test_a_label_spreads_to_blocks_that_are_alike() -> None:
+    suggester = Suggester(RulesLabeler())
+    initial = await suggester.initial(ENCODED)
+    assert (initial[:8] < 0.5).all()
+    suggested = await suggester.updated(ENCODED, initial, [1, *[None] * (len(ENCODED) - 2), 0])
+    assert suggested is not None
+    assert (suggested[1:8] > initial[1:8]).all()
+    assert (suggested[[0, 1, -1]] > 0.5).tolist() == [True, True, False]
+
+
+async def test_labels_spread_where_nothing_was_suggested() -> None:
+    suggested = await Suggester(RulesLabeler()).updated(ENCODED, None, [1, *[None] * (len(ENCODED) - 2), 0])
+    assert suggested is not None
+    assert suggested[1] > 0.5 > suggested[-1]
+
+
+async def test_a_page_without_blocks_has_no_suggestions() -> None:
+    suggester, page = Suggester(RulesLabeler()), encode(segment(b""))
+    initial = await suggester.initial(page)
+    suggested = await suggester.updated(page, initial, [])
+    assert suggested is not None
+    assert len(suggested) == 0
+
+
+async def test_a_labeler_that_says_nothing_that_fits_is_named() -> None:
+    class Wrong:
+        async def label(self, pages: list[EncodedPage]) -> list[Any]:
+            return [Broken(BrokenReason.REJECTED_BY_MODEL, "NaN")]
+
+        async def close(self) -> None: ...
+
+    with pytest.raises(ExtractionError, match="rejected-by-model: NaN"):
+        await Suggester(Wrong()).initial(ENCODED)

@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dehusk.streams.local.process import Service
+from dehusk.streams.local.process import Program, Service
 
 
 @dataclass(frozen=True)
-class Script:
+class Script(Program):
     """A program in Python that is ready once it has made its file."""
 
     source: str
@@ -40,9 +40,10 @@ def service_of(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     """Makes services, and kills them in the end."""
     services: list[Service] = []
 
-    def make(source: str, **more: object) -> Service:
+    def make(source: str, start_seconds: float = 90.0, stop_seconds: float = 20.0, **more: object) -> Service:
         program = Script(source, tmp_path / "ready", **more)  # type: ignore[arg-type]
-        services.append(Service(program, tmp_path / "logs" / "script.log"))
+        log = tmp_path / "logs" / "script.log"
+        services.append(Service(program, log, start_seconds=start_seconds, stop_seconds=stop_seconds))
         return services[-1]
 
     yield make

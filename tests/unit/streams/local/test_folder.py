@@ -1,13 +1,18 @@
 """The folders of local stacks."""
 
 import shutil
+import socket
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
+import orjson
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.local.folder import is_unlocked, locked, temporary_folder, writing
+from dehusk.streams.folders import is_unlocked, locked, writing
+from dehusk.streams.local.folder import LOOPBACK, assign_ports, free_ports, temporary_folder
+from dehusk.streams.local.stack import Addresses
 
 
 @pytest.fixture
@@ -89,3 +94,69 @@ def test_what_killed_stacks_left_is_removed_and_nothing_else(temporary: Path) ->
         assert not abandoned.exists()
         assert {each.name for each in temporary.iterdir()} == {used.name, other.name, folder.name}
         assert (used / "data").exists()
+
+
+def test_free_ports_differ_and_can_be_listened_on() -> None:
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    with ExitStack() as sockets:
+        for port in ports:
+            sockets.enter_context(socket.socket()).bind((LOOPBACK, port))
+
+
+def test_free_ports_are_none_of_those_that_were_named() -> None:
+    others = range(20_000, 31_990)
+    assert set(free_ports(5, besides=others)) <= set(range(31_990, 32_000))
+
+
+def test_free_ports_are_none_that_outgoing_connections_get() -> None:
+    assert max(free_ports(50)) < 32_768
+
+
+def test_json_is_one_line_with_the_five_addresses() -> None:
+    line = Addresses("h:1", "redis://h:2/0", "h:3", "h:4", "/d").to_json()
+    assert b"\n" not in line
+    assert list(orjson.loads(line)) == ["kafka", "redis", "triton_grpc", "triton_http", "directory"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "ports.json"
+
+
+def test_the_next_start_has_the_same_ports(file: Path) -> None:
+    first = assign_ports(["kafka-1", "redis"], file)
+    assert len(set(first.numbers.values())) == 2
+    assert assign_ports(["kafka-1", "redis"], file) == first
+
+
+def test_what_a_start_does_without_keeps_its_ports(file: Path) -> None:
+    first = assign_ports(["redis", "triton"], file)
+    assign_ports(["redis", "kafka-1"], file)
+    assert assign_ports(["redis", "triton"], file) == first
+
+
+def test_a_port_that_another_program_has_taken_is_replaced_and_told(file: Path) -> None:
+    before = assign_ports(["redis", "triton"], file).numbers
+    with socket.create_server((LOOPBACK, before["redis"])):
+        after = assign_ports(["redis", "triton"], file)
+    assert after.taken == {"redis": before["redis"]}
+    assert after.numbers["triton"] == before["triton"]
+    assert after.numbers["redis"] not in before.values()
+    assert assign_ports(["redis", "triton"], file).numbers == after.numbers
+
+
+def test_a_port_whose_connections_were_closed_a_moment_ago_is_not_taken(file: Path) -> None:
+    port = assign_ports(["redis"], file).numbers["redis"]
+    with socket.create_server((LOOPBACK, port)) as server:
+        client = socket.create_connection((LOOPBACK, port))
+        server.accept()[0].close()
+        client.close()
+    assert assign_ports(["redis"], file).taken == {}
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"redis": "here"}', '{"redis": null}'])
+def test_a_file_that_is_damaged_is_named(file: Path, content: str) -> None:
+    file.write_text(content)
+    with pytest.raises(ConfigurationError, match=r"ports\.json is damaged: remove it"):
+        assign_ports(["redis"], file)

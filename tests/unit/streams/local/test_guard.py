@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from dehusk.streams.local import guard
+from tests.settling import left_running
 
 SECONDS = 20
 PARENT_OF_A_CHILD = """
@@ -64,10 +65,6 @@ def family() -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
     process.communicate()
 
 
-def end(programs: list[psutil.Process]) -> bool:
-    return not psutil.wait_procs(programs, timeout=SECONDS)[1]
-
-
 def test_it_ends_with_the_programs_status() -> None:
     with guarded(sys.executable, "-c", "raise SystemExit(7)") as process:
         assert process.wait(SECONDS) == 7
@@ -98,7 +95,7 @@ def test_signals_end_the_whole_group(
     process, programs = family
     process.send_signal(number)
     assert process.wait(SECONDS) == 128 + guard.PASSED_ON[number]
-    assert end(programs)
+    assert left_running(programs) == []
 
 
 def test_a_program_that_ends_takes_its_group_with_it(
@@ -107,7 +104,7 @@ def test_a_program_that_ends_takes_its_group_with_it(
     process, (program, grandchild) = family
     program.kill()
     assert process.wait(SECONDS) == 128 + signal.SIGKILL
-    assert end([grandchild])
+    assert left_running([grandchild]) == []
 
 
 def test_the_program_ends_when_the_guard_is_killed(
@@ -115,7 +112,7 @@ def test_the_program_ends_when_the_guard_is_killed(
 ) -> None:
     process, (program, _grandchild) = family
     process.kill()
-    assert end([program])
+    assert left_running([program]) == []
 
 
 def test_the_group_ends_when_the_supervisor_is_killed() -> None:
@@ -127,7 +124,7 @@ def test_the_group_ends_when_the_supervisor_is_killed() -> None:
         assert grandchild in family
         assert len(family) == 3
         supervisor.kill()
-        assert end(family)
+        assert left_running(family) == []
 
 
 def test_a_supervisor_that_is_gone_already_ends_the_program() -> None:

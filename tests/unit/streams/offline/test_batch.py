@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import (
@@ -15,10 +15,9 @@ from dehusk.schemas.pages import (
     SiteObservation,
     SiteStatistics,
 )
-from dehusk.streams.offline.batch import BatchCleaner, Turn
-from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
-from dehusk.streams.preparation.preparation import Outcomes, PackedPage
-from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.offline.run import PageCleaner, Turn
+from dehusk.streams.preparation.steps import LabeledPage, Outcomes, PackedPage, Writing, WrittenDocument
+from dehusk.streams.sites.store import MemorySiteStatistics
 from tests.settling import settle
 
 PAGES = [RawPage(f"https://example.org/{number}", b"<p>x") for number in range(4)]
@@ -35,7 +34,7 @@ class Pool:
         self.encodings: list[frozenset[Encoding]] = []
 
     async def prepare(
-        self, messages: Sequence[Message], *, encodings: frozenset[Encoding] = frozenset()
+        self, messages: Sequence[Message], room: float = 0, encodings: frozenset[Encoding] = frozenset()
     ) -> list[Outcomes]:
         self.encodings.append(encodings)
         self.asked += ["prepare"] * len(messages[: self.prepares])
@@ -75,15 +74,15 @@ def turn(*, begun: bool) -> Turn:
 
 async def test_a_page_whose_document_is_made_alone_is_prepared_and_observed_once(page: PackedPage) -> None:
     pool, store = Pool(page, extracts=0), Noting()
-    fates = await BatchCleaner(pool, RulesLabeler(), store, turn(begun=True)).clean(PAGES)
-    assert [type(fate) for fate in fates] == [WrittenDocument] * 4
+    documents = await PageCleaner(pool, RulesLabeler(), store, turn(begun=True)).clean(PAGES)
+    assert [type(document) for document in documents] == [WrittenDocument] * 4
     assert pool.asked == ["prepare"] * 4 + ["extract alone"] * 4
     assert store.observed == [4]
 
 
 async def test_pages_that_are_prepared_alone_wait_for_the_turn_of_their_batch(page: PackedPage) -> None:
     pool, own = Pool(page, prepares=0), turn(begun=False)
-    cleaning = asyncio.create_task(BatchCleaner(pool, RulesLabeler(), None, own).clean(PAGES[:2]))
+    cleaning = asyncio.create_task(PageCleaner(pool, RulesLabeler(), None, own).clean(PAGES[:2]))
     await settle()
     assert pool.asked == []
     own.begins.set()
@@ -94,18 +93,18 @@ async def test_pages_that_are_prepared_alone_wait_for_the_turn_of_their_batch(pa
 
 async def test_the_next_batch_may_observe_once_all_pages_of_this_one_are_observed(page: PackedPage) -> None:
     pool, own = Pool(page, prepares=3), turn(begun=True)
-    cleaner = BatchCleaner(pool, RulesLabeler(), MemorySiteStatistics(), own)
-    portions = cleaner._labeled(PAGES)
-    assert len(await anext(portions)) == 3
+    cleaner = PageCleaner(pool, RulesLabeler(), MemorySiteStatistics(), own)
+    portions = cleaner.labeled(PAGES)
+    assert len((await anext(portions)).prepared) == 3
     assert not own.ends.is_set()
-    assert len(await anext(portions)) == 1
+    assert len((await anext(portions)).prepared) == 1
     assert own.ends.is_set()
     await portions.aclose()
 
 
 async def test_counting_alone_extracts_nothing(page: PackedPage) -> None:
     pool, store = Pool(page), Noting()
-    await BatchCleaner(pool, RulesLabeler(), store, turn(begun=True)).observe(PAGES)
+    await PageCleaner(pool, RulesLabeler(), store, turn(begun=True)).observe(PAGES)
     assert (pool.asked, store.observed) == (["prepare"] * 4, [4])
 
 
@@ -123,5 +122,5 @@ class Reading(RulesLabeler):
 
 async def test_pages_that_lack_what_the_model_reads_are_prepared_again(page: PackedPage) -> None:
     pool, labeler = Pool(page, prepares=2), Reading()
-    assert len(await BatchCleaner(pool, labeler, None, turn(begun=True)).clean(PAGES)) == 4
+    assert len(await PageCleaner(pool, labeler, None, turn(begun=True)).clean(PAGES)) == 4
     assert pool.encodings == [frozenset(), labeler.encodings, labeler.encodings]

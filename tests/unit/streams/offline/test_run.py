@@ -3,25 +3,29 @@
 import ctypes
 import json
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 
 import pytest
 
-from dehusk.inference.duplicates import content_hash, similarity_hash
-from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.extraction import content_hash, similarity_hash
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import Metadata
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
-from dehusk.streams.offline.decoded import DecodedPages
-from dehusk.streams.offline.lines import failing, writing
+from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages, failure_writer
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines
-from dehusk.streams.preparation.isolation import open_pool
+from dehusk.streams.preparation.pool import open_pool, open_steps
+from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.settings import PageLimits
+from tests.unit.streams.preparation.limits import Limits
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. " * 4
 
-WITHOUT_BLOCKS = writing(PageLimits().max_bytes, with_blocks=False)
+DEFAULT_LIMITS = PageLimits()
 
 
 class HostilePages(DecodedPages):
@@ -37,16 +41,25 @@ class HostilePages(DecodedPages):
         return super().decode(message)
 
 
+OPEN_WITHOUT_BLOCKS = partial(
+    open_steps,
+    HostilePages,
+    DEFAULT_LIMITS.max_blocks,
+    Writing.of(OFFLINE_FORMATS["json"], DEFAULT_OPTIONS, DEFAULT_LIMITS),
+)
+
+
 def page(number: int, text: str = PROSE) -> RawPage:
     html = f"<html lang=en><title>Page {number}</title><body><p>{text}</p></body></html>"
     return RawPage(f"https://example.org/{number}", html.encode(), str(number))
 
 
-async def cleaned(pages, *, processes=1, seconds=10.0, labelers=None, with_blocks=True):
-    limits = PageLimits(seconds=seconds)
-    lines_of = writing(limits.max_bytes, with_blocks=with_blocks)
-    async with open_pool(HostilePages, processes, limits, lines_of) as pool:
-        lines = clean_lines(iter(pages), pool, labelers or [RulesLabeler()], failing(with_blocks=with_blocks))
+async def cleaned(pages, *, processes=1, limits=DEFAULT_LIMITS, labelers=None, with_blocks=True):
+    options = DocumentOptions(with_blocks=with_blocks)
+    lines_of = Writing.of(OFFLINE_FORMATS["json"], options, limits)
+    open_work = partial(open_steps, HostilePages, limits.max_blocks, lines_of)
+    async with open_pool(open_work, processes, limits) as pool:
+        lines = clean_lines(iter(pages), pool, labelers or [RulesLabeler()], failure_writer(options=options))
         return [json.loads(line) async for line in lines]
 
 
@@ -58,6 +71,7 @@ async def test_a_line_has_just_these_fields():
         "id": "7",
         "url": "https://example.org/7",
         "site": "example.org",
+        "fetched_at": None,
         "title": "Page 7",
         "language": "en",
         "declared_language": "en",
@@ -83,6 +97,25 @@ async def test_a_line_has_just_these_fields():
     assert short == line | {"metadata": metadata}
 
 
+@pytest.mark.parametrize(
+    ("fetched_at", "written"),
+    [
+        (None, None),
+        (datetime(2024, 5, 1, 8, 30, tzinfo=UTC), "2024-05-01T08:30:00Z"),
+        (datetime(2024, 5, 1, 8, 30, 0, 5000, timezone(timedelta(hours=2))), "2024-05-01T06:30:00.005000Z"),
+    ],
+)
+async def test_a_line_says_when_the_page_was_fetched(fetched_at, written):
+    (line,) = await cleaned([replace(page(7), fetched_at=fetched_at)])
+    assert line["fetched_at"] == written
+
+
+async def test_a_line_says_which_language_the_server_declared():
+    prose = RawPage("https://example.org/", f"<p>{PROSE}</p>".encode(), language="de-AT")
+    (line,) = await cleaned([prose])
+    assert (line["declared_language"], line["language"]) == ("de", "en")
+
+
 @pytest.mark.parametrize("processes", [1, 3])
 async def test_lines_come_in_the_order_of_the_pages(processes):
     count = 10 * BATCH_PAGES + 3
@@ -93,7 +126,9 @@ async def test_lines_come_in_the_order_of_the_pages(processes):
 
 async def test_a_page_that_breaks_its_process_costs_its_own_line_alone():
     texts = [PROSE, "segfault", PROSE, "hang", "bug", PROSE]
-    lines = await cleaned([page(n, text) for n, text in enumerate(texts)], seconds=0.5)
+    lines = await cleaned(
+        [page(n, text) for n, text in enumerate(texts)], limits=Limits(seconds=0.5, patience=2.0)
+    )
     assert [line["id"] for line in lines] == ["0", "1", "2", "3", "4", "5"]
     errors = [(line["error"] or "").split(":")[0] for line in lines]
     assert errors == ["", "process-crashed", "", "time-budget-exceeded", "internal-error", ""]
@@ -148,8 +183,8 @@ async def test_a_reader_that_fails_ends_it_behind_the_pages_it_gave():
         yield page(1)
         raise UnavailableError("the disk is gone")
 
-    async with open_pool(HostilePages, 1, PageLimits(), WITHOUT_BLOCKS) as pool:
-        lines = clean_lines(pages(), pool, [RulesLabeler()], failing(with_blocks=False))
+    async with open_pool(OPEN_WITHOUT_BLOCKS, 1, DEFAULT_LIMITS) as pool:
+        lines = clean_lines(pages(), pool, [RulesLabeler()], failure_writer())
         assert json.loads(await anext(lines))["id"] == "1"
         with pytest.raises(UnavailableError, match="the disk is gone"):
             await anext(lines)
@@ -164,9 +199,9 @@ async def test_reads_no_further_ahead_than_it_cleans():
             read += 1
             yield page(number)
 
-    async with open_pool(HostilePages, 1, PageLimits(), WITHOUT_BLOCKS) as pool:
+    async with open_pool(OPEN_WITHOUT_BLOCKS, 1, DEFAULT_LIMITS) as pool:
         written = 0
-        async for _ in clean_lines(pages(), pool, [RulesLabeler()], failing(with_blocks=False)):
+        async for _ in clean_lines(pages(), pool, [RulesLabeler()], failure_writer()):
             written += 1
             assert read - written <= 6 * BATCH_PAGES
     assert written == 500

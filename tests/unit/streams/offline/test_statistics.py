@@ -5,27 +5,30 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from dehusk.inference.rules import RulesLabeler
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.options import DocumentOptions
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Prediction, RawPage, SiteObservation, SiteStatistics
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
-from dehusk.streams.offline.decoded import DecodedPages
-from dehusk.streams.offline.lines import failing, writing
+from dehusk.streams.local.folder import LOOPBACK, free_ports
+from dehusk.streams.offline.lines import OFFLINE_FORMATS, DecodedPages, failure_writer
 from dehusk.streams.offline.run import BATCH_PAGES, clean_lines, observe_pages
 from dehusk.streams.offline.statistics import RequiredStatistics, open_statistics
-from dehusk.streams.preparation.isolation import open_pool
+from dehusk.streams.preparation.pool import open_pool, open_steps
+from dehusk.streams.preparation.steps import Writing
 from dehusk.streams.settings import MIB, PageLimits, RedisSettings
-from dehusk.streams.sites.memory import MemorySiteStatistics
+from dehusk.streams.sites.store import MemorySiteStatistics
 
 PROSE = "This is a long paragraph of plain prose, which any labeler takes for the content of its page. "
 LIMITS = PageLimits()
-LINES = writing(LIMITS.max_bytes, with_blocks=True)
-FAIL = failing(with_blocks=True, with_template=True)
+OPTIONS = DocumentOptions(with_blocks=True)
+LINES = Writing.of(OFFLINE_FORMATS["json"], OPTIONS, LIMITS)
+FAIL = failure_writer(options=OPTIONS, with_template=True)
 
 
 def page(number: int, site: str = "example.org", more: str = "") -> RawPage:
@@ -41,7 +44,8 @@ HUGE = page(3, more=f"<!-- {'x' * 5 * MIB} -->")
 
 async def lines(pages, *, passes=1, processes=1, store=None, labelers=None) -> list[bytes]:
     store, labelers = store or MemorySiteStatistics(), labelers or [RulesLabeler()] * processes
-    async with open_pool(DecodedPages, processes, LIMITS, LINES) as pool:
+    open_work = partial(open_steps, DecodedPages, LIMITS.max_blocks, LINES)
+    async with open_pool(open_work, processes, LIMITS) as pool:
         if passes == 2:
             counts = observe_pages(iter(pages), pool, labelers, store)
             assert sum([count async for count in counts]) == len(pages)
@@ -57,7 +61,7 @@ class Hesitant(RulesLabeler):
     """A labeler that the others overtake."""
 
     async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.1)
         return await super().label(pages)
 
 
@@ -92,8 +96,8 @@ async def test_the_lines_are_the_same_however_many_processes_and_labelers_there_
 async def test_a_line_says_what_is_known_of_the_site() -> None:
     first, second = map(json.loads, await lines([page(1), page(2)]))
     assert list(first) == [
-        *("id", "url", "site", "title", "language", "declared_language", "text", "comments", "model"),
-        *("labeler", "content_hash", "simhash", "metadata", "template", "blocks", "error"),
+        *("id", "url", "site", "fetched_at", "title", "language", "declared_language", "text", "comments"),
+        *("model", "labeler", "content_hash", "simhash", "metadata", "template", "blocks", "error"),
     ]
     assert (first["template"]["pages_seen"], first["template"]["blocks_matched"]) == (1, 0)
     assert (second["template"]["pages_seen"], second["template"]["blocks_matched"]) == (2, 2)
@@ -112,7 +116,8 @@ async def test_labels_are_corrected_by_what_the_site_repeats() -> None:
 async def test_a_page_that_cannot_be_cleaned_is_not_counted_and_knows_nothing() -> None:
     broken = page(1, more="<p>x" * 11)
     limits = PageLimits(max_blocks=10)
-    async with open_pool(DecodedPages, 1, limits, LINES) as pool:
+    open_work = partial(open_steps, DecodedPages, limits.max_blocks, LINES)
+    async with open_pool(open_work, 1, limits) as pool:
         cleaned = clean_lines(
             iter([page(0), broken, page(2)]),
             pool,
@@ -158,9 +163,7 @@ class Ending(MemorySiteStatistics):
 
 async def test_a_store_that_does_not_answer_ends_the_run_and_the_error_says_what_to_do() -> None:
     pages = [page(number) for number in range(20 * BATCH_PAGES)]
-    with pytest.raises(
-        UnavailableError, match=r"^Redis does not answer; run the command again.*--site-statistics memory$"
-    ):
+    with pytest.raises(UnavailableError, match=r"^Redis .*--site-statistics memory$"):
         await lines(pages, store=RequiredStatistics(Ending(2)), processes=2)
 
 

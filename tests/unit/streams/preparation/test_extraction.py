@@ -6,13 +6,15 @@ import numpy as np
 import orjson
 import pytest
 
-from dehusk.inference.cleaning import PreparedPage, prepare
+from dehusk.inference.preparing import prepare
 from dehusk.schemas.documents import Origin
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Rendering
 from dehusk.schemas.outcomes import Broken, BrokenReason
-from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction, RawPage
-from dehusk.schemas.rendering import Rendering
-from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
-from dehusk.streams.preparation.preparation import PackedPage, pack
+from dehusk.schemas.pages import BlockFrequencies, ModelVersion, Prediction, PreparedPage, RawPage
+from dehusk.streams.preparation.steps import LabeledPage, PackedPage, Writing, WrittenDocument, pack
+
+MARKED = DocumentOptions(rendering=Rendering(markdown=True, html=True))
+BLOCKS = DocumentOptions(with_blocks=True)
 
 
 def labeled(page: PackedPage, probability: float = 1.0) -> LabeledPage:
@@ -50,7 +52,7 @@ def test_a_document_without_text_is_empty(page: PackedPage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "effects"), [(1.0, 0.0, (2, 0)), (0.0, 1.0, (0, 2)), (1.0, 1.0, (0, 0))]
+    ("before", "after", "effects"), [(1.0, 0.0, (0, 0)), (0.0, 1.0, (0, 2)), (1.0, 1.0, (0, 0))]
 )
 def test_what_the_site_changed_is_told_beside_the_document(
     page: PackedPage, before: float, after: float, effects: tuple[int, int]
@@ -65,9 +67,9 @@ def test_what_the_site_changed_is_told_beside_the_document(
 
 @pytest.mark.parametrize("with_markup", [True, False])
 def test_markdown_and_html_are_written_of_pages_with_their_markup(html: bytes, *, with_markup: bool) -> None:
-    page = prepare(RawPage("https://example.org/a", html), with_markup=with_markup)
+    page = prepare(RawPage("https://example.org/a", html), options=MARKED if with_markup else DEFAULT_OPTIONS)
     assert isinstance(page, PreparedPage)
-    writing = Writing(rendering=Rendering(markdown=True, html=True))
+    writing = Writing(options=MARKED)
     made = writing.extract(labeled(pack(page)))
     if with_markup:
         assert isinstance(made, WrittenDocument)
@@ -80,14 +82,14 @@ def test_markdown_and_html_are_written_of_pages_with_their_markup(html: bytes, *
 
 
 def test_blocks_are_listed_where_asked_for(page: PackedPage) -> None:
-    assert "blocks" in orjson.loads(document(Writing(with_blocks=True), labeled(page)).value)
+    assert "blocks" in orjson.loads(document(Writing(options=BLOCKS), labeled(page)).value)
 
 
 @pytest.mark.parametrize("drop_hidden", [True, False])
 def test_hidden_text_is_dropped_where_it_is_to_be(html: bytes, *, drop_hidden: bool) -> None:
     hidden = prepare(RawPage("https://example.org/a", html.replace(b"</p>", b"</p><p hidden>Disregard")))
     assert isinstance(hidden, PreparedPage)
-    written = document(Writing(drop_hidden=drop_hidden), labeled(pack(hidden)))
+    written = document(Writing(options=DocumentOptions(drop_hidden=drop_hidden)), labeled(pack(hidden)))
     assert (b"Disregard" in written.value) is not drop_hidden
 
 
@@ -97,12 +99,12 @@ def test_an_unsure_block_among_comments_of_its_kind_is_one_after_travelling() ->
     assert isinstance(page, PreparedPage)
     content, comments = np.array([[0.9, 0.2, 0.2, 0.2], [0.0, 0.9, 0.4, 0.9]], np.float32)
     answer = Prediction(content, ModelVersion("dehusk", "1"), "onnx", comments)
-    fields = orjson.loads(document(Writing(with_blocks=True), LabeledPage(pack(page).packed, answer)).value)
+    fields = orjson.loads(document(Writing(options=BLOCKS), LabeledPage(pack(page).packed, answer)).value)
     assert [block["comment"] for block in fields["blocks"]] == [False, True, True, True]
 
 
 def test_a_document_beyond_the_largest_is_broken(page: PackedPage) -> None:
-    broken = Writing(most_bytes=10).extract(labeled(page))
+    broken = Writing(max_bytes=10).extract(labeled(page))
     assert isinstance(broken, Broken)
     assert (broken.reason, broken.url) == (BrokenReason.DOCUMENT_TOO_LARGE, "https://example.org/a")
 

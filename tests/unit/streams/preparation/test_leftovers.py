@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 CLAIM = """
-from dehusk.streams.preparation.leftovers import claim_folder
+from dehusk.streams.preparation.pool import claim_folder
 claim_folder()
 claim_folder()
 print("claimed", flush=True)

@@ -7,7 +7,7 @@ import pickle
 import signal
 import time
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +17,12 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Encoding, Message, ModelVersion, Prediction
-from dehusk.streams.preparation.extraction import LabeledPage, Writing
-from dehusk.streams.preparation.pool import PreparationPool
-from dehusk.streams.preparation.preparation import Outcomes, PackedPage
-from dehusk.streams.preparation.process import Work
-from dehusk.streams.preparation.steps import open_steps
+from dehusk.streams.preparation.pool import PreparationPool, PrepareTask, open_steps
+from dehusk.streams.preparation.process import PageProcess, Work
+from dehusk.streams.preparation.steps import LabeledPage, Outcomes, PackedPage, Writing
 from dehusk.streams.settings import MIB, PageLimits
 from dehusk.streams.sources.html import Html
+from tests.unit.streams.preparation.limits import Limits
 
 
 def hostile() -> Work:
@@ -38,7 +37,8 @@ def steps() -> Work:
     return open_steps(lambda: Html(16 * MIB), 100_000, Writing())
 
 
-def _work(message: Message) -> Outcomes:  # noqa: C901, PLR0912 so much can happen
+def _work(task: PrepareTask) -> Outcomes:  # noqa: C901, PLR0912 so much can happen
+    message = task.message
     match message.value:
         case b"spin":
             while True:
@@ -88,15 +88,20 @@ async def pool() -> AsyncIterator[PreparationPool]:
         yield running
 
 
-@pytest.fixture
-async def hasty_pool(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PreparationPool]:
-    """Of little patience with messages that hang."""
-    monkeypatch.setattr("dehusk.streams.settings._PATIENCE", 1)
-    with closing(PreparationPool(hostile, 2, PageLimits(seconds=0.5))) as running:
+@asynccontextmanager
+async def guarded(patience: float, seconds: float = 0.5) -> AsyncIterator[PreparationPool]:
+    with closing(PreparationPool(hostile, 2, Limits(seconds=seconds, patience=patience))) as running:
         await running.start()
-        guard = asyncio.create_task(running.kill_the_stuck())
+        guard = asyncio.create_task(running.kill_stuck())
         yield running
         guard.cancel()
+
+
+@pytest.fixture
+async def hasty_pool() -> AsyncIterator[PreparationPool]:
+    """Of little patience with messages that hang."""
+    async with guarded(patience=1.0) as running:
+        yield running
 
 
 def messages(*values: str) -> list[Message]:
@@ -130,14 +135,14 @@ async def test_outcomes_come_in_the_order_of_the_messages(pool: PreparationPool)
 
 @pytest.mark.parametrize("guilty", ["spin", "spin in native code"])
 async def test_a_message_that_takes_too_much_cpu_time_is_broken_alone(
-    hasty_pool: PreparationPool, monkeypatch: pytest.MonkeyPatch, guilty: str
+    guilty: str,
 ) -> None:
-    monkeypatch.setattr("dehusk.streams.settings._PATIENCE", 100)
-    outcomes = await hasty_pool.prepare(messages("a", guilty, "b", guilty, "c"))
+    async with guarded(patience=100.0, seconds=0.2) as pool:
+        outcomes = await pool.prepare(messages("a", guilty, "b", guilty, "c"))
     reason = BrokenReason.TIME_BUDGET_EXCEEDED.value
     assert told(outcomes) == ["a", reason, "b", reason, "c"]
     (broken,) = outcomes[1]
-    assert broken.detail == "the page took more than 0.5 s of CPU time (--page-seconds)"
+    assert broken.detail == "the page took more than 0.2 s of CPU time (--page-seconds)"
 
 
 async def test_time_that_a_process_waits_for_a_processor_is_not_its_message_s() -> None:
@@ -188,7 +193,7 @@ async def test_a_stopped_process_is_replaced(hasty_pool: PreparationPool) -> Non
 
 
 async def test_a_process_that_waits_for_messages_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dehusk.streams.preparation.process._START_SECONDS", 0.0)
+    monkeypatch.setattr(PageProcess, "start_seconds", 0.0)
     with closing(PreparationPool(hostile, 1, PageLimits())) as pool:
         await pool.start()
         started = children()

@@ -5,22 +5,26 @@ from dataclasses import replace
 
 import pytest
 
-from dehusk.schemas.comparison import WorkerReport
 from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
-from dehusk.streams.producing import Outgoing, Sent
-from dehusk.streams.rollout import writing
-from dehusk.streams.rollout.control import Control
-from dehusk.streams.rollout.keys import ControlKey, read_key
-from dehusk.streams.rollout.steps import first, promoted, with_canary
-from dehusk.streams.rollout.writing import change_state, state_record
+from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
+from dehusk.streams.kafka.producer import Outgoing, Sent
+from dehusk.streams.rollout import control as module
+from dehusk.streams.rollout.control import (
+    Control,
+    ControlKey,
+    ControlTopic,
+    change_state,
+    decode_key,
+    state_record,
+)
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from dehusk.streams.settings import KafkaSettings
 
 SCOPE = Scope("dehusk", "news/de")
-START = promoted(first("7", "me", Limits()), "7", "me", Limits())
-NEXT = with_canary(START, Part("8", 0.1), "me", Limits())
-OTHER = with_canary(START, Part("9", 0.1), "somebody", Limits())
+START = promote(first_state("7", "me"), "7", "me")
+NEXT = with_canary(START, Part("8", 0.1), "me")
+OTHER = with_canary(START, Part("9", 0.1), "somebody")
 
 
 def message(key: bytes | None, value: bytes | None) -> Message:
@@ -28,19 +32,19 @@ def message(key: bytes | None, value: bytes | None) -> Message:
 
 
 def state(value: Rollout | None, scope: Scope = SCOPE) -> Message:
-    return message(ControlKey(scope).written(), None if value is None else value.written())
+    return message(ControlKey(scope).encode(), None if value is None else value.encode())
 
 
 @pytest.mark.parametrize(
     "key", [ControlKey(SCOPE), ControlKey(SCOPE, "host-1"), ControlKey(Scope("ü", "%/ "), "é")]
 )
 def test_a_key_is_read_as_it_was_written(key: ControlKey) -> None:
-    assert read_key(key.written()) == key
+    assert decode_key(key.encode()) == key
 
 
 @pytest.mark.parametrize("key", [None, b"", b"state/dehusk", b"other/a/b", b"\xff", b"worker/a/b"])
 def test_other_keys_are_of_something_else(key: bytes | None) -> None:
-    assert read_key(key) is None
+    assert decode_key(key) is None
     assert Control().take(message(key, b"{}"), 0) is None
 
 
@@ -65,9 +69,10 @@ def test_of_two_states_of_one_revision_the_first_counts_and_older_ones_do_not() 
 def test_a_state_that_cannot_be_read_leaves_the_one_before(caplog: pytest.LogCaptureFixture) -> None:
     control = Control()
     control.take(state(START), 0)
-    assert control.take(message(ControlKey(SCOPE).written(), b'{"revision": 2}'), 0) is None
+    assert control.take(message(ControlKey(SCOPE).encode(), b'{"revision": 2}'), 0) is None
     assert control.states[SCOPE] == START
-    assert "record 5 of control, is passed over: a state of a roll-out has no valid 'serving'" in caplog.text
+    assert "record 5 of control, is passed over" in caplog.text
+    assert "serving" in caplog.text
 
 
 def test_a_state_can_be_removed() -> None:
@@ -80,8 +85,8 @@ def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
     control = Control()
     for group, worker, time in (("a", "w1", 10), ("a", "w2", 20), ("b", "w3", 20), ("a", "w4", 20)):
         report = WorkerReport(worker, 1, "7")
-        control.take(message(ControlKey(Scope("m", group), worker).written(), report.written()), time)
-    control.take(message(ControlKey(Scope("m", "a"), "w4").written(), None), 30)
+        control.take(message(ControlKey(Scope("m", group), worker).encode(), report.encode()), time)
+    control.take(message(ControlKey(Scope("m", "a"), "w4").encode(), None), 30)
     assert [report.worker for report in control.reports_of(Scope("m", "a"), since=15)] == ["w2"]
 
 
@@ -97,7 +102,7 @@ class Topic:
         for each in self.held:
             yield each, 0
 
-    async def read(self, _kafka: KafkaSettings, _topic: str) -> Control:
+    async def read(self, _topic: ControlTopic) -> Control:
         control = Control()
         for each in self.held:
             control.take(each, 0)
@@ -121,14 +126,14 @@ class Topic:
 @pytest.fixture
 def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     made = Topic(state(START))
-    monkeypatch.setattr(writing, "read_control", made.read)
-    monkeypatch.setattr(writing, "read", made.messages)
-    monkeypatch.setattr(writing, "send", made.send)
+    monkeypatch.setattr(module, "read_control", made.read)
+    monkeypatch.setattr(module, "read", made.messages)
+    monkeypatch.setattr(module, "send", made.send)
     return made
 
 
 async def change(to: Rollout) -> None:
-    await change_state(KafkaSettings(), "control", SCOPE, to)
+    await change_state(ControlTopic(KafkaSettings(), "control"), SCOPE, to)
 
 
 async def test_a_state_follows_the_one_that_it_was_made_from(topic: Topic) -> None:
@@ -141,7 +146,7 @@ async def test_a_state_follows_the_one_that_it_was_made_from(topic: Topic) -> No
 async def test_a_state_made_from_another_one_is_not_written(topic: Topic, late: Rollout) -> None:
     await change(NEXT)
     held = len(topic.held)
-    with pytest.raises(ConflictError, match="model dehusk in group news/de was changed meanwhile by me"):
+    with pytest.raises(ConflictError, match=r"news/de .* by me"):
         await change(late)
     assert len(topic.held) == held
 
@@ -156,15 +161,15 @@ async def test_of_two_writers_at_once_the_first_one_wins_even_when_the_topic_is_
 
 
 async def test_a_state_that_is_changed_right_behind_is_reported(topic: Topic) -> None:
-    later = promoted(OTHER, "9", "somebody", Limits())
+    later = promote(OTHER, "9", "somebody")
     topic.meanwhile = [state(OTHER), state(later)]
-    with pytest.raises(ConflictError, match="version 9 serves, revision 3"):
+    with pytest.raises(ConflictError, match="revision 3"):
         await change(NEXT)
     assert topic.compacted().states == {SCOPE: later}
 
 
 async def test_a_state_that_another_one_follows_at_once_was_written(topic: Topic) -> None:
-    later = promoted(NEXT, "8", "somebody", Limits())
+    later = promote(NEXT, "8", "somebody")
     topic.behind = [state(later)]
     await change(NEXT)
     assert topic.compacted().states == {SCOPE: later}

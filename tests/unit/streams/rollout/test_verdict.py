@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dehusk.schemas.comparison import Comparison, Figures, bucket_of
-from dehusk.schemas.rollout import Limits
+from dehusk.schemas.rollout import Comparison, Figures, Limits, bucket_of
 from dehusk.streams.rollout.verdict import RollbackReason, judge, judge_shadow
 
 LIMITS = Limits(least_pages=100, least_failures=3, most_errors=0.1, most_rejected=0.01, most_latency=2.0)

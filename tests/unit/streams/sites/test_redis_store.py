@@ -6,7 +6,7 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.pages import SiteObservation
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 
@@ -14,7 +14,7 @@ _TEXT = np.array([5], np.uint64)
 PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32))
 
 
-@pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", ""])
+@pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "", "redis://localhost:6379/abc"])
 @pytest.mark.parametrize("cluster", [False, True])
 def test_says_that_a_url_is_none_of_a_redis(url, cluster):
     with pytest.raises(ConfigurationError, match="no URL of a Redis"):

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
+from dehusk.schemas.documents import TextSample
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.schemas.samples import TextSample
-from dehusk.streams.local.addresses import LOOPBACK, free_ports
+from dehusk.streams.local.folder import LOOPBACK, free_ports
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.samples import open_samples
 

@@ -1,11 +1,25 @@
 """What a page adds to its site, and what is known without it."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dehusk.schemas.pages import SiteObservation
-from dehusk.streams.sites.tally import LIKELIHOOD_UNIT, Counts, tally, without
+from dehusk.streams.sites.tally import (
+    KEY_BYTES,
+    LIKELIHOOD_UNIT,
+    MAX_STRUCTURES,
+    MAX_TEXTS,
+    Counts,
+    Standing,
+    Tally,
+    pack_structures,
+    pack_texts,
+    tally,
+    unpack_counts,
+    without,
+)
 
 
 def page_of(texts: list[int], structures: list[int], probabilities: list[float]) -> SiteObservation:
@@ -34,14 +48,14 @@ def test_texts_and_structures_are_told_apart_and_added_up(blocks: list[tuple[int
 
 
 def known(
-    *, is_counted: bool, texts: int, pages: int, blocks: int, likelihood: float
+    standing: Standing, *, texts: int, pages: int, blocks: int, likelihood: float
 ) -> tuple[int, int, int, int, float]:
     """What is known of each block of a page of two likely blocks of one text and structure, of five pages."""
     page = tally(page_of([7, 7], [8, 8], [1.0, 1.0]))
     in_units = round(likelihood * LIKELIHOOD_UNIT)
-    counts = Counts(5, is_counted, np.array([texts]), np.array([[pages], [blocks], [in_units]]))
+    counts = Counts(5, standing, np.array([texts]), np.array([[pages], [blocks], [in_units]]))
     found = without(page, counts)
-    assert found.is_counted == is_counted
+    assert (found.is_counted, found.is_copy) == (standing is Standing.COUNTED, standing is Standing.COPY)
     columns = (found.texts, found.structure_pages, found.structure_blocks, found.structure_likely)
     first, second = zip(*(column.tolist() for column in columns), strict=True)
     assert first == second
@@ -50,17 +64,82 @@ def known(
 
 def test_what_was_counted_of_the_page_itself_is_taken_off() -> None:
     site = {"texts": 3, "pages": 4, "blocks": 8, "likelihood": 5.0}
-    assert known(is_counted=False, **site) == (5, 3, 4, 8, 5 / 8)
-    assert known(is_counted=True, **site) == (4, 2, 3, 6, 3 / 6)
+    assert known(Standing.NEW, **site) == (5, 3, 4, 8, 5 / 8)
+    assert known(Standing.COUNTED, **site) == (4, 2, 3, 6, 3 / 6)
+    assert known(Standing.COPY, **site) == (4, 2, 3, 6, 3 / 6)
 
 
 def test_what_no_other_page_has_is_not_known() -> None:
-    assert known(is_counted=False, texts=0, pages=0, blocks=0, likelihood=0) == (5, 0, 0, 0, 0)
-    assert known(is_counted=True, texts=1, pages=1, blocks=3, likelihood=2.5) == (4, 0, 0, 0, 0)
+    assert known(Standing.NEW, texts=0, pages=0, blocks=0, likelihood=0) == (5, 0, 0, 0, 0)
+    assert known(Standing.COUNTED, texts=1, pages=1, blocks=3, likelihood=2.5) == (4, 0, 0, 0, 0)
 
 
 def test_what_was_forgotten_or_has_changed_leaves_no_count_below_zero_or_mean_above_one() -> None:
-    assert known(is_counted=True, texts=0, pages=0, blocks=0, likelihood=0) == (4, 0, 0, 0, 0)
-    assert known(is_counted=True, texts=1, pages=2, blocks=1, likelihood=1) == (4, 0, 1, 0, 0)
-    assert known(is_counted=True, texts=1, pages=2, blocks=3, likelihood=1) == (4, 0, 1, 1, 0)
-    assert known(is_counted=False, texts=1, pages=1, blocks=1, likelihood=1.5) == (5, 1, 1, 1, 1)
+    assert known(Standing.COUNTED, texts=0, pages=0, blocks=0, likelihood=0) == (4, 0, 0, 0, 0)
+    assert known(Standing.COUNTED, texts=1, pages=2, blocks=1, likelihood=1) == (4, 0, 1, 0, 0)
+    assert known(Standing.COUNTED, texts=1, pages=2, blocks=3, likelihood=1) == (4, 0, 1, 1, 0)
+    assert known(Standing.NEW, texts=1, pages=1, blocks=1, likelihood=1.5) == (5, 1, 1, 1, 1)
+
+
+KEYS = st.integers(0, 2**37 - 1)
+
+
+def tally_of(
+    texts: list[int] | range, structures: list[tuple[int, int, int]] | list[tuple[int, ...]]
+) -> Tally:
+    """A page of texts, and of structures with key, blocks and likelihood."""
+    keys, blocks, likelihood = np.array(structures, np.int64).reshape(-1, 3).T
+    return Tally(
+        np.array(texts, np.uint64),
+        np.arange(len(texts)),
+        keys.astype(np.uint64),
+        np.arange(len(structures)),
+        blocks,
+        likelihood,
+    )
+
+
+@given(st.lists(KEYS), st.lists(st.tuples(KEYS, st.integers(0, 2**32 - 1), st.integers(0, 2**48 - 1))))
+def test_texts_are_keys_and_structures_have_their_blocks_and_likelihood(
+    texts: list[int], structures: list[tuple[int, int, int]]
+) -> None:
+    page = tally_of(texts, structures)
+    assert pack_texts(page) == b"".join(key.to_bytes(KEY_BYTES, "big") for key in texts)
+    assert pack_structures(page) == b"".join(
+        key.to_bytes(KEY_BYTES, "big") + blocks.to_bytes(4, "big") + likelihood.to_bytes(6, "big")
+        for key, blocks, likelihood in structures
+    )
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(Standing),
+    st.lists(st.integers(0, 2**16 - 1)),
+    st.lists(
+        st.tuples(st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**48 - 1)), max_size=9
+    ),
+)
+def test_an_answer_is_read_as_it_was_packed(
+    pages: int,
+    standing: Standing,
+    texts: list[int],
+    structures: list[tuple[int, int, int]],
+) -> None:
+    answer = bytes([standing]) + pages.to_bytes(4, "big")
+    answer += b"".join(count.to_bytes(2, "big") for count in texts)
+    for of_pages, blocks, likelihood in structures:
+        answer += of_pages.to_bytes(2, "big") + blocks.to_bytes(4, "big") + likelihood.to_bytes(6, "big")
+    counts = unpack_counts(answer, tally_of(range(len(texts)), [(0, 0, 0)] * len(structures)))
+    assert (counts.pages, counts.standing) == (pages, standing)
+    assert counts.texts.tolist() == texts
+    assert [tuple(each) for each in counts.structures.T.tolist()] == structures
+
+
+@pytest.mark.parametrize(("texts", "structures"), [(MAX_TEXTS + 3, 2), (3, MAX_STRUCTURES + 2)])
+def test_nothing_is_known_of_what_is_not_counted(texts: int, structures: int) -> None:
+    page = tally_of(range(texts), [(key, 1, 1) for key in range(structures)])
+    counted = len(pack_texts(page)) // KEY_BYTES, len(pack_structures(page)) // (KEY_BYTES + 10)
+    assert counted == (min(texts, MAX_TEXTS), min(structures, MAX_STRUCTURES))
+    counts = unpack_counts(bytes(5) + b"\1\1" * counted[0] + b"\1" * 12 * counted[1], page)
+    assert counts.texts.tolist() == [257] * counted[0] + [0] * (texts - counted[0])
+    assert (counts.structures[0] > 0).tolist() == [True] * counted[1] + [False] * (structures - counted[1])

@@ -9,7 +9,7 @@ import zstandard
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.sources.compression import inflate
+from dehusk.streams.sources.compression import inflate, start_of
 
 PAGE = b"<p>text of a page</p>" * 500
 LIMIT = 1 << 20
@@ -41,6 +41,33 @@ COMPRESSED = [
 @pytest.mark.parametrize(("coding", "body"), COMPRESSED)
 def test_bodies_are_inflated(coding, body):
     assert inflate(body, coding, LIMIT) == PAGE
+
+
+MARKED = [(coding, body) for coding, body in COMPRESSED if coding.lower() in ("gzip", "x-gzip", "zstd")]
+
+
+@pytest.mark.parametrize("header", ["gzip", "deflate", "br", "zstd", "gzip, br", "br, br"])
+@pytest.mark.parametrize(("coding", "body"), MARKED)
+def test_a_body_is_inflated_by_its_mark_whatever_the_header_says(header, coding, body):
+    assert inflate(body, header, LIMIT) == PAGE
+    with pytest.raises(PageError) as refusal:
+        inflate(body, header, len(PAGE) - 1)
+    assert refusal.value.reason is BrokenReason.INFLATES_TOO_LARGE
+
+
+@pytest.mark.parametrize(("coding", "body"), MARKED)
+def test_the_start_of_a_body_with_a_mark_is_inflated(coding, body):
+    assert PAGE.startswith(start_of(body))
+    assert start_of(body)
+    assert len(start_of(body)) < 5000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", PAGE, brotli.compress(PAGE), zlib.compress(PAGE), b"\x1f\x8b", WIDE_WINDOW, b"\x28\xb5\x2f\xfd-"],
+)
+def test_there_is_no_start_of_what_has_no_mark_or_is_damaged(body):
+    assert start_of(body) == b""
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "identity", "x-unknown", "", None])

@@ -3,19 +3,18 @@ import random
 import zlib
 
 import pytest
+import zstandard
 
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.sources.page import html_page, page_url
+from dehusk.streams.sources.page import Answer, html_page, page_url
 
 RANDOM = random.Random(1).randbytes(5000)
 HTML = b"<!doctype html><title>t</title><p>text</p>"
 
 
 def outcome(**answer):
-    return html_page(
-        **({"url": "https://example.org/", "body": HTML, "source": "test", "max_bytes": 10_000} | answer)
-    )
+    return html_page(Answer(**({"url": "https://example.org/", "body": HTML} | answer)), "test", 10_000)
 
 
 def test_an_answer_is_a_page():
@@ -51,7 +50,21 @@ def test_other_content_types_are_skipped(kind):
     assert outcome(content_type=kind).reason is SkipReason.NOT_HTML
 
 
-@pytest.mark.parametrize("body", [b"%PDF-1.7 ...", b"\x89PNG\r\n\x1a\n....", b"PK\x03\x04....", b"wOFF\0\1"])
+ICON = bytes.fromhex("000001000200101000000100200068040000260000002020000001002000a81000008e040000")
+NUL_FIRST = [
+    ICON,
+    b"\0\0\2\0\1\0\x20\x20\0\0\5\0\7\0\xa8\x10\0\0\x16\0\0\0" + bytes(50),
+    b"\0\0\2" + bytes(9) + b"\x40\0\x40\0\x18\x20",
+    b"\0\0\0\x18ftypmp42" + bytes(50),
+    b"\0\1\0\0\0\x12\1\0\0\4\0\x20DSIG",
+    b"\0asm\1\0\0\0",
+]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"%PDF-1.7 ...", b"\x89PNG\r\n\x1a\n....", b"PK\x03\x04....", b"wOFF\0\1", *NUL_FIRST],
+)
 def test_other_formats_are_skipped_whatever_the_content_type_says(body):
     assert outcome(body=body, content_type="text/html").reason is SkipReason.NOT_HTML
 
@@ -156,6 +169,13 @@ def test_text_is_unicode_already_whatever_the_page_declares():
 
 
 @pytest.mark.parametrize("kind", [None, "application/octet-stream", "text/html"])
+@pytest.mark.parametrize("encoding", [None, "br", "identity"])
+def test_a_page_in_zstd_is_known_by_its_bytes(kind, encoding):
+    body = zstandard.ZstdCompressor(write_content_size=False).compress(HTML)
+    assert outcome(body=body, content_type=kind, content_encoding=encoding).html == HTML
+
+
+@pytest.mark.parametrize("kind", ["text/html", "application/octet-stream", ""])
 @pytest.mark.parametrize("encoding", [None, "gzip", "identity"])
 def test_a_page_in_gzip_is_known_by_its_bytes(kind, encoding):
     twice = (

@@ -12,7 +12,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.sources import schema_registry
-from dehusk.streams.sources.schema_registry import SchemaRegistry
+from dehusk.streams.sources.schema_registry import RefusedSchemaError, SchemaRegistry
 
 PAGE = {"type": "record", "name": "Page", "fields": [{"name": "url", "type": "string"}]}
 CRAWL = {"type": "record", "name": "Crawl", "fields": [{"name": "page", "type": "Page"}]}
@@ -129,16 +129,117 @@ def test_a_registry_in_trouble_is_asked_again_later(server, answer, now):
     assert registry.schema("ids/1").avro is not None
 
 
-def test_one_message_that_waited_for_the_registry_in_vain_is_enough(server, now):
+def test_one_message_that_asked_in_vain_is_enough(server, now):
     server.holds("/schemas/ids/1", PAGE)
     server.answers["/schemas/ids/2"] = 503, b""
     registry = SchemaRegistry(f"http://{server.host}")
-    registry.schema("ids/1")
-    for reference in ("ids/2", "ids/2", "ids/3"):
-        with pytest.raises(UnavailableError, match="answers 503"):
-            registry.schema(reference)
+    for _ in range(3):
+        with pytest.raises(RefusedSchemaError, match="answers 503 for schema ids/2") as raised:
+            registry.schema("ids/2")
+    assert raised.value.reference == "ids/2"
     assert registry.schema("ids/1").avro is not None
-    assert [path for path, _ in server.asked] == ["/schemas/ids/1", "/schemas/ids/2"]
+    assert [path for path, _ in server.asked] == ["/schemas/ids/2", "/schemas/ids/1"]
+
+
+def test_nothing_is_asked_for_a_while_after_a_registry_was_away(server, now):
+    registry = SchemaRegistry("http://127.0.0.1:1")
+    for reference in ("ids/1", "ids/2"):
+        with pytest.raises(UnavailableError, match=r"127\.0\.0\.1:1 is unavailable"):
+            registry.schema(reference)
+    registry._base = f"http://{server.host}"
+    server.holds("/schemas/ids/2", PAGE)
+    with pytest.raises(UnavailableError):
+        registry.schema("ids/2")
+    now[0] += 5
+    assert registry.schema("ids/2").avro is not None
+
+
+def ask_for(registry: SchemaRegistry, reference: str, now: list[float], seconds: int) -> list[str]:
+    """Ask for a schema each five seconds; the classes of the errors, without repetitions."""
+    errors: dict[str, None] = {}
+    for _ in range(0, seconds, 5):
+        try:
+            registry.schema(reference)
+        except (PageError, UnavailableError) as error:
+            errors[type(error).__name__] = None
+        now[0] += 5
+    return list(errors)
+
+
+def test_a_schema_that_is_refused_for_long_while_others_are_answered_belongs_to_the_message(server, now):
+    server.holds("/schemas/ids/1", PAGE)
+    server.answers["/schemas/ids/2"] = 500, b""
+    registry = SchemaRegistry(f"http://{server.host}")
+    registry.schema("ids/1")
+    assert ask_for(registry, "ids/2", now, 60) == ["RefusedSchemaError"]
+    assert ask_for(registry, "ids/2", now, 60) == ["PageError"]
+    with pytest.raises(
+        PageError, match=r"answers 500 for schema ids/2, for 120 s, and answers for ids/1"
+    ) as e:
+        registry.schema("ids/2")
+    assert e.value.reason is BrokenReason.UNKNOWN_SCHEMA
+    now[0] += 5
+    server.holds("/schemas/ids/2", PAGE)
+    assert registry.schema("ids/2").avro is not None
+
+
+def test_a_registry_that_refuses_all_is_waited_for(server, now):
+    server.holds("/schemas/ids/1", PAGE)
+    registry = SchemaRegistry(f"http://{server.host}")
+    registry.schema("ids/1")
+    server.answers |= {"/schemas/ids/1": (500, b""), "/schemas/ids/2": (500, b"")}
+    assert ask_for(registry, "ids/2", now, 600) == ["RefusedSchemaError"]
+    assert ask_for(SchemaRegistry(f"http://{server.host}"), "ids/2", now, 600) == ["RefusedSchemaError"]
+
+
+def test_a_schema_that_refers_to_itself_belongs_to_the_message(server):
+    server.holds("/schemas/ids/2", CRAWL, references=[{"name": "Page", "subject": "page", "version": 3}])
+    server.holds("/subjects/page/versions/3", PAGE, references=[{"name": "A", "subject": "a", "version": 1}])
+    server.holds(
+        "/subjects/a/versions/1", PAGE, references=[{"name": "Page", "subject": "page", "version": 3}]
+    )
+    with pytest.raises(PageError, match="it refers to Page, which refers to it") as raised:
+        SchemaRegistry(f"http://{server.host}").schema("ids/2")
+    assert raised.value.reason is BrokenReason.UNKNOWN_SCHEMA
+    assert len(server.asked) == 3
+
+
+def test_a_schema_that_two_others_refer_to_is_read_once(server):
+    page = {"name": "Page", "subject": "page", "version": 3}
+    first = {"type": "record", "name": "First", "fields": [{"name": "page", "type": "Page"}]}
+    both = [
+        {
+            "type": "record",
+            "name": "Both",
+            "fields": [{"name": "a", "type": "First"}, {"name": "b", "type": "Page"}],
+        }
+    ]
+    server.holds("/subjects/page/versions/3", PAGE)
+    server.holds("/subjects/first/versions/1", first, references=[page])
+    references = [{"name": "First", "subject": "first", "version": 1}, page]
+    server.holds("/schemas/ids/2", both, references=references)
+    assert SchemaRegistry(f"http://{server.host}").schema("ids/2").avro[0]["name"] == "Both"
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("answer", [b"[]", b"[" * 100_000, b"7", b"null"])
+def test_an_answer_that_is_no_object_is_named(server, answer):
+    server.answers["/schemas/ids/1"] = 200, answer
+    with pytest.raises(
+        RefusedSchemaError, match=r"answers (what is no JSON|JSON that is no object) for schema ids/1"
+    ):
+        SchemaRegistry(f"http://{server.host}").schema("ids/1")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"references": 7}, {"references": [[]]}, {"references": [{}]}, {"schema": 7}, {"schema": "[" * 100_000}],
+)
+def test_what_is_no_schema_belongs_to_the_message(server, more):
+    server.answers["/schemas/ids/1"] = 200, json.dumps({"schema": json.dumps(PAGE), **more}).encode()
+    with pytest.raises(PageError, match="schema ids/1 is not Avro") as raised:
+        SchemaRegistry(f"http://{server.host}").schema("ids/1")
+    assert raised.value.reason is BrokenReason.UNKNOWN_SCHEMA
 
 
 def test_an_unknown_schema_is_asked_for_again_after_a_while(server, now):
@@ -153,7 +254,7 @@ def test_an_unknown_schema_is_asked_for_again_after_a_while(server, now):
 
 
 def test_no_more_unknown_schemas_are_remembered_than_fit(server, monkeypatch):
-    monkeypatch.setattr(schema_registry, "_UNKNOWN_AT_MOST", 2)
+    monkeypatch.setattr(schema_registry, "MAX_FAILED", 2)
     registry = SchemaRegistry(f"http://{server.host}")
     for number in (1, 2, 3, 3, 2, 1):
         with pytest.raises(PageError):

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 import pytest
 
 from dehusk.schemas.pages import Message
-from dehusk.streams.worker.assembly import CleanedMessage
-from dehusk.streams.worker.tracing.traces import Headers
+from dehusk.streams import availability
+from dehusk.streams.worker.results import CleanedMessage, Headers
 
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials follow each other at once."""
-    monkeypatch.setattr("dehusk.streams.worker.backoff._LONGEST", 0.0)
+    monkeypatch.setattr(availability, "LONGEST_BACK_OFF", 0.0)
 
 
 class NotedTrace:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.labelers import open_labeler
 from dehusk.streams.sources.registry import SourceSettings
-from dehusk.streams.worker.dependencies import name_dependencies, open_labeler
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.preflight import name_dependencies
+from dehusk.streams.worker_settings import WorkerSettings
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.rules import BOILERPIPE, RulesLabeler
+from dehusk.inference.labelers.rules import BOILERPIPE, RulesLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Prediction
-from dehusk.streams.kafka import Topic
+from dehusk.streams.kafka import client
+from dehusk.streams.kafka.client import Topic
+from dehusk.streams.kafka.rights import Right
 from dehusk.streams.settings import KafkaSettings, TopicSettings, WhenTritonIsUnavailable
 from dehusk.streams.sources.registry import SourceSettings
+from dehusk.streams.worker import preflight
 from dehusk.streams.worker.preflight import check_labeler, check_source, check_topics
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker_settings import WorkerSettings
 
 SETTINGS = WorkerSettings()
 INPUT, OUTPUT, DEAD = (Topic(name, 12, 3) for name in ("raw-pages", "cleaned-documents", "dead-letters"))
@@ -34,19 +37,24 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Topic]:
     """The topics of a cluster."""
     topics: dict[str, Topic] = {}
 
-    async def describe(kafka: KafkaSettings, is_wanted: Callable[[str], bool]) -> dict[str, Topic]:
+    async def find_topics(kafka: KafkaSettings, is_wanted: Callable[[str], bool]) -> dict[str, Topic]:
         return {name: topic for name, topic in topics.items() if is_wanted(name)}
 
-    monkeypatch.setattr("dehusk.streams.kafka._describe", describe)
+    async def check_rights(kafka: KafkaSettings, rights: Sequence[Right]) -> None:
+        """Find that every right is given."""
+
+    monkeypatch.setattr(client, "find_topics", find_topics)
+    for module in (client, preflight):
+        monkeypatch.setattr(module, "check_rights", check_rights)
     return topics
 
 
 async def test_a_worker_learns_how_many_partitions_it_may_read(cluster: dict[str, Topic]) -> None:
     cluster.update({topic.name: topic for topic in (INPUT, OUTPUT, DEAD)})
-    assert await check_topics(SETTINGS) == 12
+    assert (await check_topics(SETTINGS)).partitions == 12
     cluster.update({"crawl-a": Topic("crawl-a", 3, 1), "crawl-b": Topic("crawl-b", 4, 1)})
     for text in ("crawl-a,crawl-b", "^crawl-"):
-        assert await check_topics(WorkerSettings(topics=TopicSettings(text))) == 7
+        assert (await check_topics(WorkerSettings(topics=TopicSettings(text)))).partitions == 7
 
 
 async def test_a_worker_that_would_read_its_own_output_does_not_start(cluster: dict[str, Topic]) -> None:
@@ -60,7 +68,7 @@ async def test_a_dead_letter_topic_that_is_too_small_for_any_letter_is_said(
 ) -> None:
     cluster.update({topic.name: topic for topic in (INPUT, OUTPUT)})
     cluster[DEAD.name] = replace(DEAD, max_message_bytes=1000)
-    with pytest.raises(ConfigurationError, match=r"dead-letters .* raise its max\.message\.bytes"):
+    with pytest.raises(ConfigurationError, match=r"max\.message\.bytes"):
         await check_topics(SETTINGS)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 STUCK = """
 import asyncio, time
-from dehusk.streams.worker.shutdown import Shutdown, stop_with_kafka
+from dehusk.streams.worker.process import Shutdown, stop_with_kafka
 
 async def answers():
     return True
@@ -43,7 +43,7 @@ print("stopped", flush=True)
 STARTING = """
 import asyncio
 from dehusk.streams.worker import run
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker_settings import WorkerSettings
 
 async def check_topics(settings):
     print("starting", flush=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dehusk.streams.worker.watchdog import Watchdog
+from dehusk.streams.worker.process import Watchdog
 
 
 class Clock:
@@ -13,10 +13,8 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr("dehusk.streams.worker.watchdog.time", made)
-    return made
+def clock() -> Clock:
+    return Clock()
 
 
 class Work:
@@ -26,7 +24,7 @@ class Work:
         self.clock = clock
         self.waits = False
         self.age = 0.0
-        self.watchdog = Watchdog(lambda: self.waits, lambda: self.age, 300)
+        self.watchdog = Watchdog(lambda: self.waits, lambda: self.age, 300, clock.monotonic)
 
     def pass_time(self, seconds: int, *, loop_turns: bool = True) -> str | None:
         """What the watchdog says in the end, looking every second."""

@@ -4,18 +4,20 @@ import numpy as np
 import pytest
 
 from dehusk.training.boilernet import crossvalidation
-from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.crossvalidation import (
+    ablations,
     cross_validated,
     forget_scores,
     halves,
     known_or_scored,
+    seeds_table,
 )
 from dehusk.training.boilernet.pages import labeled_page
 
 pytestmark = pytest.mark.training
 
-CONFIG = read_config(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml"))
+CONFIG = BoilerNetConfig.read(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml"))
 
 
 def page(number):
@@ -58,7 +60,7 @@ def test_scores_are_means_over_epochs_of_all_held_out_pages_and_of_those_for_val
 
 def test_pages_of_unreliable_gold_are_scored_but_not_learned_from(monkeypatch):
     bad = [replace(each, oracle=0.1, validation=False) for each in PAGES]
-    data = read_config(DEFAULT_CONFIG).data
+    data = BoilerNetConfig.read(DEFAULT_CONFIG).data
 
     def epochs(learned, held_out, config, seed):
         assert (len(learned), len(held_out)) == (0, 10)
@@ -84,3 +86,37 @@ def test_what_was_scored_is_not_scored_again_until_it_is_forgotten(tmp_path, mon
     forget_scores(tmp_path)
     known_or_scored(tmp_path, PAGES, CONFIG, 1)
     assert calls == [1, 2, 1, 1]
+
+
+def test_each_ablation_changes_one_detail_of_the_configuration_and_none_are_alike():
+    config = BoilerNetConfig.read(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml"))
+    variants = ablations(config)
+    assert len(set(map(repr, (config, *variants.values())))) == 6
+    for variant in variants.values():
+        changed = [
+            (part, name)
+            for part in ("network", "trainer")
+            for name in getattr(config, part).__dataclass_fields__
+            if getattr(getattr(variant, part), name) != getattr(getattr(config, part), name)
+        ]
+        assert len(changed) == 1
+        assert replace(variant, network=config.network, trainer=config.trainer) == config
+
+
+def test_differences_are_told_seed_by_seed_and_starred_where_they_exceed_their_noise():
+    full = [{"held-out half": (0.9, 0.5, 0.7)}, {"held-out half": (0.8, 0.6, 0.7)}]
+    less = [{"held-out half": (0.85, 0.6, 0.72)}, {"held-out half": (0.751, 0.5, 0.71)}]
+    assert seeds_table({"as configured": full, "no commas": less}).splitlines() == [
+        "| F1 of 2 seeds | held-out half, boilerplate (0) | held-out half, content (1) |"
+        " held-out half, both |",
+        "|---|--:|--:|--:|",
+        "| as configured | 0.850 ± 0.071 | 0.550 ± 0.071 | 0.700 ± 0.000 |",
+        "| no commas | -0.050 ± 0.001 * | +0.000 ± 0.141 | +0.015 ± 0.007 |",
+    ]
+
+
+def test_one_seed_has_no_spread():
+    full, less = [{"validation": (0.9, 0.5, 0.7)}], [{"validation": (0.8, 0.5, 0.65)}]
+    *_, first, second = seeds_table({"as configured": full, "no commas": less}).splitlines()
+    assert first == "| as configured | 0.900 | 0.500 | 0.700 |"
+    assert second == "| no commas | -0.100 | +0.000 | -0.050 |"

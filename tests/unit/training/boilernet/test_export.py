@@ -6,20 +6,20 @@ import onnx
 import pytest
 import torch
 
-from dehusk.inference.golden import GOLDEN_FILE, read_golden
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.tokens import tag_token, word_token
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage
-from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.export import build_model
-from dehusk.training.boilernet.network import Blocks, BoilerNet, weights_of
+from dehusk.training.boilernet.network import Blocks, BoilerNet
 from dehusk.training.boilernet.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.training
 
-SMALL = replace(read_config(DEFAULT_CONFIG).network, tags=3, words=4, dense=8, hidden=5)
+SMALL = replace(BoilerNetConfig.read(DEFAULT_CONFIG).network, tags=3, words=4, dense=8, hidden=5)
 VOCABULARY = Vocabulary(tags=("html", "body", "p"), words=("the", "mill", "turns", "again"))
 _, PUBLISHED = find_model(DEFAULT_REPOSITORY, "boilernet")
 
@@ -34,7 +34,7 @@ def network():
 def labeler(network, tmp_path):
     file = tmp_path / "small" / "1" / "model.onnx"
     file.parent.mkdir(parents=True)
-    file.write_bytes(build_model(weights_of(network), VOCABULARY).SerializeToString())
+    file.write_bytes(build_model(network, VOCABULARY).SerializeToString())
     return OnnxLabeler("small", repository=tmp_path)
 
 
@@ -75,7 +75,7 @@ def test_the_graph_leaves_out_what_the_network_ignores_and_joins_unknown_tags_an
     network = BoilerNet(len(plain), SMALL, plain.ignored_row).eval()
     file = tmp_path / "plain" / "1" / "model.onnx"
     file.parent.mkdir(parents=True)
-    file.write_bytes(build_model(weights_of(network), plain).SerializeToString())
+    file.write_bytes(build_model(network, plain).SerializeToString())
     unknown = [word_token("wheel"), tag_token("div")]
     ids = np.array([*plain.ids(), *unknown] * 9, np.uint32)
     given = page(20, ids=np.random.default_rng(5).permutation(ids))
@@ -103,7 +103,7 @@ def published_network():
     """The framework's network with the published weights, read back from the graph."""
     model = onnx.load(PUBLISHED)
     arrays = {each.name: torch.tensor(onnx.numpy_helper.to_array(each)) for each in model.graph.initializer}
-    network = BoilerNet(len(arrays["embeddings"]), read_config(DEFAULT_CONFIG).network).eval()
+    network = BoilerNet(len(arrays["embeddings"]), BoilerNetConfig.read(DEFAULT_CONFIG).network).eval()
     state = {
         "embeddings.weight": arrays["embeddings"],
         "bias": arrays["embedding_bias"],

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.network import Blocks, BoilerNet
 
 pytestmark = pytest.mark.training
 
-SMALL = replace(read_config(DEFAULT_CONFIG).network, tags=3, words=6, dense=8, hidden=5)
+SMALL = replace(BoilerNetConfig.read(DEFAULT_CONFIG).network, tags=3, words=6, dense=8, hidden=5)
 
 
 @pytest.fixture

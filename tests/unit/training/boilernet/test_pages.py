@@ -3,16 +3,18 @@ import lzma
 import orjson
 import pytest
 
-from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.pages import (
     held_out_pages,
     label,
+    prepare_pages,
+    prepared_pages,
     read_labeled_blocks,
-    read_pages,
     training_pages,
-    write_pages,
 )
-from dehusk.training.pages import GoldPage
+from dehusk.training.pages.gold import GoldPage
+from dehusk.training.runs import read_sources
 
 HTML = """<html><body><nav><a href="/">Home</a></nav><p>The mill turns again.</p><p>It ground flour today.</p>
 <footer>All rights reserved by the harbour post</footer></body></html>"""
@@ -20,7 +22,7 @@ HTML = """<html><body><nav><a href="/">Home</a></nav><p>The mill turns again.</p
 
 @pytest.fixture
 def data():
-    return read_config(DEFAULT_CONFIG).data
+    return BoilerNetConfig.read(DEFAULT_CONFIG).data
 
 
 def gold(site="mill.example", text="The mill turns again. It ground flour today.", html=HTML):
@@ -38,12 +40,6 @@ def test_blocks_are_labeled_by_the_gold_text():
 def test_the_oracle_says_how_much_of_the_gold_text_the_blocks_hold():
     page = label(gold(text="The mill turns again. Nobody wrote this into the page."), 2 / 3)
     assert page.oracle == pytest.approx(2 * 4 / (4 + 10))
-
-
-def test_labeled_pages_survive_being_written(tmp_path):
-    pages = [label(gold(), 2 / 3), label(gold(html=""), 2 / 3)]
-    write_pages(tmp_path / "pages.jsonl", pages)
-    assert read_pages(tmp_path / "pages.jsonl") == pages
 
 
 def test_all_pages_of_a_site_are_on_the_same_side_and_about_a_fifth_is_held_out(data):
@@ -91,3 +87,67 @@ def test_pages_are_read_with_their_labels_without_blank_blocks(tmp_path):
 
 def labeled_block(text, label=0):
     return {"path": ["html", "body", "p"], "text": text, "label": label}
+
+
+@pytest.mark.timeout(60)
+def test_data_files_become_labeled_pages_in_order_with_their_sources(tmp_path):
+    lines = [
+        {
+            "id": str(number),
+            "url": f"https://site{number}.example/",
+            "page_type": "article",
+            "html": f"<p>the mill number {number} turns again</p><p>imprint</p>",
+            "main_content": f"the mill number {number} turns again",
+        }
+        for number in range(9)
+    ]
+    file = tmp_path / "data.jsonl.xz"
+    file.write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, lines))))
+    broken = prepare_pages([file], tmp_path / "made", BoilerNetConfig.read(DEFAULT_CONFIG).data, processes=2)
+    pages = prepared_pages(tmp_path / "made")
+    assert broken == []
+    assert [page.id for page in pages] == [line["id"] for line in lines]
+    assert all(page.content == (True, False) for page in pages)
+    assert read_sources(tmp_path / "made")[0].startswith("data.jsonl.xz (SHA-256 ")
+
+
+LINES = {
+    "gold": b'{"id": "1", "url": "", "page_type": "", "html": "<p>a", "main_content": "a"}',
+    "blocks": b'{"id": "1", "blocks": []}',
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", LINES)
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda line: lzma.compress(line)[:-9], "cannot be read to its end"),
+        (lambda line: lzma.compress(line + b"\nx"), "line 2 of .* is no page"),
+        (lambda line: lzma.compress(line + b"\n[]"), "line 2 of .* is no page"),
+        (lambda _: lzma.compress(b'{"id": "1"}'), "line 1 of .* has no field"),
+    ],
+)
+def test_data_that_cannot_be_read_leave_what_was_prepared_before(tmp_path, kind, spoil, told):
+    config = BoilerNetConfig.read(DEFAULT_CONFIG).data if kind == "gold" else None
+    good, bad = tmp_path / "good.jsonl.xz", tmp_path / "bad.jsonl.xz"
+    good.write_bytes(lzma.compress(LINES[kind]))
+    bad.write_bytes(spoil(LINES[kind]))
+    prepare_pages([good], tmp_path / "made", config, processes=1)
+    with pytest.raises(ConfigurationError, match=told):
+        prepare_pages([bad], tmp_path / "made", config, processes=1)
+    assert [page.id for page in prepared_pages(tmp_path / "made")] == ["1"]
+
+
+def test_labeled_blocks_are_taken_as_they_are_and_validation_files_held_out(tmp_path):
+    def write(name):
+        page = {"id": name, "blocks": [{"path": ["html", "p"], "text": "the mill", "label": 1}]}
+        file = tmp_path / f"{name}.jsonl.xz"
+        file.write_bytes(lzma.compress(orjson.dumps(page)))
+        return file
+
+    assert prepare_pages([write("a"), write("b")], tmp_path / "made", None, 1, [write("c")]) == []
+    pages = prepared_pages(tmp_path / "made")
+    assert [page.id for page in training_pages(pages, None)] == ["a", "b"]
+    assert [page.id for page in held_out_pages(pages, None)] == ["c"]
+    assert [each.partition(".")[0] for each in read_sources(tmp_path / "made")] == ["a", "b", "c"]

@@ -1,27 +1,43 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from dehusk.inference.encoding import encode
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.boilernet import trainer
-from dehusk.training.boilernet.block_scores import mean_f1, score_blocks
-from dehusk.training.boilernet.checkpoint import load, load_trained
-from dehusk.training.boilernet.config import DEFAULT_CONFIG, read_config
-from dehusk.training.boilernet.examples import class_weights, example
-from dehusk.training.boilernet.model import network_predict
+from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
+from dehusk.training.boilernet.evaluation import score_blocks
+from dehusk.training.boilernet.network import Blocks
 from dehusk.training.boilernet.pages import held_out_pages, label, training_pages
-from dehusk.training.boilernet.trainer import SCORED_EPOCHS, scored_epochs, train_boilernet
-from dehusk.training.boilernet.vocabulary import Vocabulary
-from dehusk.training.pages import GoldPage
+from dehusk.training.boilernet.trainer import (
+    SCORED_EPOCHS,
+    Best,
+    Example,
+    class_weights,
+    example,
+    load,
+    load_trained,
+    network_answer,
+    new_run,
+    parts,
+    save,
+    scored_epochs,
+    train_boilernet,
+)
+from dehusk.training.boilernet.vocabulary import Vocabulary, most_frequent
+from dehusk.training.pages.gold import GoldPage
+from dehusk.training.scores import mean_f1
 
 pytestmark = pytest.mark.training
 
 
 @pytest.fixture(scope="module")
 def config():
-    default = read_config(DEFAULT_CONFIG)
+    default = BoilerNetConfig.read(DEFAULT_CONFIG)
     return replace(
         default,
         network=replace(default.network, tags=10, words=50, dense=16, hidden=8, dropout=0.1),
@@ -57,7 +73,7 @@ def weights(run):
 def test_a_network_learns_what_tells_content_from_boilerplate(config, pages, tmp_path, device):
     run = train_boilernet(pages, config, 1, tmp_path / "checkpoint.pt")
     assert {each.device.type for each in run.network.parameters()} == {device}
-    scores = score_blocks(held_out_pages(pages, config.data), network_predict(run))
+    scores = score_blocks(held_out_pages(pages, config.data), network_answer(run))
     assert min(score.f1 for score in scores) > 0.99
     assert run.epochs == 6
 
@@ -101,7 +117,7 @@ def test_the_epoch_that_scores_best_is_kept_the_first_of_equals(config, pages, t
 
     monkeypatch.setattr(trainer, "score_blocks", score)
     monkeypatch.setattr(trainer, "mean_f1", lambda score: score)
-    monkeypatch.setattr(trainer, "network_predict", weights)
+    monkeypatch.setattr(trainer, "network_answer", weights)
     run = train_boilernet(pages, choosing, 1, tmp_path / "checkpoint.pt")
     assert len(seen) == 3
     best = scores.index(max(scores))
@@ -123,7 +139,7 @@ def test_epochs_are_compared_by_the_held_out_blocks_also_when_resumed(config, pa
     run = train_boilernet(pages, choosing, 1, tmp_path / "checkpoint.pt")
     scores = score_blocks(
         held_out_pages(pages, config.data),
-        network_predict(load_trained(tmp_path / "checkpoint.pt", choosing)),
+        network_answer(load_trained(tmp_path / "checkpoint.pt", choosing)),
     )
     assert run.best.score == pytest.approx(mean_f1(scores))
     assert train_boilernet(pages, choosing, 1, tmp_path / "checkpoint.pt").best.score == run.best.score
@@ -163,7 +179,7 @@ def test_the_last_epochs_are_answered_by_the_network_that_training_makes(config,
     learned, held_out = training_pages(pages, config.data), held_out_pages(pages, config.data)
     answers = list(scored_epochs(learned, held_out, config, 1))
     run = train_boilernet(pages, config, 1, tmp_path / "checkpoint.pt")
-    last = [network_predict(run)(encode(page.segmented)) for page in held_out]
+    last = [network_answer(run)(encode(page.segmented)) for page in held_out]
     assert len(answers) == SCORED_EPOCHS
     assert all((ours == theirs).all() for ours, theirs in zip(answers[-1], last, strict=True))
     assert any((ours != theirs).any() for ours, theirs in zip(answers[0], last, strict=True))
@@ -185,3 +201,108 @@ def test_a_checkpoint_of_another_configuration_is_not_gone_on_with(config, pages
     train_boilernet(pages, short, 1, tmp_path / "checkpoint.pt")
     with pytest.raises(ConfigurationError, match="another configuration"):
         train_boilernet(pages, config, 1, tmp_path / "checkpoint.pt")
+
+
+def test_a_run_survives_being_saved(tmp_path):
+    config = BoilerNetConfig.read(DEFAULT_CONFIG)
+    config = replace(config, trainer=replace(config.trainer, adam_epsilon=1e-6))
+    vocabulary = Vocabulary(("p",), ("mill",), ignored=("!",), separate_unknown=False)
+    run = replace(new_run(config, vocabulary, seed=1), epochs=3, seconds=7.5)
+    save(run, tmp_path / "checkpoint.pt")
+    back = load(tmp_path / "checkpoint.pt", config)
+    assert (back.config, back.seed, back.vocabulary) == (run.config, 1, run.vocabulary)
+    assert (back.epochs, back.seconds) == (3, 7.5)
+    assert [group["eps"] for group in back.optimizer.param_groups] == [1e-6]
+    ours, theirs = run.network.state_dict(), back.network.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]
+
+
+def test_a_run_gives_the_network_of_its_best_epoch(tmp_path):
+    run = new_run(BoilerNetConfig.read(DEFAULT_CONFIG), Vocabulary(("p",), ("mill",)), seed=1)
+    save(run, tmp_path / "checkpoint.pt")
+    assert torch.equal(load_trained(tmp_path / "checkpoint.pt", run.config).network.bias, run.network.bias)
+    weights = {name: value + 1 for name, value in run.network.state_dict().items()}
+    save(replace(run, best=Best(2, 0.75, weights)), tmp_path / "checkpoint.pt")
+    assert torch.equal(load(tmp_path / "checkpoint.pt", run.config).network.bias, run.network.bias)
+    trained = load_trained(tmp_path / "checkpoint.pt", run.config)
+    assert (trained.best.epochs, trained.best.score) == (2, 0.75)
+    assert torch.equal(trained.network.bias, run.network.bias + 1)
+
+
+def test_a_missing_checkpoint_says_what_to_run(tmp_path):
+    with pytest.raises(ConfigurationError, match="python -m training train"):
+        load(tmp_path / "checkpoint.pt", BoilerNetConfig.read(DEFAULT_CONFIG))
+
+
+HTML = "<p>the mill<p>a wheel"
+
+
+@pytest.fixture
+def run():
+    return new_run(
+        BoilerNetConfig.read(DEFAULT_CONFIG), Vocabulary(("html", "body", "p"), ("mill", "wheel")), seed=1
+    )
+
+
+def test_a_page_is_answered_as_the_network_answers_it_when_it_learns(run):
+    page = label(GoldPage("1", "mill.example", "article", HTML, "the mill"), 2 / 3)
+    answered = network_answer(run)(encode(page.segmented))
+    with torch.inference_mode():
+        logits = run.network([example(page, run.vocabulary).blocks])
+    assert answered.tolist() == torch.sigmoid(logits).tolist()
+
+
+def test_a_page_longer_than_a_window_has_an_answer_for_each_block(run):
+    page = encode(segment(HTML.encode() * (WINDOW_BLOCKS // 2 + 1)))
+    answered = network_answer(run)(page)
+    assert len(answered) == len(page) > WINDOW_BLOCKS
+    assert np.isfinite(answered).all()
+
+
+def numbered(blocks, first=0):
+    """An example whose block k has k % 3 + 1 rows, all equal to k."""
+    lengths = torch.tensor([block % 3 + 1 for block in range(blocks)])
+    rows = torch.repeat_interleave(torch.arange(blocks), lengths)
+    return Example(Blocks(rows + first, lengths), (torch.arange(blocks) % 2).float())
+
+
+def test_a_page_is_encoded_as_a_worker_encodes_it_with_its_labels():
+    page = label(
+        GoldPage("1", "a.example", "article", "<p>the mill turns</p><div>imprint</div>", "the mill turns"),
+        2 / 3,
+    )
+    vocabulary = most_frequent([page.segmented], tag_limit=9, word_limit=9)
+    made = example(page, vocabulary)
+    names = ["", "", *vocabulary.tags, *vocabulary.words]
+    assert [names[row] for row in made.blocks.rows] == (
+        [
+            *page.segmented.paths[0].split("/"),
+            "the",
+            "mill",
+            "turns",
+            *page.segmented.paths[1].split("/"),
+            "imprint",
+        ]
+    )
+    assert made.content.tolist() == [1.0, 0.0]
+
+
+def test_a_crop_keeps_the_rows_and_labels_of_its_blocks():
+    crop = numbered(20).crop(5, 4)
+    assert crop.blocks.lengths.tolist() == [3, 1, 2, 3]
+    assert crop.blocks.rows.tolist() == [5, 5, 5, 6, 7, 7, 8, 8, 8]
+    assert crop.content.tolist() == [1, 0, 1, 0]
+
+
+def test_both_classes_weigh_the_same():
+    pages = [Example(numbered(4).blocks, torch.tensor([1.0, 0, 0, 0])), numbered(6)]
+    boilerplate, content = class_weights(pages)
+    assert boilerplate * 6 == pytest.approx(content * 4) == pytest.approx(5)
+
+
+def test_the_parts_of_a_batch_are_little_padded():
+    lengths = [
+        [len(page) for page in part] for part in parts([numbered(each) for each in (7, 40, 10, 5, 20, 4)])
+    ]
+    assert lengths == [[40, 20], [10, 7, 5], [4]]

@@ -1,7 +1,7 @@
 """Judged pages, made up."""
 
 from dehusk.training.comparison.judging import BlockCounts, JudgedPage, Judgement
-from dehusk.training.score import WordScores
+from dehusk.training.scores import WordScores
 
 _BLOCKS = BlockCounts(1, 1, 1, 1)
 

@@ -8,8 +8,9 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.training.__main__ import cli, main
+from dehusk.training.comparison import commands
 
 STORY = "The mill stood by the river, and its wheel turned night and day for the whole village. "
 HTML = f"<ul>{'<li><a href=/>Home</a>' * 5}</ul><article><p>{STORY * 4}<p>{STORY * 3}</article>"
@@ -107,7 +108,7 @@ def test_the_limits_of_time_reach_the_processes(monkeypatch, data):
         given.append((terms.seconds, terms.wall_seconds))
         yield from ()
 
-    monkeypatch.setattr("dehusk.training.comparison.commands.judge_pages", judge_pages)
+    monkeypatch.setattr(commands, "judge_pages", judge_pages)
     for arguments in ([], ["--page-seconds", 0.5]):
         assert compared("--labeler", "rules", *arguments, data).exit_code == 0
     assert given == [(60, 360), (0.5, 3)]
@@ -118,7 +119,7 @@ def test_without_what_draws_one_line_says_where_it_is(monkeypatch, data):
     monkeypatch.delitem(sys.modules, "dehusk.training.comparison.picture", raising=False)
     arguments = ["--labeler", "rules", "--chart", str(data.with_name("f1.png")), str(data)]
     monkeypatch.setattr(sys, "argv", ["training", "compare", *arguments])
-    with pytest.raises(SystemExit, match=r"matplotlib.* is not installed here; \.venv has it"):
+    with pytest.raises(SystemExit, match=r"matplotlib.* is not installed"):
         main()
 
 

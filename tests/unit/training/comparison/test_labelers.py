@@ -3,8 +3,8 @@ import shutil
 import numpy as np
 import pytest
 
-from dehusk.inference.labelers import LOCAL_LABELERS
-from dehusk.inference.repository import DEFAULT_REPOSITORY, models, versions
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, models, versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import RawPage
 from dehusk.training.comparison.labelers import (
@@ -14,9 +14,8 @@ from dehusk.training.comparison.labelers import (
     resolved_names,
     trained_on,
 )
-from dehusk.training.comparison.pages import ComparedPage
-from dehusk.training.comparison.questions import question_of
-from dehusk.training.score import score_words
+from dehusk.training.comparison.pages import ComparedPage, question_of
+from dehusk.training.scores import score_words
 
 STORY = "The mill stood by the river, and its wheel turned night and day for the whole village. "
 HTML = f"<ul>{'<li><a href=/>Home</a>' * 5}</ul><article><p>{STORY * 4}<p>{STORY * 3}</article>".encode()

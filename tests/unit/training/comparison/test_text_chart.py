@@ -1,5 +1,5 @@
 from dehusk.training.comparison.summary import summaries
-from dehusk.training.comparison.text_chart import text_chart
+from dehusk.training.comparison.tables import text_chart
 from tests.unit.training.comparison.judged import judgement, page
 
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.dehusk.pages import DehuskPage
-from dehusk.training.score import score_words
+from dehusk.training.scores import score_words
 
 SENTENCES = (
     "the mill grinds slowly but it grinds fine",

@@ -5,27 +5,27 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from dehusk.inference.batching import WINDOW_BLOCKS, windows
-from dehusk.inference.encoding import encode
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.segmentation import segment
-from dehusk.inference.signature import STRUCTURE_WITH_COMMENTS as SIGNATURE
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS, windows
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS as SIGNATURE
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.outcomes import Broken
-from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.export import build_dehusk
-from dehusk.training.dehusk.model import train_dehusk
+from dehusk.training.dehusk.model import Training
 
 pytestmark = pytest.mark.training
 
-CONFIG = read_config(DEFAULT_CONFIG)
+CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
 
 
 @pytest.fixture(scope="module")
 def model(pages):
-    config = read_config(DEFAULT_CONFIG)
+    config = DehuskConfig.read(DEFAULT_CONFIG)
     trainer = replace(config.trainer, epochs=1, folds=3, least_sites=1, threads=1)
     small = replace(config, trainer=trainer, trees=replace(config.trees, least_blocks=5))
-    return train_dehusk([page.example(CONFIG) for page in pages], small, progress=lambda _: None)
+    return Training(small, small.trainer.seed).model([page.example(CONFIG) for page in pages])
 
 
 @pytest.fixture(scope="module")

@@ -7,23 +7,28 @@ import numpy as np
 import orjson
 import pytest
 
-from dehusk.inference.cleaning import prepare
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.segmentation import segment
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.preparing import prepare
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import open_labels_file
 from dehusk.training.dehusk import pages as module
-from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.pages import learned_from, prepare_pages, prepared_pages
-from dehusk.training.labels import DROPPED, REPAIRED, TAUGHT, Labels
+from dehusk.training.pages.labels import DROPPED, REPAIRED, TAUGHT, Labels
+from dehusk.training.runs import Preparation
 
 HTML = (
     "<title>Mill</title><nav><a href=/>Home</a></nav><article><h1>The mill</h1><p>It grinds slowly but it "
     "grinds fine, day and night.</p></article><footer>Imprint</footer>"
 )
 GOLD = "The mill\n\nIt grinds slowly but it grinds fine, day and night."
+
+
+def label(files, directory, labels=None):
+    return prepare_pages(Preparation(files, directory, DEFAULT_CONFIG, 1, labels=labels), 2 / 3, 0.7)
 
 
 @pytest.fixture
@@ -44,7 +49,7 @@ def prepared(tmp_path, monkeypatch):
     repaired = {"repaired": Labels(60, ((4, 53),)), "dropped": DROPPED}
     labels = {REPAIRED: repaired, TAUGHT: {}}
     monkeypatch.setattr(module, "read_labels", labels.__getitem__)
-    assert prepare_pages([tmp_path / "data.jsonl.xz"], tmp_path / "run", 2 / 3, 0.7, 1) == []
+    assert label([tmp_path / "data.jsonl.xz"], tmp_path / "run") == []
     return {page.id: page for page in prepared_pages(tmp_path / "run")}
 
 
@@ -80,7 +85,7 @@ async def test_the_default_model_labels_what_was_prepared(prepared):
 
 
 def test_so_many_pages_of_a_site_are_learned_from(pages):
-    config = read_config(DEFAULT_CONFIG)
+    config = DehuskConfig.read(DEFAULT_CONFIG)
     few = replace(config, trainer=replace(config.trainer, most_of_a_site=2))
     of_one_site = [replace(page, site="mill.example") for page in pages[:4]]
     some = [replace(of_one_site[0], reliable=False), *of_one_site[1:], *pages[4:6]]
@@ -88,7 +93,7 @@ def test_so_many_pages_of_a_site_are_learned_from(pages):
 
 
 def test_uncertain_labels_and_collections_of_little_importance_count_less(pages):
-    config = replace(read_config(DEFAULT_CONFIG), importance={"mills": 0.5})
+    config = replace(DehuskConfig.read(DEFAULT_CONFIG), importance={"mills": 0.5})
     page = replace(pages[0], uncertain=pages[0].comment)
     example, certain = page.example(config), pages[0].example(replace(config, importance={}))
     assert example.weights.sum() == pytest.approx(0.5)
@@ -104,7 +109,7 @@ def test_pages_without_gold_text_are_labeled_by_their_teachers(tmp_path, monkeyp
     row = {"url": None, "html": HTML, "expected_text": None}
     with lzma.open(tmp_path / "older.jsonl.xz", "wb") as lines:
         lines.write(b"\n".join(orjson.dumps(row | {"id": name}) for name in ("taught", "unknown")))
-    prepare_pages([tmp_path / "older.jsonl.xz"], tmp_path / "run", 2 / 3, 0.7, 1)
+    label([tmp_path / "older.jsonl.xz"], tmp_path / "run")
     known, unknown = prepared_pages(tmp_path / "run")
     assert (known.collection, known.reliable, known.has_gold) == ("older", True, False)
     assert known.content.tolist() == [False, True, True, False]
@@ -132,7 +137,7 @@ def test_a_page_under_comments_is_there_shortened_and_with_comments_of_another_n
         for name, kind in (("blog", "blog"), ("forum", "forum"))
     ]
     (tmp_path / "data.jsonl.xz").write_bytes(lzma.compress(b"\n".join(map(orjson.dumps, rows))))
-    assert prepare_pages([tmp_path / "data.jsonl.xz"], tmp_path / "run", 2 / 3, 0.7, 1) == []
+    assert label([tmp_path / "data.jsonl.xz"], tmp_path / "run") == []
     blog, short, other, forum = prepared_pages(tmp_path / "run")
     assert [each.id for each in (blog, short, other, forum)] == [
         "blog",
@@ -148,7 +153,7 @@ def test_a_page_under_comments_is_there_shortened_and_with_comments_of_another_n
     assert 0 < short.content.sum() < 3 < blog.content.sum()
     for altered in short, other:
         assert list(altered.gold) == altered.labeled_words
-    config = read_config(DEFAULT_CONFIG)
+    config = DehuskConfig.read(DEFAULT_CONFIG)
     assert short.example(config).importance == config.trainer.altered * blog.example(config).importance
     assert learned_from([blog, short, other, forum], config) == [blog, short, other, forum]
 
@@ -174,7 +179,7 @@ def test_labels_by_hand_are_taken_before_all_others(tmp_path, monkeypatch):
         file.save(for_one)
         file.save(replace(for_one, id="with gold"))
     monkeypatch.setattr(module, "read_labels", {REPAIRED: {"with gold": DROPPED}, TAUGHT: {}}.__getitem__)
-    assert prepare_pages([data], tmp_path / "run", 2 / 3, 0.7, 1, labels=labels) == []
+    assert label([data], tmp_path / "run", labels) == []
     prepared = {page.id: page for page in prepared_pages(tmp_path / "run")}
     given = [True, False, False, True]
     assert [page.content.tolist() for page in prepared.values()] == [given, given, [False] * 4]
@@ -190,5 +195,5 @@ def test_labels_that_do_not_fit_leave_what_was_prepared_before(tmp_path):
     with open_labels_file(labels) as file:
         file.save(PageLabels("b", None, "0" * 32, "0" * 32, (1,), datetime(2026, 11, 23, tzinfo=UTC)))
     with pytest.raises(ConfigurationError, match="unknown-page"):
-        prepare_pages([data], tmp_path / "run", 2 / 3, 0.7, 1, labels=labels)
+        label([data], tmp_path / "run", labels)
     assert not (tmp_path / "run").exists()

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
-from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.second_pass import (
     AROUND,
     COLUMN_GROUPS,
@@ -18,7 +18,7 @@ from dehusk.training.dehusk.trainer import FirstAnswer
 
 pytestmark = pytest.mark.training
 
-CONFIG = read_config(DEFAULT_CONFIG)
+CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
 
 LIST = b"<ul><li>one two<li>three four<li>five six</ul><p>A paragraph that stands for itself."
 
@@ -63,7 +63,7 @@ def test_a_block_sees_whether_it_was_taken_for_a_comment(structure):
 
 
 def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
-    config = read_config(DEFAULT_CONFIG).trees
+    config = DehuskConfig.read(DEFAULT_CONFIG).trees
     examples = [page.example(CONFIG) for page in pages]
     unsure = [answer(np.where(each.content, 0.55, 0.45)) for each in examples]
     second = fit_second_pass(examples[:18], unsure[:18], replace(config, least_blocks=5, threads=1), 1)
@@ -73,7 +73,7 @@ def test_trees_learn_what_the_first_pass_is_unsure_of(pages):
 
 
 def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
-    config = replace(read_config(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
+    config = replace(DehuskConfig.read(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
     examples = [page.example(CONFIG) for page in pages[:8]]
     answers = [answer(np.full(len(each), 0.5)) for each in examples]
     second = fit_second_pass(examples, answers, config, 1, without="words")
@@ -87,7 +87,7 @@ def test_columns_of_a_group_that_is_left_out_change_nothing(pages):
 
 
 def test_pages_that_are_for_the_first_pass_alone_change_nothing(pages):
-    config = replace(read_config(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
+    config = replace(DehuskConfig.read(DEFAULT_CONFIG).trees, least_blocks=5, threads=1)
     examples = [page.example(CONFIG) for page in pages[:8]]
     renamed = [replace(page, altered="renamed").example(CONFIG) for page in pages[8:12]]
     answers = [answer(np.full(len(each), 0.5)) for each in (*examples, *renamed)]

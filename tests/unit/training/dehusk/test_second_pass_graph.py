@@ -2,16 +2,14 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
-from dehusk.inference.signature import ALIKE, PROBABILITIES, Signature
-from dehusk.training.dehusk.network import block_inputs
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.signature import ALIKE, PROBABILITIES, Signature
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.dehusk.second_pass import COLUMN_GROUPS, SecondPass, context_columns
 from dehusk.training.dehusk.second_pass_graph import second_logits
 from dehusk.training.dehusk.token_scores import SCORES
-from dehusk.training.dehusk.trainer import FirstAnswer
+from dehusk.training.dehusk.trainer import FirstAnswer, block_inputs
 from dehusk.training.graph import Graph
-from dehusk.training.ragged import parts
 
 pytestmark = pytest.mark.training
 
@@ -84,7 +82,7 @@ def run(structures, answers, second):
         for name in ("probabilities", "comments")
     )
     first = graph.constant(np.stack([of_content, of_comments], 1), np.float32)
-    blocks = parts(graph, counts, graph.constant([len(features)]))
+    blocks = graph.parts(counts, graph.constant([len(features)]))
     found = second_logits(graph, blocks, inputs, first, second)
     graph.add("Reshape", found, graph.constant([-1]), output=PROBABILITIES.name)
     session = onnxruntime.InferenceSession(graph.model("test", SIGNATURE).SerializeToString())

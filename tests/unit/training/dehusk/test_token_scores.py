@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
@@ -18,7 +18,7 @@ from dehusk.training.dehusk.token_scores import (
 
 pytestmark = pytest.mark.training
 
-CONFIG = read_config(DEFAULT_CONFIG)
+CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
 
 
 def test_words_stand_to_a_block_in_it_or_in_the_heading_above(pages):

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.dehusk.config import DEFAULT_CONFIG, read_config
+from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.trainer import INPUT_GROUPS, train_first_pass
 
 pytestmark = pytest.mark.training
 
-CONFIG = read_config(DEFAULT_CONFIG)
+CONFIG = DehuskConfig.read(DEFAULT_CONFIG)
 
 
 @pytest.fixture(scope="module")
 def config():
-    config = read_config(DEFAULT_CONFIG)
+    config = DehuskConfig.read(DEFAULT_CONFIG)
     trainer = replace(
         config.trainer,
         epochs=4,

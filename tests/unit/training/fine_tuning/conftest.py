@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dehusk.inference.segmentation import segment
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.streams.labeling.labels_file import open_labels_file
 

@@ -2,12 +2,12 @@ import sys
 
 import pytest
 
-from dehusk.inference.golden import read_golden
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.repository import DEFAULT_REPOSITORY, versions
+from dehusk.inference.labelers.golden import read_golden
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.training.__main__ import main
 from dehusk.training.fine_tuning.commands import NOT_BETTER
-from dehusk.training.predictor import labeler_predict
+from dehusk.training.versions import labeler_answer
 
 from .conftest import harbour_html, labels_of, mill_html
 
@@ -44,9 +44,9 @@ def test_a_version_is_written_that_answers_better(run, mill, tmp_path, capsys):
     version = tmp_path / "run" / "dehusk" / "99"
     assert sorted(file.name for file in version.iterdir()) == ["card.md", "golden.json", "model.onnx"]
     assert mill.labels.read_bytes() == saved
-    predict = labeler_predict(OnnxLabeler("dehusk", "99", tmp_path / "run"))
+    answer = labeler_answer(OnnxLabeler("dehusk", "99", tmp_path / "run"))
     for golden in read_golden(version / "golden.json"):
-        assert predict(golden.page) == pytest.approx(golden.probabilities, abs=1e-5)
+        assert answer(golden.page)[0] == pytest.approx(golden.probabilities, abs=1e-5)
 
 
 def test_sites_of_a_single_labeled_page_are_counted(run, mill, tmp_path, capsys):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.fine_tuning.correction import Answered, fit_correction
-from dehusk.training.fine_tuning.structures import structure_keys
+from dehusk.training.fine_tuning.pages import structure_keys
 
 from .conftest import harbour_html, labels_of, mill_html
 

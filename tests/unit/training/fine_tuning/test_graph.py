@@ -5,12 +5,12 @@ import numpy as np
 import onnx
 import pytest
 
-from dehusk.inference.batching import WINDOW_BLOCKS
-from dehusk.inference.encoding import encode
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.segmentation import segment
-from dehusk.inference.signature import STRUCTURE_WITH_COMMENTS
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.training.fine_tuning.correction import Answered, Correction, fit_correction

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
-from dehusk.training.fine_tuning.structures import DEPTHS, PRIME, structure_keys
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.training.fine_tuning.pages import DEPTHS, PRIME, structure_keys
 
 
 def keys_of(html):

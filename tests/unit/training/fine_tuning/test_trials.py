@@ -3,8 +3,8 @@ import lzma
 import orjson
 import pytest
 
-from dehusk.inference.repository import DEFAULT_REPOSITORY, versions
-from dehusk.inference.segmentation import segment
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.fine_tuning.trials import LEAST_SCORED, try_fine_tuning
@@ -39,7 +39,7 @@ def files(tmp_path):
 
 def test_a_site_gains_and_the_pages_of_others_do_not_change(files):
     said = []
-    table = try_fine_tuning(files, BASE, DEFAULT_REPOSITORY, 10, 1, say=said.append)
+    table = try_fine_tuning(files, BASE, DEFAULT_REPOSITORY, 10, 1, report=said.append)
     trials, before, after, gain, worst, written = table.splitlines()[2].split("|")[1:7]
     assert (int(trials), int(written)) == (1, 1)
     assert float(before) < 0.9
@@ -51,4 +51,4 @@ def test_a_site_gains_and_the_pages_of_others_do_not_change(files):
 
 def test_too_few_sites_are_counted(files):
     with pytest.raises(ConfigurationError, match=f"only 1 sites have {10 + LEAST_SCORED} pages"):
-        try_fine_tuning(files, BASE, DEFAULT_REPOSITORY, 20, 2, say=lambda _: None)
+        try_fine_tuning(files, BASE, DEFAULT_REPOSITORY, 20, 2, report=lambda _: None)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.fine_tuning.pages import LabeledPage
 from dehusk.training.fine_tuning.validation import (
     FOLDS,
@@ -12,7 +12,7 @@ from dehusk.training.fine_tuning.validation import (
     changes,
     cross_validated,
 )
-from dehusk.training.score import score_words
+from dehusk.training.scores import score_words
 
 from .conftest import harbour_html, labels_of, mill_html
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
-from dehusk.training.score import score_words
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.training.scores import score_words
 from dehusk.training.site_signal.pages import SitePage
 
 MENU = 0.6

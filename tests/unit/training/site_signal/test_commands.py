@@ -5,7 +5,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from dehusk.inference.site_signal import INPUTS, SignalNetwork
+from dehusk.inference.selection.site_signal import INPUTS, SignalNetwork
 from dehusk.training.__main__ import cli
 from dehusk.training.dehusk.config import DEFAULT_CONFIG
 from dehusk.training.site_signal.pages import site_pages

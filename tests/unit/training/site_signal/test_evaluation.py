@@ -1,16 +1,16 @@
 import numpy as np
 
-from dehusk.inference.site_signal import INPUTS, SignalNetwork
-from dehusk.training.site_signal.crawls import crawls
+from dehusk.inference.selection.site_signal import INPUTS, SignalNetwork
 from dehusk.training.site_signal.evaluation import (
-    Crawled,
     by_kind,
     by_pages,
     by_site,
     folds_of,
     labeled,
+    score,
     ways,
 )
+from dehusk.training.site_signal.pages import crawls
 
 
 def network(**weights):
@@ -32,9 +32,7 @@ def test_what_is_kept(sites):
 
 
 def test_scores_are_shown_by_pages_kind_and_site(sites):
-    crawled = Crawled()
-    for visit in crawls(sites, 1):
-        crawled.add(visit, ways(network(text_share=-9)))
+    crawled = [score(visit, ways(network(text_share=-9))) for visit in crawls(sites, 1)]
     pages, by_sites = by_pages(crawled).splitlines(), by_site(crawled).splitlines()
     assert pages[0].split("|")[1:4] == [" pages before ", " visits ", " as labeled "]
     assert [line.split(" | ")[0] for line in pages[2:]] == ["| 1", "| 2", "| 3", "| 5", "| 7"]

@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dehusk.inference.site_signal import INPUTS, inputs
-from dehusk.training.site_signal.crawls import crawls
-from dehusk.training.site_signal.evaluation import Crawled, labeled, ways
+from dehusk.inference.selection.site_signal import INPUTS, inputs
+from dehusk.training.site_signal.evaluation import labeled, score, ways
 from dehusk.training.site_signal.fitting import SignalSettings, fit
+from dehusk.training.site_signal.pages import crawls
 
 pytestmark = pytest.mark.training
 SETTINGS = SignalSettings(orders=4, networks=2, hidden=4, epochs=60, batch_blocks=64, learning_rate=0.05)
@@ -47,10 +47,6 @@ def test_a_fit_is_the_same_again_and_another_with_another_seed(sites):
 
 
 def test_pages_are_scored_higher(network, sites):
-    crawled = Crawled()
-    for visit in crawls(sites, 1):
-        crawled.add(visit, ways(network))
-    before, after = (
-        np.mean([each.f1 for each in crawled.scores[way]]) for way in ("as labeled", "corrected")
-    )
+    scores = [score(visit, ways(network)).scores for visit in crawls(sites, 1)]
+    before, after = (np.mean([each[way].f1 for each in scores]) for way in ("as labeled", "corrected"))
     assert after > before + 0.05

@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dehusk.inference.encoding import encode
-from dehusk.inference.segmentation import segment
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import Encoding
 from dehusk.training.dehusk.pages import DehuskPage
-from dehusk.training.score import score_words
+from dehusk.training.scores import score_words
 
 
 @pytest.fixture(scope="session")

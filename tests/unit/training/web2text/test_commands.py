@@ -7,12 +7,13 @@ import numpy as np
 import orjson
 import pytest
 
-from dehusk.inference.golden import read_golden
-from dehusk.inference.onnx import OnnxLabeler
-from dehusk.inference.signature import WEB2TEXT
+from dehusk.inference.labelers.golden import read_golden
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.signature import WEB2TEXT
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
-from dehusk.training.predictor import labeler_predict
+from dehusk.training.runs import Preparation
+from dehusk.training.versions import labeler_answer
 from dehusk.training.web2text.commands import cross_validate, evaluate, export, prepare, train
 
 pytestmark = pytest.mark.training
@@ -49,7 +50,7 @@ def data(file, count=40):
 
 def test_from_pages_to_a_published_version(tmp_path, config, capsys):
     directory = tmp_path / "run"
-    prepare([data(tmp_path / "mills.jsonl.xz")], directory, config, 1, ())
+    prepare(Preparation([data(tmp_path / "mills.jsonl.xz")], directory, config, 1, ()))
     train(directory, config)
     evaluate(directory, config, "web2text", None, tmp_path)
     told = capsys.readouterr().out
@@ -59,7 +60,7 @@ def test_from_pages_to_a_published_version(tmp_path, config, capsys):
     card = (tmp_path / "models" / "small" / "1" / "card.md").read_text()
     assert labeler.signature is WEB2TEXT
     for answer in golden:
-        assert np.abs(labeler_predict(labeler)(answer.page) - answer.probabilities).max() < 1e-5
+        assert np.abs(labeler_answer(labeler)(answer.page) - answer.probabilities).max() < 1e-5
     assert re.search(r"^\| content \(1\) \| \d+ \| 1\.000 \| 1\.000 \| 1\.000 \|$", told, re.MULTILINE)
     assert re.search(r"^\| all pages \| \d+ \| 1\.000 \| 1\.000 \|$", card, re.MULTILINE)
     assert "17,960" in card
@@ -67,7 +68,7 @@ def test_from_pages_to_a_published_version(tmp_path, config, capsys):
 
 def test_training_goes_on_where_it_stopped(tmp_path, config, capsys):
     directory = tmp_path / "run"
-    prepare([data(tmp_path / "mills.jsonl.xz")], directory, config, 1, ())
+    prepare(Preparation([data(tmp_path / "mills.jsonl.xz")], directory, config, 1, ()))
     train(directory, config)
     files = {file.name: file.read_bytes() for file in directory.glob("*.pt")}
     (directory / "pairwise-3.pt").unlink()
@@ -80,6 +81,6 @@ def test_training_goes_on_where_it_stopped(tmp_path, config, capsys):
 
 def test_what_this_model_does_not_need_is_refused(tmp_path, config):
     with pytest.raises(ConfigurationError, match="sites are held out by their names"):
-        prepare([tmp_path], tmp_path, config, 1, [tmp_path])
+        prepare(Preparation([tmp_path], tmp_path, config, 1, [tmp_path]))
     with pytest.raises(ConfigurationError, match="run `python -m training evaluate`"):
         cross_validate(tmp_path, config, (1,), leave_out="site", ablate=False)

@@ -6,18 +6,17 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from dehusk.inference.batching import WINDOW_BLOCKS, windows
-from dehusk.inference.encoding import encode
-from dehusk.inference.onnx import run
-from dehusk.inference.segmentation import segment
-from dehusk.inference.signature import WEB2TEXT
-from dehusk.inference.web2text.features import BLOCK_COLUMNS, EDGE_COLUMNS
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.encoding.web2text.features import BLOCK_COLUMNS, EDGE_COLUMNS
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS, windows
+from dehusk.inference.labelers.onnx import run
+from dehusk.inference.labelers.signature import WEB2TEXT
+from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.pages import Encoding, Web2TextTensors
-from dehusk.training.web2text.config import read_config
-from dehusk.training.web2text.decoding import viterbi
+from dehusk.training.web2text.config import Web2TextConfig
 from dehusk.training.web2text.export import build_web2text
-from dehusk.training.web2text.model import Web2TextModel, pairwise_network, unary_network
-from dehusk.training.web2text.standard import Standard
+from dehusk.training.web2text.model import NETWORKS, Standard, Web2TextModel, new_network
+from tests.unit.training.web2text.viterbi import viterbi
 
 pytestmark = pytest.mark.training
 
@@ -46,8 +45,8 @@ def standard(columns, random):
 def model(config_file):
     """A model whose neighbours matter more than the paper's."""
     random = np.random.default_rng(1)
-    config = read_config(config_file).network
-    networks = unary_network(config, 1), pairwise_network(config, 1)
+    config = Web2TextConfig.read(config_file).network
+    networks = [new_network(kind, config, 1) for kind in NETWORKS]
     for network in networks:
         for weights in network.parameters():
             weights.data *= 3

@@ -1,31 +1,37 @@
 """The inspector among the monitoring pages of a worker without services."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
-from prometheus_client import CollectorRegistry
+import pytest_asyncio
 
 from dehusk.streams.settings import KafkaSettings, PageLimits
-from dehusk.streams.worker.drops import DropLog
 from dehusk.streams.worker.inspector.inspector import Inspector
 from dehusk.streams.worker.inspector.pages import inspector_pages
-from dehusk.streams.worker.live.live import Live
-from dehusk.streams.worker.live.state import Watched
-from dehusk.streams.worker.monitoring import monitoring
-from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
+from dehusk.streams.worker.monitoring.drops import DropLog
+from dehusk.streams.worker.monitoring.live import Live
+from dehusk.streams.worker.monitoring.pages import monitoring
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
+from tests.unit.streams.conftest import idle_monitor
 
 MAX_BYTES = 1 << 20
 NOBODY = KafkaSettings("127.0.0.1:1")
+SETTINGS = WorkerSettings(
+    kafka=NOBODY,
+    labeler="rules",
+    page=PageLimits(max_bytes=MAX_BYTES),
+    monitoring=MonitoringSettings(port=0),
+)
+BY_ONE_PROCESS = pytest.mark.asyncio(loop_scope="module")
+"""Marks a test of `shared_client`."""
 
 
 @pytest.fixture
 def settings() -> WorkerSettings:
     """Of a worker that labels by rules, of small pages, and reaches no Kafka."""
-    monitored = MonitoringSettings(port=0)
-    return WorkerSettings(
-        kafka=NOBODY, labeler="rules", page=PageLimits(max_bytes=MAX_BYTES), monitoring=monitored
-    )
+    return SETTINGS
 
 
 @pytest.fixture
@@ -41,16 +47,24 @@ def inspector(settings: WorkerSettings) -> Inspector:
 
 
 @pytest.fixture
-async def client(
-    settings: WorkerSettings, drops: DropLog, inspector: Inspector, live: Live, watched: Watched
-) -> AsyncIterator[aiohttp.ClientSession]:
+async def client(drops: DropLog, inspector: Inspector, live: Live) -> AsyncIterator[aiohttp.ClientSession]:
     """A browser, as it were, of these pages."""
-    pages = inspector_pages(settings, drops, inspector)
-    monitored = settings.monitoring
+    async with browsing(drops, inspector, live) as session:
+        yield session
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_client() -> AsyncIterator[aiohttp.ClientSession]:
+    """The same for tests that may ask one process after each other, as each start takes a second."""
+    async with browsing(DropLog("k:1", "dead"), Inspector(SETTINGS), Live(idle_monitor())) as session:
+        yield session
+
+
+@asynccontextmanager
+async def browsing(drops: DropLog, inspector: Inspector, live: Live) -> AsyncIterator[aiohttp.ClientSession]:
+    pages = inspector_pages(SETTINGS, drops, inspector)
     async with (
-        monitoring(
-            monitored, CollectorRegistry(), watched.report, lambda: None, live, inspector=pages
-        ) as address,
+        monitoring(SETTINGS.monitoring, live, lambda: None, inspector=pages) as address,
         aiohttp.ClientSession(address) as session,
     ):
         yield session

@@ -14,11 +14,17 @@ import aiohttp
 import psutil
 import pytest
 
-from dehusk.streams.worker.inspector.inspector import Inspector
-from dehusk.streams.worker.inspector.turns import MOST_WAITING
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker.inspector.inspector import (
+    MAX_WAITING,
+    BusyError,
+    Inspector,
+    InspectorProcess,
+    Turns,
+)
+from dehusk.streams.worker_settings import WorkerSettings
+from tests.settling import left_running
 from tests.unit.streams.inspection.conftest import HOSTILE
-from tests.unit.streams.worker.inspector.conftest import MAX_BYTES
+from tests.unit.streams.worker.inspector.conftest import BY_ONE_PROCESS, MAX_BYTES
 
 HTML = b"<title>T</title><p>Some words of a page that is \xc3\xbcberpr\xc3\xbcft</p>"
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -37,9 +43,10 @@ async def opened(client: aiohttp.ClientSession, html: bytes = HTML) -> str:
     return f"/inspect/{json.loads(text)['page']}"
 
 
-async def test_pasted_html_is_inspected(client: aiohttp.ClientSession) -> None:
-    path = await opened(client)
-    async with client.get(path) as answer:
+@BY_ONE_PROCESS
+async def test_pasted_html_is_inspected(shared_client: aiohttp.ClientSession) -> None:
+    path = await opened(shared_client)
+    async with shared_client.get(path) as answer:
         page, headers = await answer.text(), answer.headers
     assert "Some words of a page that is \\\\u00fcberpr\\\\u00fcft" in page.replace("\\u", "\\\\u")
     policy = headers["Content-Security-Policy"]
@@ -47,19 +54,21 @@ async def test_pasted_html_is_inspected(client: aiohttp.ClientSession) -> None:
     assert policy.endswith("frame-ancestors 'none'")
     assert (headers["X-Content-Type-Options"], headers["Cache-Control"]) == ("nosniff", "no-store")
     assert '<a id="chooser" href="../../">' in page
-    async with client.get(f"{path}views/1") as answer:
+    async with shared_client.get(f"{path}views/1") as answer:
         assert (await answer.json())["labeler"] == "onnx"
-    async with client.get(f"{path}views/999") as answer:
+    async with shared_client.get(f"{path}views/999") as answer:
         assert answer.status == 404
 
 
-async def test_nothing_of_a_hostile_page_is_markup(client: aiohttp.ClientSession) -> None:
-    async with client.get(await opened(client, HOSTILE)) as answer:
+@BY_ONE_PROCESS
+async def test_nothing_of_a_hostile_page_is_markup(shared_client: aiohttp.ClientSession) -> None:
+    async with shared_client.get(await opened(shared_client, HOSTILE)) as answer:
         page = await answer.text()
     assert len(re.findall(r"<script", page)) == 3
     assert not re.search(r"<(?:img|iframe|base|object|embed|form|svg)\b", page)
 
 
+@BY_ONE_PROCESS
 @pytest.mark.parametrize(
     ("html", "status", "said"),
     [
@@ -69,9 +78,9 @@ async def test_nothing_of_a_hostile_page_is_markup(client: aiohttp.ClientSession
     ],
 )
 async def test_what_is_no_page_is_refused(
-    client: aiohttp.ClientSession, html: bytes, status: int, said: str
+    shared_client: aiohttp.ClientSession, html: bytes, status: int, said: str
 ) -> None:
-    answered, text = await paste(client, html)
+    answered, text = await paste(shared_client, html)
     assert (answered, text.startswith(said)) == (status, True)
 
 
@@ -86,26 +95,29 @@ async def test_what_is_sent_in_pieces_is_bounded_too(
     assert inspector.process.pid is None
 
 
+@BY_ONE_PROCESS
 @pytest.mark.parametrize(
     "query", ["", "topic=raw-pages&partition=-1&offset=0", "topic=t&partition=0&offset=²"]
 )
-async def test_what_is_no_position_is_refused(client: aiohttp.ClientSession, query: str) -> None:
-    async with client.post(f"/inspect/positions?{query}", headers=OWN) as answer:
+async def test_what_is_no_position_is_refused(shared_client: aiohttp.ClientSession, query: str) -> None:
+    async with shared_client.post(f"/inspect/positions?{query}", headers=OWN) as answer:
         assert (answer.status, "a position is" in await answer.text()) == (400, True)
 
 
-async def test_kafka_that_does_not_answer_is_said(client: aiohttp.ClientSession) -> None:
+@BY_ONE_PROCESS
+async def test_kafka_that_does_not_answer_is_said(shared_client: aiohttp.ClientSession) -> None:
     query = "topic=raw-pages&partition=0&offset=0"
-    async with client.post(f"/inspect/positions?{query}", headers=OWN) as answer:
+    async with shared_client.post(f"/inspect/positions?{query}", headers=OWN) as answer:
         assert (answer.status, "127.0.0.1:1" in await answer.text()) == (503, True)
-    assert (await paste(client))[0] == 201
+    assert (await paste(shared_client))[0] == 201
 
 
-async def test_the_last_pages_stay_open(client: aiohttp.ClientSession) -> None:
-    paths = [await opened(client) for _ in range(5)]
+@BY_ONE_PROCESS
+async def test_the_last_pages_stay_open(shared_client: aiohttp.ClientSession) -> None:
+    paths = [await opened(shared_client) for _ in range(5)]
     statuses = []
     for path in paths:
-        async with client.get(path) as answer:
+        async with shared_client.get(path) as answer:
             statuses.append(answer.status)
     assert statuses == [404, 200, 200, 200, 200]
 
@@ -131,14 +143,14 @@ async def test_few_wait_for_a_turn(client: aiohttp.ClientSession, inspector: Ins
     first = inspector.process.pid
     assert first is not None
     os.kill(first, signal.SIGSTOP)
-    asking = [asyncio.create_task(paste(client)) for _ in range(MOST_WAITING + 3)]
+    asking = [asyncio.create_task(paste(client)) for _ in range(MAX_WAITING + 3)]
     done, waiting = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
     while len(done) < 2:
         more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         done |= more
     assert [(await each)[0] for each in done] == [503, 503]
     os.kill(first, signal.SIGCONT)
-    assert [(await each)[0] for each in waiting] == [201] * (MOST_WAITING + 1)
+    assert [(await each)[0] for each in waiting] == [201] * (MAX_WAITING + 1)
 
 
 async def test_an_inspection_that_takes_too_long_is_ended(
@@ -169,7 +181,7 @@ async def test_an_idle_process_is_ended(settings: WorkerSettings) -> None:
     assert session.closed
     assert folder is not None
     assert not folder.exists()
-    assert psutil.wait_procs(started, timeout=10)[1] == []
+    assert left_running(started) == []
 
 
 async def test_the_end_of_the_worker_ends_the_process(settings: WorkerSettings) -> None:
@@ -202,9 +214,12 @@ async def test_the_process_stands_back(settings: WorkerSettings) -> None:
 
 
 async def test_a_process_that_does_not_start_says_so(
-    client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    client: aiohttp.ClientSession,
+    inspector: Inspector,
+    settings: WorkerSettings,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("dehusk.streams.worker.inspector.process._SERVICE", "dehusk.nothing")
+    inspector.process = InspectorProcess(settings, "dehusk.nothing")
     assert await paste(client) == (503, "the inspector does not start: its log has the reason\n")
     assert any("No module named dehusk.nothing" in message for message in caplog.messages)
 
@@ -212,6 +227,37 @@ async def test_a_process_that_does_not_start_says_so(
 async def test_a_setting_that_does_not_fit_is_said(
     client: aiohttp.ClientSession, inspector: Inspector, settings: WorkerSettings
 ) -> None:
-    inspector.process._settings = replace(settings, source="no-such")
+    inspector.process = InspectorProcess(replace(settings, source="no-such"))
     status, text = await paste(client)
     assert (status, text.startswith("the inspector does not start: ")) == (503, True)
+
+
+async def test_turns_are_taken_one_by_one_in_order() -> None:
+    turns, order = Turns(), []
+
+    async def take(number: int) -> None:
+        async with turns.turn():
+            order.append(number)
+            await asyncio.sleep(0)
+            order.append(number)
+
+    await asyncio.gather(*map(take, range(3)))
+    assert order == [0, 0, 1, 1, 2, 2]
+
+
+async def test_one_more_than_may_wait_is_refused() -> None:
+    turns, end = Turns(), asyncio.Event()
+
+    async def take() -> None:
+        async with turns.turn():
+            await end.wait()
+
+    waiting = [asyncio.create_task(take()) for _ in range(MAX_WAITING + 1)]
+    await asyncio.sleep(0)
+    with pytest.raises(BusyError):
+        await take()
+    assert turns.idle_seconds == 0
+    end.set()
+    await asyncio.gather(*waiting)
+    await take()
+    assert turns.idle_seconds >= 0

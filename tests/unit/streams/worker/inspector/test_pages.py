@@ -5,20 +5,20 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from prometheus_client import CollectorRegistry
 
 import dehusk.streams.worker.inspector
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message, ModelVersion
-from dehusk.streams.worker.assembly import CleanedMessage, Document
-from dehusk.streams.worker.drops import DropLog
+from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.worker.inspector.inspector import Inspector
 from dehusk.streams.worker.inspector.pages import inspector_pages, latest_position
-from dehusk.streams.worker.live.live import Live
-from dehusk.streams.worker.live.state import Watched
-from dehusk.streams.worker.monitoring import monitoring
-from dehusk.streams.worker.settings import MonitoringSettings, WorkerSettings
+from dehusk.streams.worker.monitoring.drops import DropLog
+from dehusk.streams.worker.monitoring.live import Live
+from dehusk.streams.worker.monitoring.pages import monitoring
+from dehusk.streams.worker.results import CleanedMessage
+from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
+from tests.unit.streams.worker.inspector.conftest import BY_ONE_PROCESS
 
 FILES = Path(dehusk.streams.worker.inspector.__file__).parent / "static"
 PAGE = (FILES / "index.html").read_text()
@@ -28,7 +28,7 @@ TOKEN = "correct-horse-battery"
 
 
 def document(offset: int, url: str = URL) -> CleanedMessage:
-    record = Document(url.encode(), b"{}", model=ModelVersion("dehusk", "7"))
+    record = WrittenDocument(url.encode(), b"{}", model=ModelVersion("dehusk", "7"))
     return CleanedMessage(Message(b"k", b"v", (), "raw", 3, offset), records=[record])
 
 
@@ -101,13 +101,14 @@ async def test_another_site_has_nothing_inspected(
     assert inspector.process.pid is None
 
 
+@BY_ONE_PROCESS
 @pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "same-origin"}, {"Origin": "own"}])
 async def test_these_pages_and_programs_may_ask(
-    client: aiohttp.ClientSession, headers: dict[str, str]
+    shared_client: aiohttp.ClientSession, headers: dict[str, str]
 ) -> None:
-    own = str(client._base_url).rstrip("/")
+    own = str(shared_client._base_url).rstrip("/")
     sent = {name: value.replace("own", own) if name == "Origin" else value for name, value in headers.items()}
-    async with client.post("/inspect/positions?topic=t&partition=x&offset=0", headers=sent) as answer:
+    async with shared_client.post("/inspect/positions?topic=t&partition=x&offset=0", headers=sent) as answer:
         assert answer.status == 400
 
 
@@ -146,13 +147,11 @@ def test_that_it_is_off_is_logged_where_nobody_asked_for_it(
 
 @pytest.mark.parametrize(("monitored", "reason", "_"), OFF)
 async def test_where_it_is_off_it_says_why(
-    live: Live, watched: Watched, monitored: MonitoringSettings, reason: str, _: int
+    live: Live, monitored: MonitoringSettings, reason: str, _: int
 ) -> None:
     pages = inspector_pages(WorkerSettings(monitoring=monitored), DropLog("k:1", "dead"))
     async with (
-        monitoring(
-            monitored, CollectorRegistry(), watched.report, lambda: None, live, inspector=pages
-        ) as address,
+        monitoring(monitored, live, lambda: None, inspector=pages) as address,
         aiohttp.ClientSession(address.replace("0.0.0.0", "127.0.0.1")) as client,
     ):
         for method, path in (("GET", ""), ("GET", "recent"), ("POST", "pastes")):
@@ -161,13 +160,11 @@ async def test_where_it_is_off_it_says_why(
                 assert reason in await answer.text()
 
 
-async def test_the_token_is_asked_for_and_lets_other_names_in(live: Live, watched: Watched) -> None:
+async def test_the_token_is_asked_for_and_lets_other_names_in(live: Live) -> None:
     monitored = MonitoringSettings("0.0.0.0", 0, TOKEN)
     pages = inspector_pages(WorkerSettings(monitoring=monitored), DropLog("k:1", "dead"))
     async with (
-        monitoring(
-            monitored, CollectorRegistry(), watched.report, lambda: None, live, inspector=pages
-        ) as address,
+        monitoring(monitored, live, lambda: None, inspector=pages) as address,
         aiohttp.ClientSession(address.replace("0.0.0.0", "127.0.0.1")) as client,
     ):
         for path in ("/inspect", "/inspect/", "/inspect/recent", "/inspect/static/inspect.js"):

@@ -9,7 +9,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError, NotEncodedError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
-from dehusk.streams.worker.rollout.versions import OpenVersion
+from dehusk.streams.worker.rollout.plan import OpenVersion
 
 
 @dataclass

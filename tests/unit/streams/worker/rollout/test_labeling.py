@@ -6,29 +6,26 @@ from functools import partial
 
 import pytest
 
-from dehusk.inference.rules import RulesLabeler
-from dehusk.schemas.comparison import Figures, bucket_of
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import Prediction
-from dehusk.schemas.rollout import Limits, Part, Rollout
-from dehusk.streams.preparation.preparation import PackedPage
-from dehusk.streams.rollout.split import is_of_share
-from dehusk.streams.rollout.steps import first, promoted, with_canary
-from dehusk.streams.worker.availability import Dependency
-from dehusk.streams.worker.labeling import DegradingLabeling, Labeled, WaitingLabeling
+from dehusk.schemas.pages import Encoding, Prediction
+from dehusk.schemas.rollout import Figures, Limits, Part, Rollout, bucket_of
+from dehusk.streams.availability import Dependency
+from dehusk.streams.preparation.batch import Labeled
+from dehusk.streams.preparation.steps import PackedPage
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from dehusk.streams.worker.rollout import labeling as rollout_labeling
-from dehusk.streams.worker.rollout.aside import Aside
-from dehusk.streams.worker.rollout.labeling import RolloutLabeling
-from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.seen import Seen
-from dehusk.streams.worker.rollout.tally import Tally
+from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutLabeling
+from dehusk.streams.worker.rollout.plan import Plan, Plans, is_of_share
+from dehusk.streams.worker.rollout.shadow import FiguresByVersion, Observations
+from dehusk.streams.worker.steps.labeling import DegradingLabeling, WaitingLabeling
 from tests.settling import settle
 
 SITES = [f"site-{number}.example" for number in range(12)]
-START = promoted(first("7", "me", Limits()), "7", "me", Limits())
-CANARY = with_canary(START, Part("8", 0.5), "me", Limits())
-PROMOTED = promoted(START, "8", "me", Limits(probation_seconds=86_400))
+START = promote(first_state("7", "me"), "7", "me")
+CANARY = with_canary(START, Part("8", 0.5), "me")
+PROMOTED = replace(promote(START, "8", "me"), limits=Limits(probation_seconds=86_400))
 
 
 class Steps:
@@ -36,11 +33,17 @@ class Steps:
 
     def __init__(self, plan: Plan, *, rules: bool = False) -> None:
         self.plans = Plans(plan)
-        self.tally = Tally()
+        self.figures = FiguresByVersion()
         self.dependency = Dependency("triton", "")
         opened = partial(_degrading, RulesLabeler()) if rules else WaitingLabeling
-        self.aside = Aside()
-        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, Seen(self.tally), self.aside)
+        self.background = BackgroundCalls()
+        observations = Observations(self.figures)
+        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, observations, self.background)
+
+    async def label(self, pages: list[PackedPage]) -> Labeled:
+        """The labels of a batch that begins now."""
+        async with self.labeling.begin() as batch:
+            return await batch.label(pages)
 
 
 def _degrading(rules, labeler, dependency):
@@ -70,29 +73,41 @@ EXPECTED = ["8" if is_of_share(site, 0.5) else "7" for site in SITES]
 async def test_a_canary_labels_the_pages_of_its_sites_in_their_order(models, pages) -> None:
     steps = Steps(plan(models, CANARY))
     for _ in range(3):
-        assert versions(await steps.labeling.label(pages)) == EXPECTED
+        assert versions(await steps.label(pages)) == EXPECTED
     assert {"7", "8"} == {*EXPECTED}
-    assert steps.tally.of("8").pages == 3 * EXPECTED.count("8")
-    assert steps.tally.of("7").labeled == 3 * EXPECTED.count("7")
+    assert steps.figures.of("8").pages == 3 * EXPECTED.count("8")
+    assert steps.figures.of("7").labeled == 3 * EXPECTED.count("7")
     words = int(pages[0].encoded.words.sum())
-    assert steps.tally.of("8").words == steps.tally.of("8").kept == 3 * EXPECTED.count("8") * words
+    assert steps.figures.of("8").words == steps.figures.of("8").kept == 3 * EXPECTED.count("8") * words
+
+
+async def test_a_batch_is_labeled_by_the_plan_that_it_was_prepared_for(models, pages) -> None:
+    models["7"].encodings = frozenset((Encoding.WEB2TEXT,))
+    steps = Steps(plan(models, START))
+    async with steps.labeling.begin() as batch:
+        assert batch.encodings == models["7"].encodings
+        await steps.plans.replace(Plan(models["8"].opened()))
+        assert versions(await batch.label(pages)) == ["7"] * len(pages)
+        assert not models["7"].closed
+    assert models["7"].closed
+    assert versions(await steps.label(pages)) == ["8"] * len(pages)
 
 
 @pytest.mark.parametrize("part", [[site for site in SITES if is_of_share(site, 0.5)], []])
 async def test_a_batch_may_be_the_canarys_alone_or_have_none_of_its_pages(models, pages, part) -> None:
     own = [page for page in pages if page.identity.site in part]
     steps = Steps(plan(models, CANARY))
-    assert versions(await steps.labeling.label(own or pages[:0])) == ["8"] * len(own)
+    assert versions(await steps.label(own or pages[:0])) == ["8"] * len(own)
 
 
 @pytest.mark.parametrize("fault", ["nan", "away", "refused"])
 async def test_what_a_canary_does_not_label_the_serving_version_does(models, pages, fault) -> None:
     models["8"].fault = fault
     steps = Steps(plan(models, CANARY))
-    labeled = await steps.labeling.label(pages)
+    labeled = await steps.label(pages)
     assert (versions(labeled), labeled.degraded) == (["7"] * len(pages), False)
-    await steps.aside.finish()
-    count, seen = EXPECTED.count("8"), steps.tally.of("8")
+    await steps.background.finish()
+    count, seen = EXPECTED.count("8"), steps.figures.of("8")
     assert (seen.pages, seen.labeled) == (count, 0)
     assert (seen.rejected, seen.errors) == ((count, 0) if fault == "nan" else (0, count))
 
@@ -101,26 +116,26 @@ async def test_pages_that_lack_what_a_canary_reads_are_not_its_fault(models, pag
     models["8"].once = ["lacks"]
     steps = Steps(plan(models, CANARY))
     with pytest.raises(NotEncodedError):
-        await steps.labeling.label(pages)
-    assert steps.tally.of("8").pages == 0
-    assert versions(await steps.labeling.label(pages)) == EXPECTED
-    assert steps.tally.of("8").labeled == EXPECTED.count("8")
+        await steps.label(pages)
+    assert steps.figures.of("8").pages == 0
+    assert versions(await steps.label(pages)) == EXPECTED
+    assert steps.figures.of("8").labeled == EXPECTED.count("8")
 
 
 async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(models, pages) -> None:
     models["8"].once, models["7"].once = ["away"], ["away", "away"]
     steps = Steps(plan(models, CANARY))
-    labeled = await steps.labeling.label(pages)
+    labeled = await steps.label(pages)
     assert not any(isinstance(answer, Broken) for answer in labeled.answers)
-    await steps.aside.finish()
-    seen = steps.tally.of("8")
+    await steps.background.finish()
+    seen = steps.figures.of("8")
     assert (seen.errors, seen.rejected, seen.pages) == (0, 0, EXPECTED.count("8"))
 
 
 @pytest.fixture
 def late(models, monkeypatch) -> asyncio.Event:
     """Set when version 8 is to answer, for which pages do not wait."""
-    monkeypatch.setattr(rollout_labeling, "_LEAST_PATIENCE", 0.01)
+    monkeypatch.setattr(rollout_labeling, "MIN_TIMEOUT", 0.01)
     answered, label = asyncio.Event(), models["8"].label
 
     async def slow(pages):
@@ -134,51 +149,53 @@ def late(models, monkeypatch) -> asyncio.Event:
 async def test_pages_do_not_wait_for_a_canary_that_takes_long(models, pages, late) -> None:
     steps = Steps(plan(models, CANARY))
     for _ in range(4):
-        assert versions(await steps.labeling.label(pages)) == ["7"] * len(pages)
-    assert steps.tally.of("8").pages == 0
+        assert versions(await steps.label(pages)) == ["7"] * len(pages)
+    assert steps.figures.of("8").pages == 0
     late.set()
-    await steps.aside.finish()
-    seen = steps.tally.of("8")
+    await steps.background.finish()
+    seen = steps.figures.of("8")
     assert (seen.errors, seen.labeled) == (0, 2 * EXPECTED.count("8"))
 
 
 async def test_where_the_serving_version_takes_long_pages_wait_longer(models, pages, late) -> None:
     steps = Steps(plan(models, CANARY))
-    steps.tally.note("7", Figures(calls={bucket_of(20.0): 10}))
-    batch = asyncio.create_task(steps.labeling.label(pages))
+    steps.figures.add("7", Figures(calls={bucket_of(20.0): 10}))
+    batch = asyncio.create_task(steps.label(pages))
     await settle()
     late.set()
     assert versions(await batch) == EXPECTED
 
 
-async def test_what_is_asked_aside_of_a_version_that_is_gone_is_not_counted(models, pages, late) -> None:
+async def test_what_is_asked_in_the_background_of_a_version_that_is_gone_is_not_counted(
+    models, pages, late
+) -> None:
     steps = Steps(plan(models, CANARY))
-    await steps.labeling.label(pages)
+    await steps.label(pages)
     await steps.plans.replace(Plan(steps.plans.current.serving, START))
-    steps.tally.restart(())
+    steps.figures.restart(())
     assert not models["8"].closed
     late.set()
-    await steps.aside.finish()
-    assert steps.tally.of("8") == Figures()
+    await steps.background.finish()
+    assert steps.figures.of("8") == Figures()
     assert models["8"].closed
 
 
-async def test_what_is_asked_aside_ends_with_the_worker(models, pages, late) -> None:
+async def test_what_is_asked_in_the_background_ends_with_the_worker(models, pages, late) -> None:
     steps = Steps(plan(models, CANARY))
-    await steps.labeling.label(pages)
-    await steps.aside.close()
+    await steps.label(pages)
+    await steps.background.close()
     await steps.plans.close()
     assert not late.is_set()
-    assert (steps.tally.of("8").pages, models["8"].closed) == (0, True)
+    assert (steps.figures.of("8").pages, models["8"].closed) == (0, True)
 
 
 async def test_while_the_labeler_is_known_to_be_away_nobody_asks_the_canary(models, pages) -> None:
     models["7"].fault = models["8"].fault = "away"
     steps = Steps(plan(models, CANARY), rules=True)
     steps.dependency.missed(OSError())
-    labeled = await steps.labeling.label(pages)
+    labeled = await steps.label(pages)
     assert (labeled.degraded, models["8"].asked) == (True, 0)
-    assert steps.tally.figures == {}
+    assert steps.figures.by_version == {}
 
 
 async def test_a_page_that_no_version_labels_is_nobodys_fault_but_its_own(models, pages) -> None:
@@ -189,27 +206,27 @@ async def test_a_page_that_no_version_labels_is_nobodys_fault_but_its_own(models
     models["8"].fault = "nan"
     steps = Steps(plan(models, CANARY))
     steps.labeling._open = lambda *_: Refusing()
-    labeled = await steps.labeling.label(pages)
+    labeled = await steps.label(pages)
     assert all(isinstance(answer, Broken) for answer in labeled.answers)
-    assert steps.tally.of("8") == replace(Figures(), calls=steps.tally.of("8").calls)
+    assert steps.figures.of("8") == replace(Figures(), calls=steps.figures.of("8").calls)
 
 
 async def test_a_promoted_version_has_the_one_before_behind_it_for_a_while(models, pages) -> None:
     models["8"].fault = "nan"
-    assert versions(await Steps(plan(models, PROMOTED)).labeling.label(pages)) == ["7"] * len(pages)
+    assert versions(await Steps(plan(models, PROMOTED)).label(pages)) == ["7"] * len(pages)
     over = replace(PROMOTED, limits=Limits(probation_seconds=0))
     models["8"].fault, asked = "", models["7"].asked
-    assert versions(await Steps(plan(models, over)).labeling.label(pages)) == ["8"] * len(pages)
+    assert versions(await Steps(plan(models, over)).label(pages)) == ["8"] * len(pages)
     assert models["7"].asked == asked
 
 
 async def test_pages_do_not_wait_for_a_version_before_that_is_away_for_ever(
     models, pages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rollout_labeling, "_LEAST_PATIENCE", 0.01)
+    monkeypatch.setattr(rollout_labeling, "MIN_TIMEOUT", 0.01)
     models["7"].fault, models["8"].once = "refused", ["away"]
     async with asyncio.timeout(30):
-        labeled = await Steps(plan(models, PROMOTED)).labeling.label(pages)
+        labeled = await Steps(plan(models, PROMOTED)).label(pages)
     assert versions(labeled) == ["8"] * len(pages)
 
 
@@ -223,10 +240,10 @@ async def test_a_batch_ends_with_the_versions_that_it_began_with(models, pages) 
         return await label(pages)
 
     models["7"].label = slow
-    batch = asyncio.create_task(steps.labeling.label(pages))
+    batch = asyncio.create_task(steps.label(pages))
     await asked.wait()
     await steps.plans.replace(Plan(models["8"].opened(), replace(PROMOTED, promoted_at=None)))
-    assert versions(await steps.labeling.label(pages)) == ["8"] * len(pages)
+    assert versions(await steps.label(pages)) == ["8"] * len(pages)
     assert not models["7"].closed
     answered.set()
     assert versions(await batch) == ["7"] * len(pages)

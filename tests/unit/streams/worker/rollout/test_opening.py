@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.rollout import Limits, Scope
-from dehusk.streams.rollout.steps import first, promoted
+from dehusk.schemas.rollout import Scope
+from dehusk.streams.rollout.transitions import first_state, promote
 from dehusk.streams.settings import KafkaSettings, TritonSettings
-from dehusk.streams.worker.rollout import opening
-from dehusk.streams.worker.rollout.opening import _caught_up, _first_plan
+from dehusk.streams.worker.rollout import opening, plan
+from dehusk.streams.worker.rollout.opening import _catch_up, _first_plan
+from dehusk.streams.worker.rollout.plan import OpenVersion, open_version
 from dehusk.streams.worker.rollout.steering import StateReader
-from dehusk.streams.worker.rollout.versions import OpenVersion, open_version
-from dehusk.streams.worker.settings import WorkerSettings
+from dehusk.streams.worker_settings import WorkerSettings
 
-START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+START = promote(first_state("7", "me"), "7", "me")
 ONNX = WorkerSettings(labeler="onnx")
 
 
@@ -43,15 +43,15 @@ async def test_a_version_may_be_opened_before_the_labeler_answers(free_port: int
 
 @pytest.fixture
 def free_port() -> int:
-    from dehusk.streams.local.addresses import free_ports
+    from dehusk.streams.local.folder import free_ports
 
     return free_ports(1)[0]
 
 
 async def test_a_version_that_rejects_a_line_of_text_is_refused(models, monkeypatch) -> None:
     models["8"].fault = "nan"
-    monkeypatch.setattr("dehusk.streams.worker.rollout.versions.open_labeler", lambda _: models["8"])
-    with pytest.raises(ConfigurationError, match="it rejects a line of text: NaN"):
+    monkeypatch.setattr(plan, "open_labeler", lambda _: models["8"])
+    with pytest.raises(ConfigurationError, match="NaN"):
         await open_version(ONNX, "8")
     assert models["8"].closed
 
@@ -74,18 +74,18 @@ async def test_a_worker_starts_with_what_serves_or_served_before() -> None:
         return (await _first_plan(ONNX, state, may_be_away=False)).serving.version
 
     assert await chosen(None) == "7"
-    assert await chosen(promoted(START, "8", "me", Limits())) == "8"
-    assert await chosen(promoted(START, "99", "me", Limits())) == "7"
+    assert await chosen(promote(START, "8", "me")) == "8"
+    assert await chosen(promote(START, "99", "me")) == "7"
     with pytest.raises(ConfigurationError, match="no version 99"):
         await chosen(replace(START, serving="99"))
 
 
 async def test_a_topic_that_is_not_read_in_time_is_named_with_the_reason(monkeypatch) -> None:
-    monkeypatch.setattr(opening, "_CATCH_UP_SECONDS", 0.01)
+    monkeypatch.setattr(opening, "CATCH_UP_SECONDS", 0.01)
     reader = StateReader(KafkaSettings(), "control", Scope("m", "g"))
     reader.following.dependency.missed(UnavailableError("nobody is there"))
     message = re.escape("topic control was not read to its end within 0 s: nobody is there")
     with pytest.raises(UnavailableError, match=message):
-        await _caught_up(reader, "control")
+        await _catch_up(reader, "control")
     reader.following.caught_up.set()
-    await _caught_up(reader, "control")
+    await _catch_up(reader, "control")

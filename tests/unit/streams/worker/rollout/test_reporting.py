@@ -2,30 +2,26 @@
 
 import asyncio
 import time
-from types import SimpleNamespace
 
 import pytest
 from aiokafka.errors import KafkaTimeoutError
 from prometheus_client import CollectorRegistry
 
-from dehusk.schemas.comparison import Comparison, Figures, WorkerReport
 from dehusk.schemas.pages import Message, ModelVersion
-from dehusk.schemas.rollout import Limits, Part, Scope
-from dehusk.streams.rollout.keys import ControlKey
-from dehusk.streams.rollout.steps import first, promoted, with_canary, with_shadow
+from dehusk.schemas.rollout import Comparison, Figures, Part, Scope, WorkerReport
+from dehusk.streams.rollout.control import ControlKey
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
 from dehusk.streams.settings import KafkaSettings
-from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.rollout.opening import Reporting
 from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.reporting import Reporting
-from dehusk.streams.worker.rollout.seen import Seen
-from dehusk.streams.worker.rollout.shadow import Shadow
-from dehusk.streams.worker.rollout.steering import StateReader
-from dehusk.streams.worker.rollout.tally import Tally
+from dehusk.streams.worker.rollout.shadow import FiguresByVersion, Observations, Shadow
+from dehusk.streams.worker.rollout.steering import StateReader, Steering
 
 SCOPE = Scope("m", "group")
 KEY = ControlKey(SCOPE, "w1")
-START = promoted(first("7", "me", Limits()), "7", "me", Limits())
-BOTH = with_shadow(with_canary(START, Part("8", 0.5), "me", Limits()), Part("9", 1.0), "me", Limits())
+START = promote(first_state("7", "me"), "7", "me")
+BOTH = with_shadow(with_canary(START, Part("8", 0.5), "me"), Part("9", 1.0), "me")
 
 
 class Producer:
@@ -46,22 +42,27 @@ class Producer:
         return answer
 
 
+async def never(*_given: object) -> None:
+    """Open no version, and change no state."""
+    raise AssertionError
+
+
 class Worker:
     def __init__(self, plan: Plan) -> None:
-        self.producer, self.tally, self.shadow = Producer(), Tally(), Shadow()
+        self.producer, self.figures, self.shadow = Producer(), FiguresByVersion(), Shadow()
         self.metrics = Metrics(CollectorRegistry(), ())
         self.reader = StateReader(KafkaSettings(), "control", SCOPE)
-        self.steering = SimpleNamespace(revision=3, refused={"6": "gone"}, adopted=asyncio.Event())
-        self.reporting = Reporting(
-            self.producer,
-            "control",
-            KEY,
-            self.reader.stale,
-            steering=self.steering,
-            plans=Plans(plan),
-            seen=Seen(self.tally, self.shadow),
+        self.steering = Steering(
+            self.reader,
+            Plans(plan),
+            never,
+            never,
+            worker="w1",
+            observations=Observations(self.figures, self.shadow),
             metrics=self.metrics,
         )
+        self.steering.revision, self.steering.refused = 3, {"6": "gone"}
+        self.reporting = Reporting(self.producer, "control", self.reader, self.steering)
 
     async def until_sent(self, count: int) -> None:
         while len(self.producer.sent) < count:  # noqa: ASYNC110 nobody sets an event
@@ -75,9 +76,9 @@ def worker(models) -> Worker:
 
 
 def test_a_report_has_what_is_labeled_with_and_seen(worker: Worker) -> None:
-    worker.tally.note("8", Figures(pages=3))
+    worker.figures.add("8", Figures(pages=3))
     worker.shadow.comparison = Comparison(blocks=5)
-    assert worker.reporting.report() == WorkerReport(
+    assert worker.steering.report() == WorkerReport(
         "w1", 3, "7", "8", "9", {"6": "gone"}, {"8": Figures(pages=3)}, Comparison(blocks=5)
     )
 
@@ -85,9 +86,9 @@ def test_a_report_has_what_is_labeled_with_and_seen(worker: Worker) -> None:
 def test_where_the_labeler_chooses_the_version_of_the_last_document_is_told(models) -> None:
     models["7"].version = ""
     worker = Worker(Plan(models["7"].opened()))
-    assert (worker.reporting.report().serving, worker.reporting.report().comparison) == ("", None)
+    assert (worker.steering.report().serving, worker.steering.report().comparison) == ("", None)
     worker.metrics.model = ModelVersion("m", "12")
-    assert worker.reporting.report().serving == "12"
+    assert worker.steering.report().serving == "12"
 
 
 async def test_a_change_is_reported_at_once_and_the_end_withdraws(worker: Worker) -> None:
@@ -98,24 +99,24 @@ async def test_a_change_is_reported_at_once_and_the_end_withdraws(worker: Worker
     await worker.until_sent(2)
     running.cancel()
     await worker.reporting.withdraw()
-    values = [value for key, value in worker.producer.sent if key == KEY.written()]
-    revisions = [WorkerReport.read(value).revision for value in values if isinstance(value, bytes)]
+    values = [value for key, value in worker.producer.sent if key == KEY.encode()]
+    revisions = [WorkerReport.decode(value).revision for value in values if isinstance(value, bytes)]
     assert (revisions, len(values)) == ([3, 4], 3)
 
 
 async def test_what_killed_workers_left_is_removed(worker: Worker) -> None:
-    now, report = int(1000 * time.time()), WorkerReport("w", 1, "7").written()
+    now, report = int(1000 * time.time()), WorkerReport("w", 1, "7").encode()
     left, other, alive = (
         ControlKey(SCOPE, "w2"),
         ControlKey(Scope("m", "other"), "w3"),
         ControlKey(SCOPE, "w4"),
     )
     for key, at in ((left, now - 7_200_000), (other, now - 7_200_000), (alive, now)):
-        worker.reader.following._handle(Message(key.written(), report), at)
+        worker.reader.following._handle(Message(key.encode(), report), at)
     running = asyncio.create_task(worker.reporting.run())
     await worker.until_sent(2)
     running.cancel()
-    assert [key for key, _ in worker.producer.sent] == [left.written(), KEY.written()]
+    assert [key for key, _ in worker.producer.sent] == [left.encode(), KEY.encode()]
 
 
 async def test_a_report_that_kafka_does_not_take_is_a_line_in_the_log(

@@ -6,20 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from dehusk.schemas.comparison import Comparison
 from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Encoding, Prediction
-from dehusk.schemas.rollout import Limits, Part
-from dehusk.streams.preparation.preparation import PackedPage
-from dehusk.streams.rollout.steps import first, promoted, with_shadow
+from dehusk.schemas.rollout import Comparison, Part
+from dehusk.streams.preparation.steps import PackedPage
+from dehusk.streams.rollout.transitions import first_state, promote, with_shadow
 from dehusk.streams.worker.rollout.plan import Plan
 from dehusk.streams.worker.rollout.shadow import Shadow
 
-START = promoted(first("7", "me", Limits()), "7", "me", Limits())
+START = promote(first_state("7", "me"), "7", "me")
 
 
 def plan(models, share: float = 1.0) -> Plan:
-    state = with_shadow(START, Part("8", share), "me", Limits())
+    state = with_shadow(START, Part("8", share), "me")
     made = Plan(models["7"].opened(), state, shadow=models["8"].opened())
     made.hold()
     return made

@@ -7,26 +7,22 @@ from dataclasses import replace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from dehusk.schemas.comparison import Comparison, Figures
 from dehusk.schemas.errors import ConfigurationError, ConflictError, UnavailableError
 from dehusk.schemas.pages import Message
-from dehusk.schemas.rollout import Limits, Part, Rollout, Scope
-from dehusk.streams.rollout.steps import first, promoted, with_canary, with_shadow
-from dehusk.streams.rollout.writing import state_record
+from dehusk.schemas.rollout import Comparison, Figures, Limits, Part, Rollout, Scope
+from dehusk.streams.rollout.control import state_record
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary, with_shadow
 from dehusk.streams.settings import KafkaSettings
-from dehusk.streams.worker.metrics import Metrics
+from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.rollout import steering as module
-from dehusk.streams.worker.rollout.plan import Plan, Plans
-from dehusk.streams.worker.rollout.seen import Seen
-from dehusk.streams.worker.rollout.shadow import Shadow
+from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans
+from dehusk.streams.worker.rollout.shadow import FiguresByVersion, Observations, Shadow
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
-from dehusk.streams.worker.rollout.tally import Tally
-from dehusk.streams.worker.rollout.versions import OpenVersion
 
 SCOPE = Scope("m", "group")
-START = promoted(first("7", "me", Limits()), "7", "me", Limits())
-CANARY = with_canary(START, Part("8", 0.5), "me", Limits())
-PROMOTED = promoted(START, "8", "me", Limits(probation_seconds=86_400))
+START = promote(first_state("7", "me"), "7", "me")
+CANARY = with_canary(START, Part("8", 0.5), "me")
+PROMOTED = replace(promote(START, "8", "me"), limits=Limits(probation_seconds=86_400))
 
 
 class Worker:
@@ -39,16 +35,15 @@ class Worker:
         self.refusal: Exception | None = None
         self.reader = StateReader(KafkaSettings(), "control", SCOPE)
         self.plans = Plans(Plan(models["7"].opened()))
-        self.tally, self.shadow = Tally(), Shadow()
+        self.figures, self.shadow = FiguresByVersion(), Shadow()
         self.metrics = Metrics(CollectorRegistry(), ())
         self.steering = Steering(
             self.reader,
-            SCOPE,
             self.plans,
             self.open,
             self.change,
             worker="w1",
-            seen=Seen(self.tally, self.shadow),
+            observations=Observations(self.figures, self.shadow),
             metrics=self.metrics,
         )
 
@@ -99,9 +94,9 @@ def worker(models) -> Worker:
 async def test_versions_are_opened_once_and_closed_when_they_are_not_named(worker: Worker) -> None:
     assert await worker.follow(START) == ("7", None, None, None)
     assert await worker.follow(CANARY) == ("7", None, "8", None)
-    both = with_shadow(CANARY, Part("9", 1.0), "me", Limits())
+    both = with_shadow(CANARY, Part("9", 1.0), "me")
     assert await worker.follow(both) == ("7", None, "8", "9")
-    over = promoted(both, "8", "me", Limits())
+    over = promote(both, "8", "me")
     assert await worker.follow(over) == ("8", "7", None, "9")
     assert worker.opened == ["8", "9"]
     back = replace(over, revision=9, serving="7", previous=None, promoted_at=None, shadow=None)
@@ -119,7 +114,7 @@ async def test_what_the_state_has_as_it_was_is_not_followed_again(worker: Worker
 
 async def test_a_promoted_version_that_does_not_label_is_taken_back(worker: Worker) -> None:
     await worker.follow(START)
-    assert await worker.follow(promoted(START, "99", "me", Limits())) == ("7", None, None, None)
+    assert await worker.follow(promote(START, "99", "me")) == ("7", None, None, None)
     (taken,) = worker.written
     assert (taken.serving, taken.previous, taken.revision) == ("7", None, 3)
     assert taken.change.by == "w1"
@@ -133,7 +128,7 @@ async def test_a_promoted_version_that_does_not_label_is_taken_back(worker: Work
 @pytest.mark.parametrize("step", [with_canary, with_shadow])
 async def test_a_tried_version_that_does_not_label_is_taken_back(worker: Worker, step) -> None:
     await worker.follow(START)
-    assert await worker.follow(step(START, Part("99", 1.0), "me", Limits())) == ("7", None, None, None)
+    assert await worker.follow(step(START, Part("99", 1.0), "me")) == ("7", None, None, None)
     assert [(each.serving, each.canary, each.shadow) for each in worker.written] == [("7", None, None)]
 
 
@@ -183,7 +178,7 @@ async def judged(worker: Worker) -> Rollout:
 
 async def test_a_canary_beyond_a_limit_is_taken_back_once(worker: Worker) -> None:
     await worker.follow(START, CANARY)
-    worker.tally.note("8", BAD)
+    worker.figures.add("8", BAD)
     taken = await judged(worker)
     await worker.steering._judge()
     assert (taken.canary, worker.rollbacks()) == (None, {"no-probabilities": 1})
@@ -191,7 +186,7 @@ async def test_a_canary_beyond_a_limit_is_taken_back_once(worker: Worker) -> Non
 
 
 async def test_a_shadow_beyond_a_limit_is_taken_back(worker: Worker) -> None:
-    await worker.follow(START, with_shadow(START, Part("8", 1.0), "me", Limits()))
+    await worker.follow(START, with_shadow(START, Part("8", 1.0), "me"))
     worker.shadow.comparison = Comparison(shadow=BAD)
     assert (await judged(worker)).shadow is None
 
@@ -199,28 +194,28 @@ async def test_a_shadow_beyond_a_limit_is_taken_back(worker: Worker) -> None:
 async def test_a_promoted_version_beyond_a_limit_makes_room_for_the_one_before(worker: Worker) -> None:
     await worker.follow(START)
     usual = Figures(pages=500, words=1000, kept=500)
-    worker.tally.note("7", usual)
-    await worker.follow(promoted(START, "8", "me", Limits()))
-    assert worker.tally.figures == {"7": usual}
-    worker.tally.note("8", replace(usual, kept=10))
+    worker.figures.add("7", usual)
+    await worker.follow(promote(START, "8", "me"))
+    assert worker.figures.by_version == {"7": usual}
+    worker.figures.add("8", replace(usual, kept=10))
     taken = await judged(worker)
     assert (taken.serving, worker.rollbacks()) == ("7", {"kept-text": 1})
 
 
 async def test_figures_begin_anew_with_another_canary_but_not_with_a_larger_share(worker: Worker) -> None:
     await worker.follow(START, CANARY)
-    worker.tally.note("8", Figures(pages=1))
-    await worker.follow(with_canary(CANARY, Part("8", 0.9), "me", Limits()))
-    assert worker.tally.of("8").pages == 1
+    worker.figures.add("8", Figures(pages=1))
+    await worker.follow(with_canary(CANARY, Part("8", 0.9), "me"))
+    assert worker.figures.of("8").pages == 1
     await worker.follow(replace(CANARY, revision=7, canary=Part("9", 0.9)))
-    assert worker.tally.figures == {}
+    assert worker.figures.by_version == {}
 
 
 @pytest.mark.parametrize("refusal", [ConflictError("changed"), UnavailableError("away")])
 async def test_a_rollback_that_cannot_be_written_is_not_counted(worker: Worker, refusal: Exception) -> None:
     await worker.follow(START, CANARY)
     worker.refusal = refusal
-    worker.tally.note("8", BAD)
+    worker.figures.add("8", BAD)
     await worker.steering._judge()
     assert (worker.rollbacks(), worker.plans.current.canary is not None) == ({}, True)
     worker.refusal = None
@@ -229,8 +224,8 @@ async def test_a_rollback_that_cannot_be_written_is_not_counted(worker: Worker, 
 
 @pytest.fixture
 async def running(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Worker]:
-    monkeypatch.setattr(module, "_JUDGE_SECONDS", 0.01)
-    monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(module, "JUDGE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
     task = asyncio.create_task(worker.steering.run())
     yield worker
     task.cancel()

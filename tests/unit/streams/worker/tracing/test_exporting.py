@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from dehusk.schemas.pages import Message
 from dehusk.streams.worker.tracing import exporting
-from dehusk.streams.worker.tracing.exporting import CollectorWatch, Complaints, exported_traces
+from dehusk.streams.worker.tracing.exporting import CollectorWatch, FirstWarning, exported_traces
 
 Received = list[tuple[web.Request, ExportTraceServiceRequest]]
 TAKEN, REFUSED = SpanExportResult.SUCCESS, SpanExportResult.FAILURE
@@ -110,9 +110,9 @@ def test_an_outage_is_logged_once_with_its_cause_and_once_when_it_is_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "dehusk")
-    with exporting._first_complaints() as complaints:
+    with exporting._captured_warning() as first_warning:
         exporter = Exporter(TAKEN, REFUSED, REFUSED, TAKEN, TAKEN, REFUSED)
-        watch = CollectorWatch(exporter, "http://collector:4318", complaints)
+        watch = CollectorWatch(exporter, "http://collector:4318", first_warning)
         for _ in range(6):
             watch.export([])
     gone = (
@@ -127,7 +127,7 @@ def test_an_outage_is_logged_once_with_its_cause_and_once_when_it_is_over(
 
 def test_no_spans_are_sent_after_the_end() -> None:
     exporter = Exporter()
-    watch = CollectorWatch(exporter, "http://collector:4318", Complaints())
+    watch = CollectorWatch(exporter, "http://collector:4318", FirstWarning())
     watch.shutdown()
     watch.shutdown()
     assert watch.export([]) is SpanExportResult.FAILURE

@@ -12,22 +12,25 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased
 from opentelemetry.trace import SpanKind, StatusCode
 from prometheus_client import CollectorRegistry
 
-from dehusk.inference.rules import RulesLabeler
-from dehusk.inference.site_signal import corrected
+from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import Encoding, Message
-from dehusk.streams.preparation.extraction import LabeledPage, Writing, WrittenDocument
-from dehusk.streams.preparation.preparation import Outcomes, PackedPage, Postponed
-from dehusk.streams.sites.memory import MemorySiteStatistics
-from dehusk.streams.worker.assembly import Assembler, CleanedMessage
-from dehusk.streams.worker.availability import Dependency
-from dehusk.streams.worker.batch import BatchCleaner
-from dehusk.streams.worker.cleaning import Result, end_traces
-from dehusk.streams.worker.labeling import OneForAll, WaitingLabeling
-from dehusk.streams.worker.metrics import Metrics
-from dehusk.streams.worker.observation import Observer
+from dehusk.streams.availability import Dependency
+from dehusk.streams.preparation.batch import BatchCleaner, UniformLabeling
+from dehusk.streams.preparation.steps import (
+    LabeledPage,
+    Outcomes,
+    PackedPage,
+    Postponed,
+    Writing,
+    WrittenDocument,
+)
+from dehusk.streams.sites.store import MemorySiteStatistics
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.results import UNTRACED, CleanedMessage, Result, Traces, delivering, end_traces
+from dehusk.streams.worker.steps.batch import Assembler, MessageCleaner, StoreObserver
+from dehusk.streams.worker.steps.labeling import WaitingLabeling
 from dehusk.streams.worker.tracing.spans import SpanTraces
-from dehusk.streams.worker.tracing.traces import UNTRACED, Traces, delivering
 
 TRACE, PRODUCER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SAMPLED = f"00-{TRACE}-{PRODUCER}-01".encode()
@@ -92,17 +95,13 @@ async def process(
     revision: int = 1,
 ) -> list[Result]:
     """Clean messages and deliver what became of them."""
-    cleaner = BatchCleaner(
+    batches = BatchCleaner(
         pool or Pool(*outcomes),
-        OneForAll(WaitingLabeling(RulesLabeler(), Dependency("triton", ""))),
-        Observer(MemorySiteStatistics(), Dependency("redis", "")),
-        corrected,
-        Assembler("document"),
-        Metrics(CollectorRegistry(), ()),
-        lambda _site, _samples: None,
-        _revision=revision,
-        _traces=traces,
+        UniformLabeling(WaitingLabeling(RulesLabeler(), Dependency("triton", ""))),
+        StoreObserver(MemorySiteStatistics(), Dependency("redis", "")),
     )
+    metrics = Metrics(CollectorRegistry(), ())
+    cleaner = MessageCleaner(batches, Assembler("document"), metrics, traces, revision)
     results = await cleaner.clean(messages)
     with delivering([result for result in results if isinstance(result, CleanedMessage)]):
         pass

@@ -1,6 +1,7 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.digitalpebble.stormcrawler.Metadata;
+import java.time.Instant;
 import java.util.Map;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -12,7 +13,7 @@ import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.base.BaseRichBolt;
 import org.apache.storm.tuple.Tuple;
 
-/** The bolt of README's recipe, which stands where the comment is. */
+/** The bolt of the docs' recipe, which stands where the comment is. */
 public class PageBolt extends BaseRichBolt {
     private final String brokers;
     private transient OutputCollector collector;

@@ -1,0 +1,158 @@
+"""The blocks that Markdown and HTML are written from, and the marks in a line of text."""
+
+from dataclasses import dataclass, field
+
+from dehusk.schemas.markup import Mark
+
+_MERGED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.CODE})
+_LITERAL = frozenset({Mark.CODE, Mark.FORMULA, Mark.DISPLAYED_FORMULA})
+"""Marks that hold no others."""
+
+
+@dataclass(slots=True)
+class Span:
+    """A mark from one character of a line up to another."""
+
+    start: int
+    end: int
+    kind: int
+    """A `Mark`."""
+    address: str = ""
+    """Address of a link."""
+    children: list["Span"] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Image:
+    """An image."""
+
+    address: str
+    text: str
+    """Alternative text."""
+    character: int = -1
+    """Index of the character of its line that it stands before; -1 outside of lines."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A text without line breaks, with the marks and images in it."""
+
+    text: str
+    spans: list[Span] = field(default_factory=list)
+    images: list[Image] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """Consecutive lines."""
+
+    lines: list[Line]
+
+
+@dataclass(slots=True)
+class Heading:
+    """A heading of level 1 to 6."""
+
+    level: int
+    line: Line
+
+
+@dataclass(slots=True)
+class Code:
+    """Preformatted text."""
+
+    text: str
+    language: str
+    """Language in lower case; empty if unknown."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell of a table; empty if it has no lines."""
+
+    lines: list[Line] = field(default_factory=list)
+    is_header: bool = False
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows of equally many cells."""
+
+    rows: list[list[Cell]]
+
+    @property
+    def has_header(self) -> bool:
+        """True if the first row names the columns."""
+        return all(cell.is_header for cell in self.rows[0] if cell.lines)
+
+
+@dataclass(slots=True)
+class Group:
+    """A list, an item, a quotation, a figure, terms and their descriptions, or the root, of kind 0."""
+
+    kind: int
+    """A `Container`."""
+    number: int
+    """Number of an item."""
+    children: list["Block"] = field(default_factory=list)
+
+
+Block = Paragraph | Heading | Code | Table | Image | Group
+
+
+def join(lines: list[Line], parting: str = " ") -> Line:
+    """Join lines to one."""
+    if len(lines) == 1:
+        return lines[0]
+    joined, begin = Line(parting.join([line.text for line in lines])), 0
+    for line in lines:
+        joined.spans += _shifted(line.spans, begin)
+        joined.images += [Image(each.address, each.text, each.character + begin) for each in line.images]
+        begin += len(line.text) + len(parting)
+    return joined
+
+
+def _shifted(spans: list[Span], by: int) -> list[Span]:
+    return [
+        Span(each.start + by, each.end + by, each.kind, each.address, _shifted(each.children, by))
+        for each in spans
+    ]
+
+
+def nest(marks: list[Span]) -> list[Span]:
+    """Nest marks, given outer before inner ones, and return the outermost.
+
+    Adjacent marks of the same kind become one. Code within a link of the same extent stands inside it.
+    """
+    roots: list[Span] = []
+    path: list[Span] = []
+    for mark in marks:
+        while path and (path[-1].end <= mark.start or mark.end > path[-1].end):
+            path.pop()
+        above = path[-1] if path else None
+        if above is not None and above.kind in _LITERAL:
+            if mark.kind == Mark.LINK and (mark.start, mark.end) == (above.start, above.end):
+                path.append(_swap(above, mark))
+            continue
+        siblings = roots if above is None else above.children
+        last = siblings[-1] if siblings else None
+        if last is not None and last.end == mark.start and _is_one(last, mark):
+            last.end = mark.end
+            path.append(last)
+        else:
+            siblings.append(mark)
+            path.append(mark)
+    return roots
+
+
+def _swap(code: Span, link: Span) -> Span:
+    """Put code into the link that it holds, and return the code."""
+    inner = Span(code.start, code.end, code.kind)
+    code.kind, code.address, code.children = link.kind, link.address, [inner]
+    return inner
+
+
+def _is_one(span: Span, mark: Span) -> bool:
+    return span.kind == mark.kind and (
+        span.kind in _MERGED or (span.kind == Mark.LINK and span.address == mark.address)
+    )

@@ -1,0 +1,219 @@
+"""Outline of a page: its content tree as headings, paragraphs, lists and tables, for Markdown and HTML."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dehusk.inference.document.blocks import (
+    Block,
+    Cell,
+    Code,
+    Group,
+    Heading,
+    Image,
+    Line,
+    Paragraph,
+    Span,
+    Table,
+    join,
+)
+from dehusk.inference.document.content_tree import Leaf, Node, read_content_tree
+from dehusk.schemas.markup import Container, Mark
+from dehusk.schemas.options import NO_RENDERING, Rendering
+from dehusk.schemas.pages import Boundary, SegmentedPage
+
+_WITHIN_LINE = Boundary.VISIBILITY | Boundary.SPACE
+_DISSOLVED = frozenset({Container.ROW, Container.CELL, Container.HEADER_CELL, Container.CAPTION})
+"""Containers without a meaning outside of tables."""
+_CELLS = (Container.CELL, Container.HEADER_CELL)
+_LISTS = (Container.LIST, Container.NUMBERED_LIST)
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-(?!default|text)|brush:\s*|(?:hljs|sourceCode)\s+)"
+    r"([\w+#.-]{1,30})"
+)
+_MAX_EMPTY_CELLS = 10
+"""Limit of empty cells for each filled one; with more, it is no table."""
+_RUNNING_TEXT = 200
+"""Limit of characters in a cell of several blocks; with more, it lays out the page."""
+
+
+def outline(
+    page: SegmentedPage, content: npt.NDArray[np.bool_], url: str, rendering: Rendering = NO_RENDERING
+) -> Group:
+    """Return the blocks that `content`, of shape [T], keeps, in the groups they stand in on the page.
+
+    `rendering` says what is left out; `url` is the page's, which its addresses are relative to.
+
+    Raises:
+        ValueError: the page came without its markup.
+    """
+    if page.markup is None:
+        raise ValueError("Markdown and HTML are written from a page's markup, which this one came without")
+    root = read_content_tree(page, page.markup, content, url, rendering)
+    return Group(0, 0, _BlockBuilder(page.markup.strings, tables=rendering.tables).blocks_of(root))
+
+
+class _BlockBuilder:
+    """Builds blocks from nodes."""
+
+    def __init__(self, strings: Sequence[str], *, tables: bool) -> None:
+        self._strings, self._tables = strings, tables
+
+    def blocks_of(self, node: Node) -> list[Block]:
+        """Return the blocks within a node; consecutive lines of the same element are a paragraph."""
+        blocks: list[Block] = []
+        paragraph: Paragraph | None = None
+        last: Leaf | None = None
+        for child in node.children:
+            if not isinstance(child, Leaf):
+                paragraph = None
+                blocks += [child] if isinstance(child, Image) else self._node(child, node.kind)
+                continue
+            if paragraph is not None and last is not None and _goes_on(last, child):
+                _add_line(paragraph, last, child)
+            else:
+                paragraph = Paragraph([child.line])
+                blocks.append(paragraph)
+            last = child
+        return blocks
+
+    def _node(self, node: Node, above: int) -> list[Block]:
+        match node.kind:
+            case Container.HEADING:
+                return self._heading(node)
+            case Container.CODE:
+                return self._code(node)
+            case Container.TABLE:
+                return self._table(node)
+            case Container.LIST | Container.NUMBERED_LIST:
+                return _list(node, self.blocks_of(node))
+            case Container.ITEM if above not in _LISTS:
+                return [Group(Container.LIST, 0, [Group(node.kind, node.value, self.blocks_of(node))])]
+        blocks = self.blocks_of(node)
+        return blocks if node.kind in _DISSOLVED else [Group(node.kind, node.value, blocks)]
+
+    def _code(self, node: Node) -> list[Block]:
+        text = "\n".join(leaf.line.text for leaf in node.leaves())
+        return [Code(text, self._language(node.value))] if text else [*node.images()]
+
+    def _heading(self, node: Node) -> list[Block]:
+        images: list[Block] = [*node.images()]
+        lines = [leaf.line for leaf in node.leaves()]
+        if not lines:
+            return images
+        return [Heading(min(max(node.value, 1), 6), join(lines)), *images]
+
+    def _language(self, value: int) -> str:
+        named = _LANGUAGE.search(self._strings[value - 1]) if value else None
+        return named[1].lower().rstrip(".") if named else ""
+
+    def _table(self, node: Node) -> list[Block]:
+        """Return the blocks above a table, then the table, or its texts where it has no columns to keep."""
+        rows: list[Node] = []
+        others: list[Leaf | Image | Node] = []
+        for child in node.children:
+            if isinstance(child, Node) and child.kind == Container.ROW:
+                rows.append(child)
+            elif self._tables or not isinstance(child, Node) or child.kind != Container.CAPTION:
+                others.append(child)
+        grid = _grid(rows)
+        if grid is None:
+            return self.blocks_of(node)
+        above = self.blocks_of(Node(0, 0, others))
+        images: list[Block] = [image for row in rows for image in row.images()]
+        return [*above, *images, Table(grid)] if self._tables else [*above, *images]
+
+
+def _goes_on(last: Leaf, leaf: Leaf) -> bool:
+    return last.holder == leaf.holder and not leaf.boundary & Boundary.PARAGRAPH
+
+
+def _add_line(paragraph: Paragraph, last: Leaf, leaf: Leaf) -> None:
+    """Add a line to a paragraph, or continue its last one behind hidden text that is left out."""
+    if leaf.boundary and not leaf.boundary & ~_WITHIN_LINE and last.hidden == leaf.hidden:
+        parting = " " if leaf.boundary & Boundary.SPACE else ""
+        paragraph.lines[-1] = join([paragraph.lines[-1], leaf.line], parting)
+    else:
+        paragraph.lines.append(leaf.line)
+
+
+def _list(node: Node, children: list[Block]) -> list[Block]:
+    """Return a list of nothing but items; other blocks in it join the item before."""
+    items = Group(node.kind, 0)
+    for child in children:
+        if isinstance(child, Group) and child.kind == Container.ITEM:
+            items.children.append(child)
+        elif items.children and isinstance(items.children[-1], Group):
+            items.children[-1].children.append(child)
+        else:
+            items.children.append(Group(Container.ITEM, 1, [child]))
+    return [items]
+
+
+def _grid(rows: Sequence[Node]) -> list[list[Cell]] | None:
+    """Return the cells of rows in the columns that hold any; None if they are no table."""
+    cells_of_rows = [_cells(row) for row in rows]
+    filled_rows = [row for row in cells_of_rows if row]
+    if len(filled_rows) < 2 or any(row is None for row in cells_of_rows):
+        return None
+    columns = sorted({column for row in filled_rows for column in row})
+    filled = sum(map(len, filled_rows))
+    if len(columns) < 2 or len(columns) * len(filled_rows) > _MAX_EMPTY_CELLS * filled:
+        return None
+    return [[row.get(column, Cell()) for column in columns] for row in filled_rows]
+
+
+def _cells(row: Node) -> dict[int, Cell] | None:
+    """Return the cells of a row by their columns; None if it lays out the page."""
+    cells: dict[int, Cell] = {}
+    is_line = all(leaf.in_row for leaf in row.leaves())
+    for child in row.children:
+        if isinstance(child, Image):
+            continue
+        if not isinstance(child, Node) or child.kind not in _CELLS or _holds_table(child):
+            return None
+        if not is_line and _lays_out(child):
+            return None
+        lines = list(_lines_of(child))
+        if lines:
+            cell = cells.setdefault(child.value, Cell([], child.kind == Container.HEADER_CELL))
+            cell.lines += lines
+    is_single = len(cells) == 1 and sum(len(cell.lines) for cell in cells.values()) > 1
+    return None if is_single and not is_line else cells
+
+
+def _holds_table(node: Node) -> bool:
+    return any(
+        isinstance(child, Node) and (child.kind == Container.TABLE or _holds_table(child))
+        for child in node.children
+    )
+
+
+def _lays_out(cell: Node) -> bool:
+    """Return True if a cell holds a section, code or running text; of its lists, the longest item counts."""
+    texts = [leaf.line.text for leaf in cell.leaves()]
+    if cell.is_sectioned or any("\n" in text for text in texts):
+        return True
+    items = [len(leaf.line.text) for leaf in _leaves_in_lists(cell)]
+    others = sum(map(len, texts)) - sum(items)
+    return len(texts) > 1 and others + max(items, default=0) > _RUNNING_TEXT
+
+
+def _leaves_in_lists(node: Node) -> Iterator[Leaf]:
+    for child in node.children:
+        if isinstance(child, Node):
+            yield from (child.leaves() if child.kind in _LISTS else _leaves_in_lists(child))
+
+
+def _lines_of(node: Node) -> Iterator[Line]:
+    """Yield the lines of a cell, code marked as such."""
+    for child in node.children:
+        if isinstance(child, Leaf):
+            line = child.line
+            is_code = node.kind == Container.CODE
+            marks = [Span(0, len(line.text), Mark.CODE)] if is_code else line.spans
+            yield Line(line.text, marks, line.images)
+        elif isinstance(child, Node):
+            yield from _lines_of(child)

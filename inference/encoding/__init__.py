@@ -1,0 +1,1 @@
+"""Encodings of pages: the tensors that labelers read."""

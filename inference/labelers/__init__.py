@@ -1,0 +1,1 @@
+"""Labelers: the probability of content for each block of a page."""

@@ -1,0 +1,62 @@
+"""Golden answers: a version's probabilities on a few pages, given by the training framework.
+
+They are stored beside each version, so that its server can be checked to give the same.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.pages import EncodedPage, Encoding
+
+Floats = npt.NDArray[np.float32]
+
+GOLDEN_FILE = "golden.json"
+GOLDEN_PAGES = Path(__file__).parents[1] / "golden_pages"
+LARGEST_DIFFERENCE = 1e-5
+"""Difference that a served model's probabilities may have to the trained one's."""
+OUTLIERS = 1e-3
+"""Share of the blocks that may differ by more: at a tree's threshold the last bit of a number decides."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GoldenAnswer:
+    """A model's answer on one of the pages of `inference/golden_pages`."""
+
+    name: str
+    probabilities: Floats
+    """Shape [T]: of content."""
+    comments: Floats | None
+    """Shape [T]: of user comments; None if the model does not predict them."""
+
+    @property
+    def page(self) -> EncodedPage:
+        """The page as labelers take it."""
+        return golden_page(GOLDEN_PAGES / f"{self.name}.html")
+
+
+def golden_page(file: Path) -> EncodedPage:
+    """Return a page as labelers take it."""
+    return encode(segment(file.read_bytes(), with_tree=True), tuple(Encoding))
+
+
+def read_golden(file: Path) -> list[GoldenAnswer]:
+    """Return the answers that training wrote."""
+    return [
+        GoldenAnswer(
+            each["name"],
+            np.array(each["probabilities"], np.float32),
+            np.array(each["comments"], np.float32) if each.get("comments") else None,
+        )
+        for each in orjson.loads(file.read_bytes())
+    ]
+
+
+def largest_difference(differences: Floats) -> float:
+    """Return the largest difference, of any shape, apart from outliers."""
+    return float(np.quantile(differences, 1 - OUTLIERS, method="higher"))

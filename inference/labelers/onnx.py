@@ -1,0 +1,140 @@
+"""The labeler in process: a model of the repository on ONNX Runtime, no server needed."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+from dehusk.inference.labelers.batching import Window, WindowAnswer, concatenate, groups, join, windows
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.labelers.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
+
+_TURN_BLOCKS = 16_384
+"""Number of blocks after which other calls get their turn; a batch of ordinary pages rarely has more."""
+_ERRORS_ONLY = 3
+"""Severity from which ONNX Runtime writes to standard error."""
+
+
+class OnnxLabeler:
+    """Labels pages with a model that runs in this process.
+
+    Raises:
+        ConfigurationError: the repository holds no such model, or its tensors are not the ones encoded.
+    """
+
+    def __init__(
+        self, model: str, version: str = "", repository: Path = DEFAULT_REPOSITORY, threads: int = 1
+    ) -> None:
+        self._model, file = find_model(repository, model, version)
+        self._session = open_session(file, threads)
+        self._signature = _signature(self._session, file)
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def signature(self) -> Signature:
+        """Tensors that the model reads."""
+        return self._signature
+
+    @property
+    def encodings(self) -> frozenset[Encoding]:
+        """Optional encodings that the model reads."""
+        return self._signature.encodings
+
+    async def label(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
+        """Return one answer per page, in order; the event loop stays free, and other calls get turns."""
+        answers: list[list[WindowAnswer]] = [[] for _ in pages]
+        numbered = (
+            (number, window) for number, page in enumerate(pages) for window in windows(page, self._signature)
+        )
+        is_done = False
+        while not is_done:
+            async with self._one_at_a_time:
+                turn = await asyncio.to_thread(self._take_turn, numbered)
+            for number, answer in turn:
+                answers[number].append(answer)
+            is_done = sum(len(answer[0]) for _, answer in turn) < _TURN_BLOCKS
+        return [self._join(page, of_page) for page, of_page in zip(pages, answers, strict=True)]
+
+    def label_here(self, page: EncodedPage) -> Prediction | Broken:
+        """Return the answer to one page, in the calling thread."""
+        return self._join(page, self._answers(list(windows(page, self._signature))))
+
+    async def close(self) -> None:
+        """Do nothing: the session goes with the labeler."""
+
+    def _join(self, page: EncodedPage, answers: list[WindowAnswer]) -> Prediction | Broken:
+        return join(page, answers, self._model, "onnx")
+
+    def _take_turn(self, numbered: Iterator[tuple[int, Window]]) -> list[tuple[int, WindowAnswer]]:
+        """Return the answers to the next windows, each with its page's number."""
+        numbers: list[int] = []
+        taken: list[Window] = []
+        blocks = 0
+        for number, window in numbered:
+            numbers.append(number)
+            taken.append(window)
+            blocks += len(window)
+            if blocks >= _TURN_BLOCKS:
+                break
+        return list(zip(numbers, self._answers(taken), strict=True))
+
+    def _answers(self, batch: list[Window]) -> list[WindowAnswer]:
+        """Return the answer to each window, in order; windows of similar length run together."""
+        if len(batch) == 1:
+            return run(self._session, self._signature, batch)
+        answers: dict[int, WindowAnswer] = {}
+        for group in groups([len(window) for window in batch]):
+            answers.update(
+                zip(
+                    group, run(self._session, self._signature, [batch[index] for index in group]), strict=True
+                )
+            )
+        return [answers[index] for index in range(len(batch))]
+
+
+def run(
+    session: onnxruntime.InferenceSession, signature: Signature, batch: list[Window]
+) -> list[WindowAnswer]:
+    """Return the answer to each of some windows that run together."""
+    feed = {
+        tensor.name: concatenate([window.tensors[tensor.name] for window in batch])
+        for tensor in signature.request
+    }
+    for count in signature.counts:
+        sizes = [len(window.tensors[count.counted.name]) for window in batch]
+        feed[count.tensor.name] = np.array(sizes, np.int32)
+    answer: WindowAnswer = session.run([tensor.name for tensor in signature.answer], feed)
+    if len(batch) == 1:
+        return [answer]
+    ends = list(accumulate(len(window) for window in batch))
+    return [[values[start:end] for values in answer] for start, end in pairwise([0, *ends])]
+
+
+def open_session(file: Path, threads: int) -> onnxruntime.InferenceSession:
+    """Load a model file.
+
+    Raises:
+        ConfigurationError: ONNX Runtime cannot load it.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = _ERRORS_ONLY
+    try:
+        return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime's errors share no other base class
+        raise ConfigurationError(f"ONNX Runtime cannot load {file}: {error}") from error
+
+
+def _signature(session: onnxruntime.InferenceSession, file: Path) -> Signature:
+    declared = session.get_modelmeta().custom_metadata_map.get(SIGNATURE_KEY, "none")
+    signature = signature_of(declared)
+    if signature is None:
+        known = " and ".join(repr(each.declared) for each in SIGNATURES)
+        raise ConfigurationError(f"{file} declares the signature {declared!r}; known are {known}")
+    return signature

@@ -1,0 +1,136 @@
+"""The tensors that block-labeling models read and answer, declared once for workers, Triton and training.
+
+A model reads one of three encodings of a page: `TOKENS` is BoilerNet's, `STRUCTURE` the default model's,
+`WEB2TEXT` Web2Text's. A worker makes the first two of every page, the third where a model reads it, and sends
+the tensors that the model declares, so that models of each kind take over while it runs. Some models also
+distinguish user comments.
+
+Pages travel ragged: the elements of all blocks one after the other. Triton merges the pages of several
+requests and adds the number of elements of each (`batch_input` in `config.pbtxt`), so that the graph can
+separate them.
+"""
+
+from dataclasses import dataclass, replace
+
+from dehusk.schemas.pages import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor of a model, of shape [-1]."""
+
+    name: str
+    data_type: str
+    """Triton's name of the element type, e.g. `UINT32`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Number of elements of a tensor that each page of a batch brought; counted by the server."""
+
+    tensor: Tensor
+    counted: Tensor
+
+
+PROBABILITIES = Tensor("prob", "FP32")
+"""Probability that each block is content; NaN for a page whose lengths contradict its tokens."""
+COMMENTS = Tensor("comment", "FP32")
+"""Probability that each block is a user comment that is no content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Tensors that one kind of model reads and answers."""
+
+    encoding: str
+    """Name of the encoding, with versions of its hashes and columns."""
+    request: tuple[Tensor, ...]
+    counts: tuple[Count, ...]
+    per_block: Tensor
+    """Tensor of `request` with one element per block, like each tensor of the answer."""
+    answer: tuple[Tensor, ...] = (PROBABILITIES,)
+    encodings: frozenset[Encoding] = frozenset()
+    """Optional encodings that it needs."""
+
+    @property
+    def declared(self) -> str:
+        """Text that a model must declare to be sent this encoding."""
+        tensors = (*self.request, *self.answer)
+        return f"{self.encoding}; " + "; ".join(f"{tensor.name} {tensor.data_type}" for tensor in tensors)
+
+
+IDS = Tensor("ids", "UINT32")
+BLOCK_LENGTHS = Tensor("block_len", "UINT16")
+ID_COUNTS = Tensor("n_ids", "INT32")
+BLOCK_COUNTS = Tensor("n_blocks", "INT32")
+
+TOKENS = Signature(
+    encoding="tokens 2 crc32",
+    request=(IDS, BLOCK_LENGTHS),
+    counts=(Count(ID_COUNTS, IDS), Count(BLOCK_COUNTS, BLOCK_LENGTHS)),
+    per_block=BLOCK_LENGTHS,
+)
+"""The fields `ids` and `block_lengths` of `EncodedPage`."""
+
+WORDS = Tensor("words", "UINT32")
+WORD_LENGTHS = Tensor("word_len", "UINT8")
+HEADING = Tensor("heading", "INT32")
+ELEMENT = Tensor("element", "INT32")
+ALIKE = Tensor("alike", "INT32")
+FEATURES = Tensor("features", "UINT8")
+PARENT = Tensor("parent", "INT32")
+ELEMENT_TOKENS = Tensor("tokens", "UINT32")
+ELEMENT_TOKEN_LENGTHS = Tensor("token_len", "UINT8")
+PAGE_FEATURES = Tensor("page", "UINT8")
+WORD_COUNTS = Tensor("n_words", "INT32")
+ELEMENT_COUNTS = Tensor("n_elements", "INT32")
+ELEMENT_TOKEN_COUNTS = Tensor("n_tokens", "INT32")
+
+STRUCTURE = Signature(
+    encoding="structure 2 crc32",
+    request=(
+        WORDS,
+        WORD_LENGTHS,
+        HEADING,
+        ELEMENT,
+        ALIKE,
+        FEATURES,
+        PARENT,
+        ELEMENT_TOKENS,
+        ELEMENT_TOKEN_LENGTHS,
+        PAGE_FEATURES,
+    ),
+    counts=(
+        Count(WORD_COUNTS, WORDS),
+        Count(BLOCK_COUNTS, WORD_LENGTHS),
+        Count(ELEMENT_COUNTS, PARENT),
+        Count(ELEMENT_TOKEN_COUNTS, ELEMENT_TOKENS),
+    ),
+    per_block=WORD_LENGTHS,
+)
+"""The fields of `StructureTensors`, the features of one block after the other."""
+
+STRUCTURE_WITH_COMMENTS = replace(STRUCTURE, answer=(PROBABILITIES, COMMENTS))
+
+DISTANCES = Tensor("distance", "UINT8")
+BLOCK_FEATURES = Tensor("block_features", "FP16")
+EDGE_FEATURES = Tensor("edge_features", "FP16")
+
+WEB2TEXT = Signature(
+    encoding="web2text 1",
+    request=(DISTANCES, BLOCK_FEATURES, EDGE_FEATURES),
+    counts=(Count(BLOCK_COUNTS, DISTANCES),),
+    per_block=DISTANCES,
+    encodings=frozenset((Encoding.WEB2TEXT,)),
+)
+"""The fields of `Web2TextTensors`, the features of one block after the other."""
+
+SIGNATURES = (TOKENS, STRUCTURE, STRUCTURE_WITH_COMMENTS, WEB2TEXT)
+
+SIGNATURE_KEY = "signature"
+"""Name of the signature in a model: a parameter in `config.pbtxt`, a property in `model.onnx`."""
+
+
+def signature_of(declared: str) -> Signature | None:
+    """Return the signature that a model declares, or None for one that is not encoded here."""
+    return next((each for each in SIGNATURES if each.declared == declared), None)

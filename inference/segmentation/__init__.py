@@ -1,0 +1,1 @@
+"""Segmentation of HTML into the text blocks that a reader sees, in DOM order."""

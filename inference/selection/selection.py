@@ -1,0 +1,239 @@
+"""Selection of content by probabilities: the blocks that a cleaned text is made of."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dehusk.inference.native.choosing import (
+    best_expected_f1,
+    expected_words,
+    leave_repeats_out,
+    like_comments,
+    most_probable,
+    rounded,
+)
+from dehusk.schemas.documents import Comments
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
+from dehusk.schemas.pages import EncodedPage, Prediction
+
+Bools = npt.NDArray[np.bool_]
+Probabilities = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+MIN_WORDS = 15.0
+"""Expected words of content below which a page has none, unless a block of words is likely enough."""
+MIN_PROBABILITY = 0.25
+"""Probability that a block of words must reach for it."""
+FEW_BLOCKS = 10
+"""Number of blocks up to which an unlikely block may be the whole content, as there is no room for a menu."""
+MIN_PROBABILITY_OF_FEW = 0.05
+"""Probability that a block of such a page must reach."""
+LIKELY = 0.5
+MIN_PROBABILITY_AMONG_COMMENTS = 0.25
+"""Probability that suffices for a comment among blocks of its kind that are likely comments."""
+_BETTER_COPY = 0.25
+"""Probability from which the first copy of a repeated run is kept, however likely a later one is."""
+_MIN_LEFT = 0.1
+"""Share of the words of a page's content that a correction leaves, unless it finds likely content."""
+
+_DIGITS = 4
+"""Decimals of a published probability: fewer than a labeler's, so that the same page gives the same bytes."""
+
+
+class Weighed(NamedTuple):
+    """Weights that decide on the T blocks of a page."""
+
+    likely: npt.NDArray[np.float64]
+    """Shape [T]: probability that each is content; 0 for comments, and for copies that are left out."""
+    threshold: float | None
+    """Probability that content must reach; None if the page has none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Choice among the T blocks of a page; all of shape [T]."""
+
+    probabilities: npt.NDArray[np.float64]
+    """Probability of content, as published."""
+    content: Bools
+    """True if part of the text."""
+    comment: Bools
+    """True for a user comment that is no content."""
+    dropped: Bools
+    """True if part of the text only without the statistics of the site."""
+    saved: Bools
+    """True if part of the text only by the statistics of the site."""
+
+
+def select(
+    probabilities: Probabilities,
+    words: npt.NDArray[np.uint32],
+    repeat: npt.NDArray[np.int32],
+    comments: Probabilities | None = None,
+    alike: npt.NDArray[np.int32] | None = None,
+) -> Bools:
+    """Return True for the blocks that are content, shape [T].
+
+    They are the most probable ones, as many as maximise the expected F1 of their words. It counts words
+    expected to be missed as well as wrong ones, so an unsure page keeps more than at a threshold of one half.
+    A block raises it when its probability is above half of it, and so blocks without words are decided on,
+    too. Of a repeated run only the better copy is kept. User comments are no content, unless there is nothing
+    else: such a page is a thread.
+
+    `words` are the words of each block, `repeat` the index of the earlier block that a block repeats, or -1,
+    `alike` is as in `likely_comments`.
+
+    Raises:
+        ValueError: the arguments are not of the same blocks.
+    """
+    lengths = words.astype(np.uint32, copy=False)
+    is_comment = likely_comments(probabilities, comments, lengths, alike)
+    return choose_content(probabilities, lengths, repeat, is_comment)
+
+
+def choose_content(
+    probabilities: Probabilities,
+    words: npt.NDArray[np.uint32],
+    repeat: npt.NDArray[np.int32],
+    is_comment: Bools,
+) -> Bools:
+    """Return True for content, as in `select`, given the user comments; all of shape [T]."""
+    likely, threshold = weigh(probabilities, words, repeat, is_comment)
+    return is_comment if threshold is None else likely >= threshold
+
+
+def weigh(
+    probabilities: Probabilities,
+    words: npt.NDArray[np.uint32],
+    repeat: npt.NDArray[np.int32],
+    is_comment: Bools,
+) -> Weighed:
+    """Return the weights that decide on content, given the user comments; all of shape [T].
+
+    Raises:
+        ValueError: the arguments are not of the same blocks.
+    """
+    if not len(probabilities) == len(words) == len(repeat) == len(is_comment):
+        raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
+    likely = probabilities.astype(np.float64)
+    likely[is_comment] = 0.0
+    leave_repeats_out(likely, repeat, _BETTER_COPY)
+    expected = expected_words(likely, words)
+    if _lacks_content(likely, words, expected):
+        return Weighed(likely, None)
+    return Weighed(likely, best_expected_f1(likely, words, expected) / 2)
+
+
+def _lacks_content(
+    probabilities: npt.NDArray[np.float64], words: npt.NDArray[np.uint32], expected: float
+) -> bool:
+    """Return True if a page has no content, being all menu and footer."""
+    least = MIN_PROBABILITY if len(words) > FEW_BLOCKS else MIN_PROBABILITY_OF_FEW
+    return expected < MIN_WORDS and most_probable(probabilities, words) < least
+
+
+def likely_comments(
+    probabilities: Probabilities,
+    comments: Probabilities | None,
+    words: npt.NDArray[np.uint32],
+    alike: npt.NDArray[np.int32] | None = None,
+) -> Bools:
+    """Return True for user comments, shape [T]: likely to be some, and not likely to be content.
+
+    `alike` has for each block the index of the first whose innermost elements have the same tags and classes:
+    among such blocks that are likely comments on the average, by their words, one may be less likely.
+    """
+    return look_like_comments(comments, words, alike) & (probabilities < LIKELY)
+
+
+def look_like_comments(
+    comments: Probabilities | None,
+    words: npt.NDArray[np.uint32],
+    alike: npt.NDArray[np.int32] | None = None,
+) -> Bools:
+    """Return True for user comments, shape [T], unless they are likely to be content.
+
+    Raises:
+        ValueError: the arguments are not of the same blocks.
+    """
+    if comments is None:
+        return np.zeros(len(words), np.bool_)
+    kinds = np.arange(len(words), dtype=np.int32) if alike is None else alike
+    return like_comments(
+        comments.astype(np.float64, copy=False), words, kinds, LIKELY, MIN_PROBABILITY_AMONG_COMMENTS
+    )
+
+
+class Content(NamedTuple):
+    """Content of a page of T blocks."""
+
+    probabilities: Probabilities
+    """Shape [T]."""
+    chosen: Bools
+    """Shape [T]: True for content."""
+
+
+def takes_content(before: Content, after: Content, words: npt.NDArray[np.uint32]) -> bool:
+    """Return True if a correction takes all or nearly all content of a page, and finds none that is likely.
+
+    A site tells which blocks of a page are content, but not that there are none. `words` are the words of
+    each block, shape [T].
+    """
+    left, all_words = (int(words[each].sum()) for each in (before.chosen & after.chosen, before.chosen))
+    if left >= _MIN_LEFT * all_words:
+        return False
+    return _likeliest(after, words) < min(LIKELY, _likeliest(before, words))
+
+
+def _likeliest(content: Content, words: npt.NDArray[np.uint32]) -> float:
+    return float(content.probabilities[content.chosen & (words > 0)].max(initial=0.0))
+
+
+def choose(
+    page: EncodedPage,
+    labels: Prediction,
+    options: DocumentOptions = DEFAULT_OPTIONS,
+) -> Choice:
+    """Choose the blocks of a document; with `drop_hidden`, none that is hidden at first is kept.
+
+    A correction that takes a page's content is not followed: see `takes_content`.
+    """
+    like_comments = look_like_comments(labels.comments, page.words, page.alike)
+    corrected = _chosen(page, labels.probabilities, like_comments, options)
+    if labels.uncorrected is None:
+        return corrected
+    alone = _chosen(page, labels.uncorrected, like_comments, options)
+    before, after = (Content(each.probabilities, each.content & ~each.comment) for each in (alone, corrected))
+    if takes_content(before, after, page.words):
+        return alone
+    dropped, saved = alone.content & ~corrected.content, corrected.content & ~alone.content
+    return replace(corrected, dropped=dropped, saved=saved)
+
+
+def candidates(
+    page: EncodedPage, probabilities: npt.NDArray[np.float64], like_comments: Bools, *, drop_hidden: bool
+) -> tuple[Probabilities, Bools]:
+    """Return the probability of each block to be chosen, and True for user comments, both of shape [T]."""
+    likely = probabilities * ~page.hidden if drop_hidden else probabilities
+    return likely, like_comments & (probabilities < LIKELY)
+
+
+def _chosen(
+    page: EncodedPage,
+    labels: npt.NDArray[np.float32],
+    like_comments: Bools,
+    options: DocumentOptions,
+) -> Choice:
+    """Choose the blocks of a document by these probabilities alone."""
+    probabilities = rounded(labels, _DIGITS)
+    likely, is_comment = candidates(page, probabilities, like_comments, drop_hidden=options.drop_hidden)
+    content = choose_content(likely, page.words, page.repeat, is_comment)
+    is_comment = is_comment & ~content
+    if options.drop_hidden:
+        content &= ~page.hidden
+        is_comment &= ~page.hidden
+    if options.comments is Comments.INCLUDE:
+        content |= is_comment
+    none = np.zeros_like(content)
+    return Choice(probabilities, content, is_comment, dropped=none, saved=none)

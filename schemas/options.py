@@ -1,0 +1,47 @@
+"""Options of cleaned documents, as every command, the worker and the Python interface have them."""
+
+from dataclasses import dataclass
+
+from dehusk.schemas.documents import Comments
+from dehusk.schemas.metadata import MetadataLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """Markdown and HTML of a document, and what is left out of them; its text has all."""
+
+    markdown: bool = False
+    html: bool = False
+    links: bool = True
+    """True if links have addresses; their texts are kept anyhow."""
+    images: bool = True
+    tables: bool = True
+    """True if tables are kept; what a table lays out is no table."""
+
+    @property
+    def needs_markup(self) -> bool:
+        """True if pages must come with their markup."""
+        return self.markdown or self.html
+
+
+NO_RENDERING = Rendering()
+"""Neither Markdown nor HTML."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOptions:
+    """Contents of the documents that pages become."""
+
+    with_blocks: bool = False
+    """True if documents list every block with its label."""
+    drop_hidden: bool = False
+    """True if text that a page hides at first is left out, whatever the model says."""
+    comments: Comments = Comments.SEPARATE
+    """Treatment of user comments."""
+    metadata: MetadataLevel = MetadataLevel.FAST
+    """Depth of the search for metadata."""
+    rendering: Rendering = NO_RENDERING
+    """Markdown and HTML that documents have beside their text."""
+
+
+DEFAULT_OPTIONS = DocumentOptions()

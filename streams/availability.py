@@ -1,0 +1,130 @@
+"""Availability of a worker's dependencies, for its log, metrics and readiness; retries with back-off."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+
+UNAVAILABLE = (UnavailableError, ConfigurationError)
+"""Errors of an unavailable dependency; also refusals, as somebody may repair a password or model."""
+Check = Callable[[], Awaitable[object]]
+"""Checks a dependency; raises one of UNAVAILABLE while it is unavailable."""
+_ASK_SECONDS = 5.0
+_FIRST_BACK_OFF = 0.05
+LONGEST_BACK_OFF = 5.0
+"""Longest wait between two attempts, in seconds."""
+Answer = TypeVar("Answer")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Dependency:
+    """A dependency that a worker talks to: Kafka, Redis, Triton, a schema registry."""
+
+    name: str
+    consequence: str
+    """Effect while it is unavailable, for the log."""
+    unavailable_since: float | None = field(default=None, init=False)
+    """Monotonic time when it was first missed; None while it answers."""
+    reason: str = field(default="", init=False)
+    """Last error, in a line."""
+
+    def missed(self, error: Exception) -> None:
+        """Note that it did not answer; the first error and each new refusal are logged."""
+        before, self.reason = self.reason, " ".join(str(error).split())
+        is_new_refusal = isinstance(error, ConfigurationError) and self.reason != before
+        if self.unavailable_since is None or is_new_refusal:
+            _log.warning("%s is unavailable, %s: %s", self.name, self.consequence, self.reason)
+        if self.unavailable_since is None:
+            self.unavailable_since = time.monotonic()
+
+    def answered(self) -> None:
+        """Note that it answered."""
+        if self.unavailable_since is not None:
+            _log.info(
+                "%s is available again after %.1f s", self.name, time.monotonic() - self.unavailable_since
+            )
+            self.unavailable_since = None
+
+    @property
+    def unavailable(self) -> bool:
+        """True if it did not answer when it was last asked."""
+        return self.unavailable_since is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Dependencies of a worker."""
+
+    kafka: Dependency
+    redis: Dependency
+    labeler: Dependency
+    schema_registry: Dependency
+    has_registry: bool = True
+    """True if there is a schema registry to ask."""
+
+    def __iter__(self) -> Iterator[Dependency]:
+        yield from (self.kafka, self.redis, self.labeler)
+        if self.has_registry:
+            yield self.schema_registry
+
+    @property
+    def unavailable(self) -> list[Dependency]:
+        """Those that do not answer."""
+        return [dependency for dependency in self if dependency.unavailable]
+
+    @property
+    def waited_for(self) -> bool:
+        """True if pages wait for an unavailable one; they do not wait for Redis."""
+        return self.kafka.unavailable or self.labeler.unavailable or self.schema_registry.unavailable
+
+
+async def watch(dependency: Dependency, check: Check, seconds: float = _ASK_SECONDS) -> None:
+    """Check a dependency every few seconds, as a worker without pages would not notice."""
+    while True:
+        try:
+            await check()
+        except UNAVAILABLE as error:
+            dependency.missed(error)
+        else:
+            dependency.answered()
+        await asyncio.sleep(seconds)
+
+
+async def insist(dependency: Dependency, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Ask a dependency until it answers."""
+    attempt = 0
+    while True:
+        try:
+            answer = await ask()
+        except UNAVAILABLE as error:
+            dependency.missed(error)
+            await back_off(attempt)
+            attempt += 1
+        else:
+            dependency.answered()
+            return answer
+
+
+async def ask_if_there(dependency: Dependency, ask: Callable[[], Awaitable[Answer]]) -> Answer | None:
+    """Ask a dependency unless it is known to be unavailable; return None where it does not answer."""
+    if dependency.unavailable:
+        return None
+    try:
+        answer = await ask()
+    except UNAVAILABLE as error:
+        dependency.missed(error)
+        return None
+    dependency.answered()
+    return answer
+
+
+async def back_off(attempt: int) -> None:
+    """Wait after an attempt, counted from 0: twice as long each time, up to five seconds."""
+    seconds = min(LONGEST_BACK_OFF, _FIRST_BACK_OFF * 2 ** min(attempt, 16))
+    await asyncio.sleep(seconds * random.uniform(0.5, 1.0))  # noqa: S311 jitter

@@ -1,0 +1,1 @@
+"""`dehusk model`: versions of a model and their roll-outs."""

@@ -1,0 +1,219 @@
+"""Options of several commands of `dehusk model`: where versions are, and which roll-out changes how."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import Limits, Scope
+from dehusk.streams.cli.shared.options import (
+    Address,
+    Name,
+    NumberRange,
+    Option,
+    seconds_option,
+    with_options,
+)
+from dehusk.streams.cli.shared.service_options import kafka_options
+from dehusk.streams.models.names import check_model, split_name
+from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings, TopicSettings, TritonSettings
+
+NOT_TO_BE_SERVED = 3
+"""Exit status where a version is not to be served; 1 is for other errors."""
+
+triton_option = click.option(
+    "--triton",
+    type=Address(),
+    metavar="HOST:PORT",
+    default=TritonSettings().address,
+    show_default=True,
+    help="gRPC address of the Triton server.",
+)
+repository_option = click.option(
+    "--model-repository",
+    "--repository",
+    "repository",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    default=DEFAULT_REPOSITORY,
+    show_default="the one that comes with dehusk",
+    help="The model repository: the directory that Triton serves.",
+)
+group_option = click.option(
+    "--group",
+    type=Name(),
+    metavar="NAME",
+    default=TopicSettings().group,
+    show_default=True,
+    help="The consumer group of the workers; each group is moved alone.",
+)
+yes_option = click.option("--yes", is_flag=True, help="Do not ask before.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+
+
+def _control_topic_option(default: str | None, help: str = "The topic that the workers follow.") -> Option:  # noqa: A002 click's
+    """Return the option of the control topic, whose default is None where a command can do without it."""
+    return click.option("--control-topic", metavar="TOPIC", default=default, show_default=True, help=help)
+
+
+def _without_triton_option(help: str) -> Option:  # noqa: A002 click's
+    return click.option("--without-triton", is_flag=True, help=help)
+
+
+_LIMITS = {each.name.replace("_", "-"): each.name for each in fields(Limits)}
+
+
+def _model_name(_context: click.Context, _parameter: click.Parameter, name: str) -> tuple[str, str]:
+    try:
+        return check_model(name), ""
+    except ConfigurationError as error:
+        raise click.BadParameter(f"{error}; the model alone, such as dehusk") from error
+
+
+def _version_name(_context: click.Context, _parameter: click.Parameter, name: str) -> tuple[str, str]:
+    try:
+        model, version = split_name(name)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error)) from error
+    if not version:
+        raise click.BadParameter(f"name the version, such as {name}/8")
+    return model, version
+
+
+def _limits(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """Return the limits that are named, by their fields."""
+    limits: dict[str, Any] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if name not in _LIMITS:
+            raise click.BadParameter(f"{name!r} is none of: {', '.join(_LIMITS)}")
+        kind = type(getattr(Limits(), _LIMITS[name]))
+        try:
+            limits[_LIMITS[name]] = kind(value)
+        except ValueError as error:
+            raise click.BadParameter(f"{value!r} is no number for {name}") from error
+        minimum = 1 if kind is int else 0
+        if not minimum <= limits[_LIMITS[name]] < inf:
+            raise click.BadParameter(f"{value} is no finite number from {minimum} on, as {name} has to be")
+    return limits
+
+
+_MODEL = click.argument("name", metavar="MODEL", callback=_model_name)
+_VERSION = click.argument("name", metavar="MODEL/VERSION", callback=_version_name)
+_TARGET = (kafka_options, _control_topic_option(CONTROL_TOPIC), group_option, json_option)
+_PLACE = (
+    triton_option,
+    _without_triton_option(
+        "Ask no Triton: the workers of the group run the model themselves (--labeler onnx)."
+    ),
+    repository_option,
+)
+_LIMIT = click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_limits,
+    help="Beyond which workers go back by themselves, e.g. --limit most-errors=0.05; others stay as they "
+    f"are. Names: {', '.join(_LIMITS)}.",
+)
+_CHANGE = (
+    yes_option,
+    click.option("--wait", is_flag=True, help="Wait until all workers follow, and say how long that took."),
+    seconds_option(
+        "--wait-seconds", least=1.0, default=60.0, help="How long workers may take to follow a state."
+    ),
+)
+
+
+def share_option(unit: str) -> Option:
+    """Return the option of the share of something that a version is tried on."""
+    return click.option(
+        "--share",
+        type=NumberRange(min=0, min_open=True, max=1),
+        required=True,
+        help=f"Of the {unit}, e.g. 0.05.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutOptions:
+    """Options of a command for a roll-out; those from `yes` on are of commands that change it."""
+
+    name: tuple[str, str]
+    """Model and version; an empty version where the command names none."""
+    kafka: KafkaSettings
+    control_topic: str
+    group: str
+    as_json: bool
+    yes: bool = False
+    wait: bool = False
+    wait_seconds: float = 0.0
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """Limits that the change sets, by their fields."""
+    triton: str = ""
+    without_triton: bool = True
+    """True if Triton is not asked to serve anything."""
+    repository: Path = DEFAULT_REPOSITORY
+
+    @property
+    def scope(self) -> Scope:
+        """Model and group of the roll-out."""
+        return Scope(self.name[0], self.group)
+
+    @property
+    def version(self) -> str:
+        """Version that the command names."""
+        return self.name[1]
+
+
+def gathered_options(name: str, kind: type[Any], *options: Option) -> Option:
+    """Return a decorator that adds options; the fields of a dataclass reach the command as its instance."""
+    names = {each.name for each in fields(kind)}
+
+    def gather(**values: object) -> dict[str, object]:
+        arguments = {key: values.pop(key) for key in names & values.keys()}
+        return {name: kind(**arguments), **values}
+
+    return with_options(*options, gather=gather)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Sources of what is known of versions: Triton, a repository, and roll-outs."""
+
+    triton: str
+    without_triton: bool
+    repository: Path
+    control_topic: str | None
+    kafka: KafkaSettings
+
+
+def source_options(topic_help: str, *others: Option) -> Option:
+    """Return a decorator that adds options, others among them; those of sources are the value `sources`."""
+    places = (
+        triton_option,
+        _without_triton_option("Ask no Triton: look at the disk alone."),
+        repository_option,
+    )
+    topic = _control_topic_option(None, topic_help)
+    return gathered_options("sources", Sources, *places, topic, *others, kafka_options)
+
+
+rollout_options = gathered_options("options", RolloutOptions, _MODEL, *_TARGET)
+"""MODEL and the options of its roll-out."""
+
+
+def change_options(*others: Option) -> Option:
+    """Return a decorator that adds MODEL and the options of a change, others among them."""
+    return gathered_options("options", RolloutOptions, _MODEL, *_TARGET, *others, *_CHANGE)
+
+
+def version_options(*others: Option) -> Option:
+    """Return a decorator that adds MODEL/VERSION and the options of a change, others among them."""
+    return gathered_options("options", RolloutOptions, _VERSION, *_TARGET, *_PLACE, *others, _LIMIT, *_CHANGE)

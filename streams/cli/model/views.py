@@ -1,0 +1,341 @@
+"""Output of `dehusk model`: tables for people, JSON for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+from rich.filesize import decimal
+
+from dehusk.schemas.rollout import Comparison, Figures, Rollout, WorkerReport, total
+from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
+from dehusk.streams.rollout.transitions import describe_state
+from dehusk.streams.wording import pluralize, printable, program
+
+if TYPE_CHECKING:
+    from dehusk.streams.models.names import FaultError
+    from dehusk.streams.models.overview import KnownVersion
+    from dehusk.streams.models.server import Statistics
+    from dehusk.streams.models.verification import Latency, Report
+    from dehusk.streams.rollout.situation import Role, Situation
+
+_FIGURE_COLUMNS = ("version", "pages", "no answer", "no probabilities", "words kept", "p50", "p99")
+
+
+def print_change(situation: Situation, state: Rollout) -> None:
+    """Print on standard error the state before and after a change."""
+    workers = pluralize(len(situation.workers), "worker")
+    click.echo(f"{situation.scope}, {workers}:", err=True)
+    click.echo(f"  from {describe_state(situation.state)}", err=True)
+    click.echo(f"  to   {describe_state(state)}", err=True)
+
+
+def print_changed(
+    situation: Situation,
+    state: Rollout,
+    workers: Sequence[WorkerReport] | None,
+    seconds: float,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the written state and, where workers were waited for, how many follow and how long it took."""
+    if as_json:
+        fields = {"before": situation.state, "after": state, "workers": workers, "seconds": round(seconds, 3)}
+        _print_object({**asdict(situation.scope), **fields})
+        return
+    echo(f"revision {state.revision}: {describe_state(state)}")
+    if workers is not None:
+        echo(f"{pluralize(len(workers), 'worker')} followed within {seconds:.1f} s")
+    elif not situation.workers:
+        echo("no worker of the group reports: those that start follow it")
+
+
+def print_status(situation: Situation, *, as_json: bool) -> None:
+    """Print the state, the workers, and their figures."""
+    if as_json:
+        workers = [replace(each, figures={}, comparison=None) for each in situation.workers]
+        fields = {"state": situation.state, "workers": workers, **_observations_object(situation)}
+        _print_object({**asdict(situation.scope), **fields})
+        return
+    _print_state(situation)
+    for each in situation.workers:
+        echo(_describe_worker(each))
+    if not situation.workers:
+        echo("no worker of the group reports")
+    comparison = _print_figures(situation.workers)
+    if comparison is not None:
+        echo(_describe_comparison(comparison))
+
+
+def print_observations(situation: Situation) -> None:
+    """Print the figures of the versions that label and of the shadow, with examples."""
+    _print_state(situation)
+    comparison = _print_figures(situation.workers)
+    if comparison is not None:
+        _print_comparison(comparison)
+
+
+def _observations_object(situation: Situation) -> dict[str, object]:
+    """Return the figures of all workers for JSON."""
+    comparison = total(each.comparison for each in situation.workers)
+    return {
+        "figures": {name: _figures_object(each) for name, each in _total_figures(situation.workers).items()},
+        "comparison": comparison and _comparison_object(comparison),
+    }
+
+
+def _print_state(situation: Situation) -> None:
+    echo(f"{situation.scope}: {describe_state(situation.state)}")
+    if situation.state is not None:
+        change = situation.state.change
+        at = f"{change.at:%Y-%m-%d %H:%M:%S} UTC"
+        echo(f"revision {situation.state.revision}, {at}, {printable(change.by)}: {printable(change.reason)}")
+
+
+def _describe_worker(report: WorkerReport) -> str:
+    named = {"serving": report.serving, "canary": report.canary, "shadow": report.shadow}
+    versions = ", ".join(f"{role} {version}" for role, version in named.items() if version)
+    refused = [f"not {version}: {printable(why)}" for version, why in report.refused.items()]
+    return "; ".join([f"worker {report.worker}, revision {report.revision}: {versions}", *refused])
+
+
+def _total_figures(workers: Sequence[WorkerReport]) -> dict[str, Figures]:
+    totals: dict[str, Figures] = {}
+    for report in workers:
+        for version, figures in report.figures.items():
+            totals[version] = totals.get(version, Figures()) + figures
+    return totals
+
+
+def _print_figures(workers: Sequence[WorkerReport]) -> Comparison | None:
+    """Print the figures of the versions that label, and return the comparison of the shadow."""
+    rows = [_figures_row(version or "chosen", each) for version, each in _total_figures(workers).items()]
+    if rows:
+        print_table(plain_console(), _FIGURE_COLUMNS, rows)
+    return total(each.comparison for each in workers)
+
+
+def _figures_row(name: str, figures: Figures) -> list[str]:
+    failures = [f"{figures.errors:,}", f"{figures.rejected:,}"]
+    times = [f"{1000 * figures.seconds(share):.0f} ms" for share in (0.5, 0.99)]
+    return [name, f"{figures.pages:,}", *failures, f"{figures.kept_share:.1%}", *times]
+
+
+def _describe_comparison(comparison: Comparison) -> str:
+    both = pluralize(comparison.shadow.labeled, "page")
+    return (
+        f"shadow: {comparison.disagreement:.2%} of {comparison.blocks:,} blocks on {both} decided otherwise; "
+        f"{pluralize(comparison.missed, 'page')} not compared"
+    )
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    echo(_describe_comparison(comparison))
+    rows = [_figures_row("labels", comparison.serving), _figures_row("shadow", comparison.shadow)]
+    print_table(plain_console(), _FIGURE_COLUMNS, rows)
+    for example in comparison.examples:
+        echo(f"  {example.serving:.2f} -> {example.shadow:.2f}  {printable(example.url)}")
+        echo(f"    {printable(example.text)}")
+
+
+def _figures_object(figures: Figures) -> dict[str, float]:
+    counts = asdict(figures)
+    del counts["calls"]
+    return {
+        **counts,
+        "kept_share": round(figures.kept_share, 4),
+        "seconds_p50": round(figures.seconds(0.5), 6),
+        "seconds_p99": round(figures.seconds(0.99), 6),
+    }
+
+
+def _comparison_object(comparison: Comparison) -> dict[str, object]:
+    return {
+        "serving": _figures_object(comparison.serving),
+        "shadow": _figures_object(comparison.shadow),
+        "blocks": comparison.blocks,
+        "differing": comparison.differing,
+        "disagreement": round(comparison.disagreement, 6),
+        "missed": comparison.missed,
+        "examples": comparison.examples,
+    }
+
+
+_VERSION_COLUMNS = ("version", "default", "on Triton", "on disk", "signature", "SHA-256", "why")
+_ROLES = "in roll-outs"
+Roles = Mapping[tuple[str, str], Sequence["Role"]]
+"""Roles of each version in roll-outs, by model and version."""
+_HASH_SHOWN = 12
+_STATES = {"": "no", "UNAVAILABLE": "failed"}
+
+
+def print_versions(
+    known_versions: Sequence[KnownVersion],
+    missing: Sequence[str],
+    roles: Roles | None,
+    *,
+    is_triton_known: bool,
+    as_json: bool,
+) -> None:
+    """Print all versions, a line each; `roles` is None where no control topic was read."""
+    roles_by_name = roles or {}
+    if as_json:
+        versions = [
+            _with_roles(asdict(each), roles_by_name.get((each.model, each.version)))
+            for each in known_versions
+        ]
+        _print_object({"versions": versions, "missing": missing})
+        return
+    rows = [_version_row(each, is_triton_known=is_triton_known) for each in known_versions]
+    columns: tuple[str, ...] = _VERSION_COLUMNS
+    if roles is not None:
+        columns = (*_VERSION_COLUMNS, _ROLES)
+        role_lists = [
+            ", ".join(map(str, roles_by_name.get((each.model, each.version), ()))) for each in known_versions
+        ]
+        rows = [(*row, printable(role_list)) for row, role_list in zip(rows, role_lists, strict=True)]
+    print_table(plain_console(), columns, rows)
+
+
+def print_shown(
+    known: KnownVersion,
+    statistics: Statistics | None,
+    version: Path,
+    observations: Situation | None,
+    *,
+    is_triton_known: bool,
+    as_json: bool,
+) -> None:
+    """Print all that is known of one version; `version` is its directory, if it is on disk."""
+    from dehusk.streams.models.candidate import header_of
+    from dehusk.streams.models.overview import card_of
+
+    card, golden, tensors = "", [], {}
+    if known.stored:
+        card, golden = card_of(version), _golden_pages(version)
+        if not known.stored.problem:
+            header = header_of(version / "model.onnx")
+            tensors = {"inputs": header.inputs, "outputs": header.outputs}
+    if as_json:
+        of_triton = {**asdict(statistics), "batch_size": statistics.batch_size} if statistics else None
+        more = {"tensors": tensors, "golden_pages": golden, "statistics": of_triton, "card": card}
+        if observations:
+            more |= {"rollout": {"state": observations.state, **_observations_object(observations)}}
+        _print_object({**asdict(known), **more})
+        return
+    print_table(plain_console(), _VERSION_COLUMNS, [_version_row(known, is_triton_known=is_triton_known)])
+    for does, declared in tensors.items():
+        echo(f"\n{does}: {', '.join(f'{each.name} {each.data_type}' for each in declared)}")
+    if known.stored:
+        echo(f"\nSHA-256: {known.stored.sha256}\ngolden pages: {', '.join(golden) or 'none'}")
+    if statistics:
+        echo(f"\n{_describe_statistics(statistics)}")
+    if observations:
+        echo("")
+        print_observations(observations)
+    if card:
+        echo(f"\n{card}")
+
+
+def print_report(report: Report, *, as_json: bool) -> None:
+    """Print the report of a version that passed."""
+    if as_json:
+        _print_object({"ok": True, **asdict(report)})
+        return
+    agreement = report.agreement
+    echo(f"{report.signature.partition(';')[0]}, {decimal(report.bytes)}, SHA-256 {report.sha256}")
+    echo(
+        f"{pluralize(agreement.pages, 'golden page')}, {pluralize(agreement.blocks, 'block')}: at most "
+        f"{agreement.from_training:.1e} from the trained model, {agreement.in_batches:.1e} in batches"
+    )
+    echo(f"latency of a page: {_describe_latency(report.latency)}")
+    if report.latency_beside:
+        echo(f"  of {report.beside}, the default version: {_describe_latency(report.latency_beside)}")
+    echo(f"verified ({report.labeler})")
+
+
+def print_fault(fault: FaultError, *, as_json: bool) -> None:
+    """Print why a version is not to be served."""
+    if as_json:
+        _print_object({"ok": False, "fault": fault.fault, "message": fault.message})
+    click.echo(f"dehusk: not to be served: {printable(str(fault))}", err=True)
+
+
+def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
+    """Print the directory of an added version, and how it is served next."""
+    from dehusk.inference.labelers.repository import served
+
+    model = version.parent.name
+    name = f"{model}/{version.name}"
+    waits = version.name not in served(version.parent.parent, model)
+    if as_json:
+        _print_object({"added": name, "directory": str(version), "waits": waits})
+        return
+    echo(f"added {version}")
+    if waits:
+        echo(f"It is not served before version_policy in {version.parent / 'config.pbtxt'} names it.")
+    elif is_loaded:
+        echo(f"Triton has loaded it. See it with `{program()} model list`.")
+    else:
+        echo("Triton serves it after the next load or restart, workers in process after theirs.")
+    if not is_loaded:
+        echo(f"Try it with `{program()} model canary {name} --share 0.05`, which has Triton serve it.")
+
+
+def print_removed(name: str, *, as_json: bool) -> None:
+    """Print the name of a removed version."""
+    if as_json:
+        _print_object({"removed": name})
+    else:
+        echo(f"removed {name}")
+
+
+def _golden_pages(version: Path) -> list[str]:
+    from dehusk.inference.labelers.golden import GOLDEN_FILE
+    from dehusk.streams.models.candidate import MAX_TEXT_BYTES, read_plain
+
+    if not (version / GOLDEN_FILE).exists():
+        return []
+    try:
+        stored = orjson.loads(read_plain(version / GOLDEN_FILE, MAX_TEXT_BYTES))
+        return [str(each["name"]) for each in stored]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return ["unreadable"]
+
+
+def _with_roles(known: dict[str, Any], roles: Sequence[Role] | None) -> dict[str, Any]:
+    return {**known, "roles": [asdict(each) for each in roles or ()]}
+
+
+def _version_row(known: KnownVersion, *, is_triton_known: bool) -> tuple[str, ...]:
+    stored = known.stored
+    on_triton = "no" if known.was_unloaded else _STATES.get(known.state, known.state.lower())
+    return (
+        printable(f"{known.model}/{known.version}"),
+        "yes" if known.is_default else "",
+        on_triton if is_triton_known else "unknown",
+        decimal(stored.bytes) if stored else "no",
+        printable(stored.signature) if stored else "",
+        stored.sha256[:_HASH_SHOWN] if stored else "",
+        printable((stored.problem if stored else "") or known.reason),
+    )
+
+
+def _describe_statistics(statistics: Statistics) -> str:
+    return (
+        f"since it was loaded: {pluralize(statistics.requests, 'request')}, "
+        f"{pluralize(statistics.failures, 'failure')}; queue {statistics.queue_ms:.2f} ms, "
+        f"compute {statistics.compute_ms:.2f} ms, {statistics.batch_size:.2f} requests in a batch"
+    )
+
+
+def _describe_latency(latency: Latency) -> str:
+    return f"{latency.p50:.1f} ms in the middle, {latency.p99:.1f} ms at the 99th percentile"
+
+
+def _print_object(fields: dict[str, Any]) -> None:
+    click.echo(orjson.dumps(fields, option=orjson.OPT_NON_STR_KEYS))

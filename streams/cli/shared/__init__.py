@@ -1,0 +1,1 @@
+"""Parts that commands share: their options, configuration, terminal and interrupts."""

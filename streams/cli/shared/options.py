@@ -1,0 +1,170 @@
+"""Building blocks of options: value types that click lacks, and several options that become one value."""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from functools import wraps
+from math import isfinite
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+from click.core import ParameterSource
+
+from dehusk.streams.wording import without_password
+
+Command = Callable[..., None]
+Option = Callable[[Command], Command]
+Gather = Callable[..., dict[str, Any]]
+"""Turns the values of options into those that reach the command."""
+FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
+_ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
+_BROKER = re.compile(rf"{_HOST}(:\d{{1,5}})?")
+
+
+class Address(click.ParamType):
+    """`HOST:PORT`; an IPv6 address stands in brackets."""
+
+    name = "address"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the address as it is."""
+        matched = _ADDRESS.fullmatch(value)
+        if matched is None or int(matched[2]) > 65535:
+            self.fail(f"{value!r} is not HOST:PORT, e.g. 127.0.0.1:8080", param, ctx)
+        return value
+
+
+class Brokers(click.ParamType):
+    """`HOST:PORT,…`; a port may be missing."""
+
+    name = "brokers"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the brokers as they are."""
+        for broker in value.split(","):
+            if not _BROKER.fullmatch(broker.strip()):
+                self.fail(f"{without_password(broker)!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
+        return value
+
+
+class Name(click.ParamType):
+    """A name that is not empty."""
+
+    name = "name"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as it is."""
+        if not value.strip():
+            self.fail("it is empty", param, ctx)
+        return value
+
+
+class NumberRange(click.FloatRange):
+    """A finite number within bounds; click lets NaN pass, as no bound is above or below it."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
+
+
+class OptionalFile(click.Path):
+    """A file that exists; an empty text for none, which overrides the environment."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, path_type=Path)
+
+    def convert(  # type: ignore[override]  # other paths are never None
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path | None:
+        """Return its path, or None."""
+        return Path(os.fsdecode(super().convert(value, param, ctx))) if os.fspath(value) else None
+
+
+class Url(click.ParamType):
+    """A URL with one of some schemes, or one of some words."""
+
+    name = "url"
+
+    def __init__(self, *schemes: str, words: tuple[str, ...] = ()) -> None:
+        self._schemes = tuple(f"{scheme}://" for scheme in schemes)
+        self._words = words
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the URL or word as it is."""
+        if value in self._words:
+            return value
+        if not value.startswith(self._schemes):
+            words = "".join(f"{word}, or " for word in self._words)
+            self.fail(f"it must be {words}a URL that begins with {' or '.join(self._schemes)}", param, ctx)
+        if not _has_address(value):
+            self.fail("the URL has no host, or a port that is not one of 1 to 65535", param, ctx)
+        return value
+
+
+def _has_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname or parts.path) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def with_options(*options: Option, gather: Gather | None = None) -> Option:
+    """Return a decorator that adds options to a command, in this order.
+
+    With `gather`, the command is called with the values that this makes of all values.
+    """
+
+    def decorate(command: Command) -> Command:
+        decorated = command if gather is None else _gathering(command, gather)
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+def _gathering(command: Command, gather: Gather) -> Command:
+    @wraps(command)
+    def call(**values: object) -> None:
+        command(**gather(**values))
+
+    return call
+
+
+def choice_option(*names: str, values: Iterable[str], default: str, help: str) -> Option:  # noqa: A002 click's
+    """Return an option that takes one of some words."""
+    return click.option(
+        *names, type=click.Choice(list(values)), default=default, show_default=True, help=help
+    )
+
+
+def seconds_option(name: str, *, least: float, default: float, help: str) -> Option:  # noqa: A002 click's
+    """Return an option that takes a number of seconds."""
+    return click.option(name, type=NumberRange(min=least), default=default, show_default=True, help=help)
+
+
+def number_option(
+    name: str,
+    *,
+    default: int | Callable[[], int],
+    help: str,  # noqa: A002 click's
+    shown: bool | str = True,
+) -> Option:
+    """Return an option that takes a whole number above 0; help shows the default, or `shown` instead."""
+    return click.option(name, type=click.IntRange(min=1), default=default, show_default=shown, help=help)
+
+
+def was_typed(parameter: str) -> bool:
+    """Return True if an option comes from the command line.
+
+    Values that the environment or a file sets for all commands need not suit each of them.
+    """
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is ParameterSource.COMMANDLINE

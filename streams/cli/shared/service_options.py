@@ -1,0 +1,289 @@
+"""Options of the services that commands use: Kafka and its topics, Redis, Triton and its models."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from dehusk.inference.labelers.labeler import LABELERS
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.shared.options import (
+    FILE,
+    Address,
+    Brokers,
+    Name,
+    Option,
+    Url,
+    choice_option,
+    seconds_option,
+    was_typed,
+    with_options,
+)
+from dehusk.streams.kafka.input_topics import input_topics
+from dehusk.streams.settings import (
+    REVISIT_TOPIC,
+    Compression,
+    KafkaSecurity,
+    KafkaSettings,
+    RedisSettings,
+    SaslMechanism,
+    SecurityProtocol,
+    TopicSettings,
+    TritonSettings,
+)
+
+
+def _gather_kafka(
+    *,
+    brokers: str,
+    security_protocol: SecurityProtocol,
+    sasl_mechanism: SaslMechanism | None,
+    sasl_username: str | None,
+    sasl_password: str | None,
+    tls_ca_file: Path | None,
+    tls_certificate_file: Path | None,
+    tls_key_file: Path | None,
+    **others: object,
+) -> dict[str, object]:
+    credentials = (sasl_mechanism, sasl_username, sasl_password)
+    files = (tls_ca_file, tls_certificate_file, tls_key_file)
+    security = KafkaSecurity(security_protocol, *credentials, *files)
+    _check_security(security)
+    return {"kafka": KafkaSettings(brokers, security), **others}
+
+
+def _check_security(security: KafkaSecurity) -> None:
+    sasl, tls = security.protocol.startswith("SASL"), security.protocol.endswith("SSL")
+    credentials = (security.sasl_mechanism, security.username, security.password)
+    if sasl and None in credentials:
+        raise click.UsageError(
+            f"{security.protocol} needs --sasl-mechanism, --sasl-username and --sasl-password"
+        )
+    if not sasl and credentials != (None, None, None):
+        raise click.UsageError("--sasl-… options need --security-protocol SASL_SSL or SASL_PLAINTEXT")
+    require_both("tls", security.certificate_file, security.key_file)
+    if not tls and (security.ca_file or security.certificate_file):
+        raise click.UsageError("--tls-… options need --security-protocol SSL or SASL_SSL")
+
+
+def require_both(prefix: str, certificate: Path | None, key: Path | None) -> None:
+    """Check that a certificate has a key, and a key a certificate.
+
+    Raises:
+        click.UsageError: one of them is missing; the options' names begin with `prefix`.
+    """
+    if (certificate is None) != (key is None):
+        raise click.UsageError(
+            f"--{prefix}-certificate-file and --{prefix}-key-file belong together: give both"
+        )
+
+
+kafka_options = with_options(
+    click.option(
+        "--brokers",
+        type=Brokers(),
+        metavar="HOST:PORT,…",
+        default=KafkaSettings().brokers,
+        show_default=True,
+        help="Kafka's bootstrap servers; one that answers is enough to find the others.",
+    ),
+    choice_option(
+        "--security-protocol",
+        values=get_args(SecurityProtocol),
+        default=KafkaSecurity().protocol,
+        help="How the brokers' listener is secured: SSL is TLS, SASL_… asks for a user and a password.",
+    ),
+    click.option(
+        "--sasl-mechanism",
+        type=click.Choice(get_args(SaslMechanism)),
+        help="How the password is proved; needed with SASL_PLAINTEXT and SASL_SSL.",
+    ),
+    click.option("--sasl-username", metavar="NAME", help="The Kafka user."),
+    click.option(
+        "--sasl-password",
+        metavar="PASSWORD",
+        help="The user's password. Prefer the environment variable: `ps` shows options to everyone.",
+    ),
+    click.option(
+        "--tls-ca-file",
+        type=FILE,
+        help="PEM file of the authorities that signed the brokers' certificates; the system's by default.",
+    ),
+    click.option(
+        "--tls-certificate-file",
+        type=FILE,
+        help="PEM file of the client's certificate, where the brokers ask for one.",
+    ),
+    click.option("--tls-key-file", type=FILE, help="PEM file of the key of --tls-certificate-file."),
+    gather=_gather_kafka,
+)
+"""Options of a Kafka cluster and its security, which reach a command as `kafka: KafkaSettings`."""
+compression_option = choice_option(
+    "--compression",
+    values=get_args(Compression),
+    default="none",
+    help="Kafka's codec for what is written; what is read may be compressed by any of them.",
+)
+
+
+def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -> Option:  # noqa: A002 click's
+    """Return an option that names a topic of the cluster."""
+    return click.option(*names, type=Name(), metavar=metavar, default=default, show_default=True, help=help)
+
+
+revisit_options = with_options(
+    click.option(
+        "--revisit-after",
+        type=click.IntRange(min=0, max=1000),
+        metavar="PAGES",
+        default=0,
+        show_default=True,
+        help="Clean the first pages of each site a second time once so many of it are known; 0 for never. "
+        "The second document has the same key and the revision 2.",
+    ),
+    topic_option(
+        "--revisit-topic",
+        default=REVISIT_TOPIC,
+        help="The topic by which workers ask each other for that; only needed with --revisit-after.",
+    ),
+)
+"""Options of second cleanings: `revisit_after` and `revisit_topic`."""
+
+
+def checked_topics(topics: TopicSettings) -> TopicSettings:
+    """Return the topics of a worker if they go together.
+
+    Raises:
+        click.UsageError: they do not.
+    """
+    try:
+        input_topics(topics)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    return topics
+
+
+def redis_options(
+    *,
+    help: str,  # noqa: A002 click's
+    seconds_help: str = "How long Redis may take for a batch of pages until it counts as unavailable.",
+) -> Option:
+    """Return options of a Redis and its security, which reach the command as `redis: RedisSettings`."""
+    url = click.option(
+        "--redis",
+        type=Url("redis", "rediss", "unix"),
+        metavar="URL",
+        default=RedisSettings().url,
+        show_default=True,
+        help=help,
+    )
+    return with_options(url, redis_client_options("redis", seconds_help=seconds_help))
+
+
+def redis_client_options(url: str, *, seconds_help: str) -> Option:
+    """Return options of a Redis client, which reach the command as `redis: RedisSettings`.
+
+    `url` is the parameter of the command that holds the URL.
+    """
+
+    def gather(
+        *,
+        redis_seconds: float,
+        redis_cluster: bool,
+        redis_ca_file: Path | None,
+        redis_certificate_file: Path | None,
+        redis_key_file: Path | None,
+        **others: Any,  # noqa: ANN401 the values of the command, of any type
+    ) -> dict[str, object]:
+        files = (redis_ca_file, redis_certificate_file, redis_key_file)
+        redis = RedisSettings(others[url] or RedisSettings().url, redis_cluster, redis_seconds, *files)
+        require_both("redis", redis.certificate_file, redis.key_file)
+        if (redis.ca_file or redis.certificate_file) and not redis.url.startswith("rediss://"):
+            name = url.replace("_", "-")
+            raise click.UsageError(f"--redis-…-file options need a --{name} URL that begins with rediss://")
+        return {**others, "redis": redis}
+
+    return with_options(
+        seconds_option("--redis-seconds", least=0.1, default=RedisSettings().timeout, help=seconds_help),
+        click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster."),
+        click.option(
+            "--redis-ca-file",
+            type=FILE,
+            help="PEM file of the authorities that signed Redis' certificate, for a rediss:// URL; the "
+            "system's by default.",
+        ),
+        click.option(
+            "--redis-certificate-file",
+            type=FILE,
+            help="PEM file of the client's certificate, where Redis asks for one.",
+        ),
+        click.option("--redis-key-file", type=FILE, help="PEM file of the key of --redis-certificate-file."),
+        gather=gather,
+    )
+
+
+model_options = with_options(
+    click.option(
+        "--model",
+        metavar="NAME",
+        default=TritonSettings().model,
+        show_default=True,
+        help="The model in the repository.",
+    ),
+    click.option(
+        "--model-version",
+        metavar="NUMBER",
+        default=TritonSettings().version,
+        help="Stay with this version; by default the newest that version_policy in the model's config.pbtxt "
+        "lets be served, and with Triton that may be swapped meanwhile.",
+    ),
+)
+"""Options of a model: `model` and `model_version`."""
+
+
+def labeler_options(*, when: str = "", repository_help: str) -> Option:
+    """Return the options of a command that runs the model itself unless a Triton server is named.
+
+    They reach the command as `labeler`, `triton` (TritonSettings) and `model_repository`. `when` is a part of
+    the help: when that labeler labels.
+    """
+
+    def gather(
+        *, labeler: str | None, triton: str | None, model: str, model_version: str, **others: object
+    ) -> dict[str, object]:
+        labeler = labeler or ("triton" if triton else "onnx")
+        require_labeler_of_triton(labeler)
+        settings = TritonSettings(triton or TritonSettings().address, model, model_version)
+        return {**others, "labeler": labeler, "triton": settings}
+
+    return with_options(
+        click.option(
+            "--labeler",
+            type=click.Choice(LABELERS),
+            help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the default), "
+            "on a Triton server (the default with --triton), or one without a model, as Boilerpipe's rules.",
+        ),
+        click.option(
+            "--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server."
+        ),
+        click.option(
+            "--model-repository",
+            type=click.Path(file_okay=False, path_type=Path),
+            metavar="DIR",
+            default=DEFAULT_REPOSITORY,
+            help=repository_help,
+        ),
+        model_options,
+        gather=gather,
+    )
+
+
+def require_labeler_of_triton(labeler: str) -> None:
+    """Check that a labeler asks the Triton server that the command line names.
+
+    Raises:
+        click.UsageError: it asks none.
+    """
+    if labeler != "triton" and was_typed("triton"):
+        raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")

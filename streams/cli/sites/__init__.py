@@ -1,0 +1,1 @@
+"""`dehusk sites`: the statistics of sites, shown, forgotten, exported and imported."""

@@ -1,0 +1,1 @@
+"""`dehusk top`: a group of workers in a terminal."""

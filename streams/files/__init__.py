@@ -1,0 +1,1 @@
+"""Pages in files: HTML, JSON lines and web archives, plain or compressed, onto a topic."""

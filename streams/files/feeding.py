@@ -1,0 +1,103 @@
+"""Feeding pages from files to a topic, as a crawler would."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.files.read_ahead import ReadAhead
+from dehusk.streams.kafka.producer import Outgoing, send
+from dehusk.streams.settings import Compression, KafkaSettings
+from dehusk.streams.sources.page import Outcome
+from dehusk.streams.sources.source import Source
+
+_PAGES_AHEAD = 4
+
+
+@dataclass(slots=True)
+class FeedCounts:
+    """Counts of the pages so far."""
+
+    sent: int = 0
+    """Pages that all replicas in sync hold."""
+    bytes: int = 0
+    """Bytes of their messages."""
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
+    """Items that were no page."""
+    failed: Counter[BrokenReason] = field(default_factory=Counter)
+    """Pages that could not be read or sent."""
+    unanswered: int = 0
+    """Pages that were in flight when the feed ended early: the topic may hold them."""
+
+    def add(self, unsent: Skipped | Broken) -> None:
+        """Count a page that is not sent."""
+        if isinstance(unsent, Skipped):
+            self.skipped[unsent.reason] += 1
+        else:
+            self.failed[unsent.reason] += 1
+
+
+Report = Callable[[FeedCounts, Skipped | Broken | None], None]
+"""Called after each page with the counts, and with the outcome of a page that was not sent."""
+
+
+async def feed(
+    outcomes: Iterator[Outcome],
+    kafka: KafkaSettings,
+    topic: str,
+    source: Source,
+    *,
+    pages_per_second: float | None,
+    compression: Compression,
+    counts: FeedCounts,
+    report: Report,
+) -> None:
+    """Send the pages in order, no faster than the brokers take them, and count them, however it ends.
+
+    Raises:
+        UnavailableError: the brokers do not answer.
+        ConfigurationError: there is no such file, or the brokers refuse the user.
+    """
+    urls: deque[str] = deque()
+
+    async def records() -> AsyncIterator[Outgoing]:
+        pace = _Pace(pages_per_second)
+        ahead = ReadAhead(outcomes, _PAGES_AHEAD)
+        while batch := await ahead.take():
+            for outcome in batch:
+                if isinstance(outcome, RawPage):
+                    await pace.wait()
+                    urls.append(outcome.url)
+                    yield Outgoing(topic, source.encode(outcome))
+                else:
+                    counts.add(outcome)
+                    report(counts, outcome)
+
+    try:
+        async for sent in send(kafka, records(), compression):
+            url = urls.popleft()
+            if sent.refusal is None:
+                counts.sent += 1
+                counts.bytes += len(sent.outgoing)
+                report(counts, None)
+            else:
+                broken = Broken(BrokenReason.PAGE_TOO_LARGE, sent.refusal, url)
+                counts.add(broken)
+                report(counts, broken)
+    finally:
+        counts.unanswered = len(urls)
+
+
+class _Pace:
+    """Lets so many pages pass per second, evenly; all of them with None."""
+
+    def __init__(self, pages_per_second: float | None) -> None:
+        self._interval = 1 / pages_per_second if pages_per_second else 0.0
+        self._next = 0.0
+
+    async def wait(self) -> None:
+        now = asyncio.get_running_loop().time()
+        await asyncio.sleep(self._next - now)
+        self._next = max(self._next, now) + self._interval

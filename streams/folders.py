@@ -1,0 +1,70 @@
+"""Folders that are written, locked while a process uses them, and removed by another if it was killed."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dehusk.schemas.errors import ConfigurationError
+
+LOCK = "lock"
+"""File in a folder that is locked while the folder is used."""
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Raise errors of the file system as dehusk's own while files below the folder are written.
+
+    Raises:
+        ConfigurationError: a file cannot be written; the message names it and says why.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {error.filename or folder}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, shutil.Error):  # of a copied tree: it has a reason for each file
+        return str(error.args[0][0][-1])
+    return error.strerror or str(error)
+
+
+@contextmanager
+def locked(folder: Path, lock: str = LOCK) -> Iterator[None]:
+    """Hold the folder's lock, which the kernel releases however this process ends.
+
+    Raises:
+        BlockingIOError: another process holds it.
+    """
+    with (folder / lock).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def is_unlocked(lock: Path) -> bool:
+    """Return True if the process that locked this file has ended; False if the file is gone."""
+    try:
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    return True
+
+
+def remove_abandoned(parent: Path, pattern: str, lock: str = LOCK) -> None:
+    """Remove the folders of a pattern whose processes have ended; without a lock, a folder stays."""
+    for file in parent.glob(f"{pattern}/{lock}"):
+        with suppress(OSError), locked(file.parent, lock):  # in use, of another user, or removed meanwhile
+            shutil.rmtree(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Return once the names of a folder's files are on the disk."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,1 @@
+"""Clients of Kafka: settings, topics, readers, producers and errors."""

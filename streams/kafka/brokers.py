@@ -1,0 +1,71 @@
+"""Checks that the brokers of a cluster answer, and take what is sent."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from aiokafka.client import AIOKafkaClient
+
+from dehusk.schemas.errors import DehuskError, UnavailableError
+
+
+class Brokers:
+    """The brokers behind a client, which are asked for the metadata of some topics.
+
+    A client that has nothing to send would not notice that they are gone.
+    """
+
+    def __init__(self, client: AIOKafkaClient, *topics: str, timeout: float = 5.0) -> None:
+        self._client = client
+        self._topics = topics
+        self._timeout = timeout
+
+    async def check(self) -> None:
+        """Ask for an answer of one of them.
+
+        Raises:
+            UnavailableError: none answers in time.
+        """
+        if not await self.answer():
+            raise UnavailableError("no broker answers")
+
+    async def answer(self) -> bool:
+        """Return True if one of them answers in time."""
+        for topic in self._topics:
+            self._client.add_topic(topic)  # a client without topics asks for all that the cluster has
+        try:
+            async with asyncio.timeout(self._timeout):
+                return bool(await self._client.force_metadata_update())
+        except TimeoutError:
+            return False
+
+    @property
+    def have_all_topics(self) -> bool:
+        """True if each of the topics existed when the brokers answered last."""
+        return all(self._client.cluster.partitions_for_topic(topic) for topic in self._topics)
+
+
+async def check_kafka(
+    brokers: Brokers,
+    check_rights: Callable[[], Awaitable[None]],
+    check_topics: Callable[[], Awaitable[object]],
+    failure: Callable[[], DehuskError | None],
+) -> None:
+    """Check that Kafka answers and takes what is sent.
+
+    Args:
+        brokers: the brokers of the cluster.
+        check_rights: raises which rights are missing.
+        check_topics: raises what is to be done about topics that do not exist.
+        failure: returns the error of what is being sent, if it is not taken.
+
+    Raises:
+        UnavailableError: no broker answers, or sending to them fails.
+        ConfigurationError: a right is missing, or a topic does not exist, or is set so that nothing can be
+            sent to it.
+    """
+    await brokers.check()
+    await check_rights()
+    if not brokers.have_all_topics:
+        await check_topics()
+    if error := failure():
+        raise error.with_traceback(None)

@@ -1,0 +1,148 @@
+"""Producers, which write records in order with a bounded number of bytes in flight."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
+
+from dehusk.streams.kafka.client import client_options
+from dehusk.streams.kafka.errors import kafka_errors
+from dehusk.streams.kafka.rights import Operation
+from dehusk.streams.settings import KIB, MIB, Compression, KafkaSettings
+from dehusk.streams.sources.source import Record
+
+IN_FLIGHT_BYTES = 32 * MIB
+"""Bytes that may wait for the brokers' acknowledgement, beside the record that is being sent."""
+_MAX_REQUEST_BYTES = 96 * MIB
+"""Below the brokers' own limit (100 MiB), beyond which they hang up."""
+_MAX_BATCH_BYTES = 32 * KIB
+"""Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
+_LINGER_MS = 5
+_NULL = object()
+"""Stands for null until it is serialized: beside a null key, aiokafka takes a value of None for a mistake."""
+TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+"""Errors by which brokers, and aiokafka itself, refuse a record for its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A record and where it goes."""
+
+    topic: str
+    record: Record
+    partition: int | None = None
+    """None for the one of the record's key, or any where it has none."""
+
+    def __len__(self) -> int:
+        """Bytes of key and value."""
+        return len(self.record.key or b"") + len(self.record.value or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A record that the brokers answered."""
+
+    outgoing: Outgoing
+    refusal: str | None
+    """The reason why the brokers refuse the record; None if all replicas in sync hold it."""
+
+
+def create_producer(
+    settings: KafkaSettings, compression: Compression = "none", transactional_id: str | None = None
+) -> AIOKafkaProducer:
+    """Create a producer, not yet started, whose records are acknowledged by all replicas in sync.
+
+    With a `transactional_id`, it writes in transactions.
+
+    Raises:
+        ConfigurationError: a certificate or key cannot be read.
+    """
+    return AIOKafkaProducer(
+        **client_options(settings),
+        acks="all",
+        compression_type=None if compression == "none" else compression,
+        linger_ms=_LINGER_MS,
+        max_batch_size=_MAX_BATCH_BYTES,
+        max_request_size=_MAX_REQUEST_BYTES,
+        value_serializer=serialized,
+        transactional_id=transactional_id,
+    )
+
+
+def serialized(value: object) -> object:
+    """Return the value of a record, from what its producer is given for it."""
+    return None if value is _NULL else value
+
+
+async def enqueue(producer: AIOKafkaProducer, outgoing: Outgoing) -> asyncio.Future[object]:
+    """Give a record to a producer once there is room for it, and return its acknowledgement, or error."""
+    record = outgoing.record
+    value = _NULL if record.value is None else record.value
+    acknowledgement: asyncio.Future[object]
+    try:
+        acknowledgement = await producer.send(
+            outgoing.topic, value, record.key, outgoing.partition, headers=list(record.headers)
+        )
+    except KafkaError as error:
+        acknowledgement = asyncio.get_running_loop().create_future()
+        acknowledgement.set_exception(error)
+        acknowledgement.exception()  # asyncio would complain where an earlier error leaves this one unread
+    return acknowledgement
+
+
+async def send(
+    settings: KafkaSettings, records: AsyncIterable[Outgoing], compression: Compression = "none"
+) -> AsyncIterator[Sent]:
+    """Send records and yield each once it is answered, in order; slow brokers are given no further ones.
+
+    Raises:
+        UnavailableError: the brokers do not answer; the records that were not answered may be written.
+        ConfigurationError: the brokers refuse the user.
+    """
+    pending: deque[tuple[Outgoing, asyncio.Future[object]]] = deque()
+    in_flight = 0
+    async with open_producer(settings, compression) as producer:
+        async for outgoing in records:
+            pending.append((outgoing, await enqueue(producer, outgoing)))
+            in_flight += len(outgoing)
+            while pending and (in_flight > IN_FLIGHT_BYTES or pending[0][1].done()):
+                sent = await _acknowledgement(settings, *pending.popleft())
+                in_flight -= len(sent.outgoing)
+                yield sent
+        while pending:
+            yield await _acknowledgement(settings, *pending.popleft())
+
+
+@asynccontextmanager
+async def open_producer(
+    settings: KafkaSettings, compression: Compression = "none"
+) -> AsyncIterator[AIOKafkaProducer]:
+    """Open a producer whose records are acknowledged by all replicas in sync.
+
+    Raises:
+        UnavailableError: the brokers do not answer.
+        ConfigurationError: the brokers refuse the user.
+    """
+    producer = create_producer(settings, compression)
+    try:
+        with kafka_errors(settings):
+            await producer.start()
+        yield producer
+    finally:
+        await producer.stop()
+
+
+async def _acknowledgement(
+    settings: KafkaSettings, outgoing: Outgoing, acknowledgement: asyncio.Future[object]
+) -> Sent:
+    with kafka_errors(settings, Operation.WRITE):
+        try:
+            await acknowledgement
+        except TOO_LARGE:
+            size = f"{len(outgoing):,} bytes are more than topic {outgoing.topic} takes"
+            return Sent(outgoing, f"{size}: raise its max.message.bytes")
+    return Sent(outgoing, None)

@@ -1,0 +1,316 @@
+"""Readers of topics, which join no consumer group, commit nothing and see no aborted transactions.
+
+A `Reader` reads what topics hold and follows them, a `TopicFollower` hands on all of a topic for as long as a
+process lives, and `RawMessages` reads single messages again from where they are.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import OffsetOutOfRangeError
+
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.pages import Message
+from dehusk.streams.availability import UNAVAILABLE, Dependency, back_off
+from dehusk.streams.kafka.client import client_options, describe_topics, require_inputs
+from dehusk.streams.kafka.errors import kafka_errors, unreadable_batch
+from dehusk.streams.kafka.input_topics import InputTopics
+from dehusk.streams.settings import KIB, MIB, KafkaSettings
+
+_FETCH_BYTES = 8 * MIB
+_SINGLE_FETCH_BYTES = 64 * KIB
+"""Bytes of a partition for a single message; a batch of records that is larger comes whole."""
+_SINGLE_WAIT_MS = 100
+STALL_SECONDS = 60.0
+"""Longest wait for the next records that a topic is known to hold."""
+REACH_FACTOR = 4
+"""Times as far back that is read next if the newest offsets held too few messages."""
+Timed = tuple[Message, int]
+"""A message and its time in milliseconds since 1970."""
+
+
+async def read(
+    settings: KafkaSettings, *topics: str, newest: int | None = None
+) -> AsyncGenerator[Timed, None]:
+    """Yield the messages that topics hold now, in order per partition.
+
+    With `newest`, only so many, the latest of every partition.
+
+    Raises:
+        ConfigurationError: a topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    async with open_topics(settings, *topics) as reader:
+        async for message in reader.existing() if newest is None else reader.newest(newest):
+            yield message
+
+
+@asynccontextmanager
+async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Reader"]:
+    """Open a reader of the topics as they are now.
+
+    Records of a transaction that is still open, and all records behind them, are not there yet: Kafka gives
+    readers of committed records nothing beyond the last stable offset.
+
+    Raises:
+        ConfigurationError: a topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    topics = require_inputs(settings, InputTopics(names), await describe_topics(settings, names))
+    partitions = [
+        TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)
+    ]
+    async with _open_consumer(settings, MIB, _FETCH_BYTES, auto_offset_reset="earliest") as consumer:
+        with kafka_errors(settings):
+            ends = await consumer.end_offsets(partitions)
+        yield Reader(settings, consumer, ends)
+
+
+@asynccontextmanager
+async def _open_consumer(
+    settings: KafkaSettings, partition_bytes: int, fetch_bytes: int, **options: object
+) -> AsyncIterator[AIOKafkaConsumer]:
+    """Open a consumer that fetches so many bytes of a partition, and of all partitions, at once."""
+    consumer = AIOKafkaConsumer(
+        **client_options(settings),
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        max_partition_fetch_bytes=partition_bytes,
+        fetch_max_bytes=fetch_bytes,
+        **options,
+    )
+    try:
+        with kafka_errors(settings):
+            await consumer.start()
+        yield consumer
+    finally:
+        with suppress(asyncio.CancelledError):  # it lets that of a fetch out which it cancels
+            await consumer.stop()
+
+
+class Reader:
+    """Reads the messages that topics held when it was opened, and those that have come since."""
+
+    def __init__(
+        self, settings: KafkaSettings, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
+    ) -> None:
+        self._settings = settings
+        self._consumer = consumer
+        self._ends = ends
+
+    async def existing(self, *, newest_of_each: int | None = None) -> AsyncGenerator[Timed, None]:
+        """Yield the messages from before it was opened, in order per partition.
+
+        With `newest_of_each`, only those of that many offsets of each partition.
+        """
+        counts = await self.offsets()
+        if newest_of_each is not None:
+            counts = {partition: min(count, newest_of_each) for partition, count in counts.items()}
+        async for timed in self._before(self._ends, counts):
+            yield timed
+
+    async def newest(self, count: int) -> AsyncGenerator[Timed, None]:
+        """Yield so many messages from before it was opened, as evenly of the partitions as they hold them.
+
+        If the newest offsets hold fewer, as transactions and compaction leave them, older ones follow.
+        """
+        ends, left, reach = self._ends, await self.offsets(), count
+        while count and any(left.values()):
+            shares = _shares(left, reach)
+            async for timed in self._before(ends, shares):
+                yield timed
+                count -= 1
+                if not count:
+                    return
+            ends = {partition: end - shares[partition] for partition, end in ends.items()}
+            left = {partition: rest - shares[partition] for partition, rest in left.items()}
+            reach *= REACH_FACTOR
+
+    async def _before(
+        self, ends: Mapping[TopicPartition, int], counts: Mapping[TopicPartition, int]
+    ) -> AsyncIterator[Timed]:
+        """Yield the messages of so many offsets before each end."""
+        with kafka_errors(self._settings):
+            self._assign({partition: ends[partition] - count for partition, count in counts.items() if count})
+            wanted = {partition: ends[partition] for partition in self._consumer.assignment()}
+            async for record in _records_until(self._consumer, wanted):
+                yield _message(record), record.timestamp
+
+    async def follow(self) -> AsyncGenerator[Timed, None]:
+        """Yield the messages from after it was opened, as they come, for ever."""
+        with kafka_errors(self._settings):
+            self._assign(self._ends)
+            async for record in self._consumer:
+                yield _message(record), record.timestamp
+
+    async def offsets(self) -> dict[TopicPartition, int]:
+        """Return the number of offsets in each partition; not all of them hold a message."""
+        with kafka_errors(self._settings):
+            starts = await self._consumer.beginning_offsets(list(self._ends))
+        return {partition: end - starts[partition] for partition, end in self._ends.items()}
+
+    def _assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        self._consumer.assign(list(starts))
+        for partition, start in starts.items():
+            self._consumer.seek(partition, start)
+
+
+def _shares(available: Mapping[TopicPartition, int], count: int) -> dict[TopicPartition, int]:
+    """Share a number of offsets out to the partitions, as evenly as they have them."""
+    shares: dict[TopicPartition, int] = {}
+    for rank, partition in enumerate(sorted(available, key=lambda partition: available[partition])):
+        fair = -(-(count - sum(shares.values())) // (len(available) - rank))
+        shares[partition] = min(available[partition], fair)
+    return shares
+
+
+async def _records_until(
+    consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int]
+) -> AsyncIterator[ConsumerRecord]:
+    """Yield the records before the ends; the last offsets may hold none (compaction, transactions)."""
+    while ends:
+        async with asyncio.timeout(STALL_SECONDS):
+            fetched = await _next_records(consumer, ends)
+        for partition, records in fetched.items():
+            for record in records:
+                if record.offset < ends[partition]:
+                    yield record
+        for partition in list(ends):
+            if await consumer.position(partition) >= ends[partition]:
+                del ends[partition]
+                consumer.pause(partition)
+
+
+async def _next_records(
+    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, list[ConsumerRecord]]:
+    """Fetch the next records, or none once a partition's position has moved without any."""
+    before = [await consumer.position(partition) for partition in ends]
+    while True:
+        fetched: dict[TopicPartition, list[ConsumerRecord]] = await consumer.getmany(
+            *ends, timeout_ms=200, max_records=100
+        )
+        if fetched or before != [await consumer.position(partition) for partition in ends]:
+            return fetched
+
+
+def _message(record: ConsumerRecord) -> Message:
+    return Message(
+        record.key, record.value, tuple(record.headers), record.topic, record.partition, record.offset
+    )
+
+
+class RawMessages:
+    """Reads single messages of the input topics again, from where they are."""
+
+    def __init__(self, consumer: AIOKafkaConsumer, settings: KafkaSettings, timeout: float) -> None:
+        self._consumer = consumer
+        self._settings = settings
+        self._timeout = timeout
+        self._partitions: dict[str, int] = {}
+        """Partition counts of the topics that were asked for."""
+
+    async def read(self, origin: Origin) -> Message | None:
+        """Return the message at an offset; None if Kafka has it no more, or cannot read it.
+
+        Raises:
+            UnavailableError: the brokers do not answer.
+            ConfigurationError: the topic may not be read.
+        """
+        try:
+            with kafka_errors(self._settings):
+                return await self._read(origin) if await self._exists(origin) else None
+        except UnavailableError:
+            self._partitions.pop(origin.topic, None)  # it may have been deleted
+            raise
+
+    async def _exists(self, origin: Origin) -> bool:
+        """Return True if there is the partition; aiokafka would wait for it, or brokers create its topic."""
+        if origin.topic not in self._partitions:
+            found = (await describe_topics(self._settings, [origin.topic])).get(origin.topic)
+            if found is None:
+                return False
+            self._partitions[origin.topic] = found.partitions
+        return origin.partition < self._partitions[origin.topic]
+
+    async def _read(self, origin: Origin) -> Message | None:
+        partition = TopicPartition(origin.topic, origin.partition)
+        self._consumer.assign([partition])
+        self._consumer.seek(partition, origin.offset)
+        try:
+            async with asyncio.timeout(self._timeout):
+                record = await self._next(partition, origin.offset)
+        except OffsetOutOfRangeError:
+            return None
+        except Exception as error:
+            if unreadable_batch(error) is None:
+                raise
+            return None
+        finally:
+            self._consumer.pause(partition)
+        return None if record is None or record.offset != origin.offset else _message(record)
+
+    async def _next(self, partition: TopicPartition, offset: int) -> ConsumerRecord | None:
+        """Return the first record from an offset on; None if there is none yet."""
+        while True:
+            fetched = await self._consumer.getmany(partition, timeout_ms=_SINGLE_WAIT_MS, max_records=1)
+            for record in fetched.get(partition, ()):
+                return record
+            ends = await self._consumer.end_offsets([partition])
+            if max(offset, await self._consumer.position(partition)) >= ends[partition]:
+                return None
+
+
+@asynccontextmanager
+async def open_raw_messages(settings: KafkaSettings, timeout: float = 20.0) -> AsyncIterator[RawMessages]:  # noqa: ASYNC109 of each read
+    """Open a reader of single messages, each of which may take `timeout` seconds.
+
+    Raises:
+        ConfigurationError: the brokers refuse the user.
+        UnavailableError: the brokers do not answer.
+    """
+    async with _open_consumer(
+        settings, _SINGLE_FETCH_BYTES, MIB, auto_offset_reset="none", fetch_max_wait_ms=_SINGLE_WAIT_MS
+    ) as consumer:
+        yield RawMessages(consumer, settings, timeout)
+
+
+Handle = Callable[[Message, int], None]
+"""Takes a message and its time, in milliseconds since 1970."""
+
+
+class TopicFollower:
+    """Hands on the messages of a topic, of which every reader needs all, such as a compacted one.
+
+    After Kafka was unavailable, it hands all of them on again.
+    """
+
+    def __init__(self, kafka: KafkaSettings, topic: str, handle: Handle, consequence: str) -> None:
+        self._kafka = kafka
+        self._topic = topic
+        self._handle = handle
+        self.dependency = Dependency(f"topic {topic}", consequence)
+        self.caught_up = asyncio.Event()
+        """Set once every message is handed on that the topic held when it was first read."""
+
+    async def run(self) -> None:
+        """Follow the topic, for as long as this runs."""
+        trial = 0
+        while True:
+            try:
+                async with open_topics(self._kafka, self._topic) as reader:
+                    async for message, time in reader.existing():
+                        self._handle(message, time)
+                        await asyncio.sleep(0)  # a topic may hold many, and others work meanwhile
+                    trial = 0
+                    self.dependency.answered()
+                    self.caught_up.set()
+                    async for message, time in reader.follow():
+                        self._handle(message, time)
+            except (*UNAVAILABLE, TimeoutError) as error:
+                self.dependency.missed(error)
+            await back_off(trial)
+            trial += 1

@@ -1,0 +1,125 @@
+"""Store of the pages to label: their entries in memory, their HTML in a temporary file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from html import unescape
+from itertools import islice
+from typing import BinaryIO
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Skipped, SkipReason
+from dehusk.schemas.page_labels import html_hash
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.sources.page import Outcome
+
+_START, _END = b"<title", b"</title"
+_SEARCHED_BYTES = 64 * 1024
+"""Bytes from the page's beginning: heads are seldom longer."""
+_MAX_BYTES = 1_000
+_MAX_CHARACTERS = 200
+
+
+def find_title(html: bytes) -> str | None:
+    """Find the text of the first `title` element near the beginning of a page in UTF-8, without parsing it.
+
+    If an SVG image or a comment has a `title` before that of the page, that one is found.
+    """
+    start = html[:_SEARCHED_BYTES].lower().find(_START)
+    text = html.find(b">", start, start + _MAX_BYTES) + 1
+    if start < 0 or not text:
+        return None
+    head = html[text : text + _MAX_BYTES]
+    end = head.lower().find(_END)
+    title = unescape(head[: len(head) if end < 0 else end].decode("utf-8", "ignore"))
+    return " ".join(title.split())[:_MAX_CHARACTERS].rstrip() or None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Entry of a page in the list."""
+
+    id: str
+    """Name that its labels are saved under; empty if it has none."""
+    url: str | None
+    html_hash: str
+    """Empty if there is no page."""
+    refusal: str | None = None
+    """Reason why it cannot be labeled, as far as that is known."""
+    page: RawPage | None = None
+    """The page without its HTML."""
+    start: int = 0
+    """Offset of its HTML in the file."""
+    bytes: int = 0
+    title: str | None = None
+
+
+class PageStore:
+    """Pages in the order in which they were read."""
+
+    def __init__(self, entries: list[Entry], html: BinaryIO) -> None:
+        self.entries = entries
+        self._html = html
+
+    def page(self, number: int) -> RawPage | None:
+        """Read the page of a number; None if its entry has none."""
+        entry = self.entries[number]
+        if entry.page is None:
+            return None
+        self._html.seek(entry.start)
+        return replace(entry.page, html=self._html.read(entry.bytes))
+
+
+@contextmanager
+def open_store(outcomes: Iterable[Outcome], limit: int | None = None) -> Iterator[PageStore]:
+    """Store the first pages, at most `limit`; messages that are no pages are left out.
+
+    A page without a name, or with that of an earlier one, is refused: its labels could not be told apart.
+
+    Raises:
+        ConfigurationError: there is no page.
+    """
+    with tempfile.TemporaryFile() as html:
+        entries = list(islice(_entries(outcomes, html), limit))
+        if not entries:
+            raise ConfigurationError("there are no pages to label")
+        yield PageStore(entries, html)
+
+
+def _entries(outcomes: Iterable[Outcome], html: BinaryIO) -> Iterator[Entry]:
+    numbers: dict[str, int] = {}
+    listed = (outcome for outcome in outcomes if not _never_was_a_page(outcome))
+    for number, outcome in enumerate(listed, 1):
+        name = outcome.id or outcome.url or ""
+        if not isinstance(outcome, RawPage):
+            yield Entry(name, outcome.url, "", str(outcome))
+        elif not name:
+            refusal = "missing-id: it has neither an id nor a URL to save its labels under"
+            yield Entry(name, outcome.url, "", refusal)
+        elif name in numbers:
+            refusal = f"same-id: page {numbers[name]} has the same id, or the same URL and none"
+            yield Entry(name, outcome.url, "", refusal)
+        else:
+            numbers[name] = number
+            yield _stored(outcome, name, html)
+
+
+def _never_was_a_page(outcome: Outcome) -> bool:
+    return isinstance(outcome, Skipped) and outcome.reason is SkipReason.NOT_A_PAGE
+
+
+def _stored(page: RawPage, name: str, html: BinaryIO) -> Entry:
+    start = html.seek(0, 2)
+    html.write(page.html)
+    return Entry(
+        name,
+        page.url or None,
+        html_hash(page.html),
+        page=replace(page, html=b""),
+        start=start,
+        bytes=len(page.html),
+        title=find_title(page.html),
+    )

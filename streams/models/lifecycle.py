@@ -1,0 +1,195 @@
+"""Lifecycle of versions: copy, verify and publish a new one; remove one unless it is needed."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dehusk.inference.labelers.repository import CONFIG_FILE, served, versions, with_versions
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.models.candidate import Candidate, header_of, read_text
+from dehusk.streams.models.names import Fault, FaultError
+from dehusk.streams.models.onnx_header import signature_in
+from dehusk.streams.models.server import ModelServer, RefusedError
+from dehusk.streams.models.serving import check_config, check_stored, names_versions, read_config, serve
+from dehusk.streams.models.store import (
+    check_new,
+    copy_version,
+    note_removed,
+    publish,
+    remove_at_once,
+    staging,
+    withdrawn,
+    write_config,
+)
+
+Verify = Callable[[Candidate], Awaitable[None]]
+"""Raises a `FaultError` for a version that is not to be served."""
+
+
+async def add_version(
+    candidate: Candidate, repository: Path, model: str, version: str, verify: Verify | None, *, hold: bool
+) -> Path:
+    """Add a version to a repository, and its model where that is new; return its directory.
+
+    With `hold`, the version policy is set to the versions served now, so that the new one is not served yet.
+
+    Raises:
+        FaultError: it is not to be served; the repository is as it was.
+        ConfigurationError: the version is there already, or cannot be written.
+    """
+    directory = repository / model
+    if _is_new_model(directory, version):
+        return await _add_model(candidate, directory, version, verify)
+    with staging(directory) as place:
+        await _copy(candidate, place / "version", directory / CONFIG_FILE, verify)
+        if hold:
+            _hold(repository, model)
+        publish(place / "version", directory / version)
+    return directory / version
+
+
+async def load_added(server: ModelServer, added: Path) -> None:
+    """Have Triton load the model of a version that was added.
+
+    Raises:
+        FaultError: Triton cannot load it. It is removed again, as Triton would not start with it.
+        UnavailableError: Triton does not answer; the version stays.
+    """
+    try:
+        await server.load(added.parent.name)
+    except RefusedError as error:
+        is_new = versions(added.parent.parent, added.parent.name) == [added.name]
+        remove_at_once(added.parent if is_new else added)
+        raise FaultError(Fault.NOT_LOADED, f"{error}; it is taken away again") from error
+    except UnavailableError as error:
+        raise UnavailableError(f"{added} is added, and not loaded: {error}") from error
+
+
+def _is_new_model(directory: Path, version: str) -> bool:
+    check_new(directory / version)
+    if not directory.parent.is_dir():
+        raise ConfigurationError(f"there is no model repository {directory.parent}")
+    if (directory / CONFIG_FILE).exists():
+        return False
+    if directory.exists():
+        raise ConfigurationError(f"{directory} has no {CONFIG_FILE}: put one there, or remove the directory")
+    return True
+
+
+async def _add_model(candidate: Candidate, directory: Path, version: str, verify: Verify | None) -> Path:
+    if candidate.config is None:
+        raise FaultError(Fault.MISSING_FILE, f"a new model needs a {CONFIG_FILE} beside its model file")
+    text = read_text(candidate.config)
+    with staging(directory.parent) as place:
+        staged = place / "model"
+        staged.mkdir()
+        write_config(staged, _renamed(text, directory.name))
+        await _copy(candidate, staged / version, staged / CONFIG_FILE, verify)
+        publish(staged, directory)
+    return directory / version
+
+
+async def _copy(candidate: Candidate, version: Path, config: Path, verify: Verify | None) -> None:
+    """Copy a candidate, and check the copy with the configuration of its model."""
+    copied = replace(copy_version(candidate, version), config=config)
+    check_config(read_config(read_text(config)), signature_in(header_of(copied.model)))
+    if verify:
+        await verify(copied)
+
+
+def _hold(repository: Path, model: str) -> None:
+    config = repository / model / CONFIG_FILE
+    text = config.read_text(encoding="utf-8")
+    if not names_versions(text):
+        write_config(config.parent, with_versions(text, served(repository, model)))
+
+
+def _renamed(config: str, model: str) -> str:
+    """Return the configuration of a model of another name.
+
+    Raises:
+        FaultError: it names another model in a way that cannot be replaced.
+    """
+    name = read_config(config).name
+    renamed = config.replace(f'name: "{name}"', f'name: "{model}"', 1) if name else config
+    if read_config(renamed).name not in {"", model}:
+        raise FaultError(Fault.WRONG_CONFIG, f"{CONFIG_FILE} names the model {name!r}, not {model!r}")
+    return renamed
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A version that is to be removed from a repository."""
+
+    repository: Path
+    model: str
+    version: str
+    needed: frozenset[str] = frozenset()
+    """Versions of the model that roll-outs name; empty where there are none, or none were asked."""
+
+    @property
+    def directory(self) -> Path:
+        """Directory of the version."""
+        return self.repository / self.model / self.version
+
+    def __str__(self) -> str:
+        return f"{self.model}/{self.version}"
+
+
+async def check_removable(removal: Removal, server: ModelServer | None) -> None:
+    """Check that a version may be removed.
+
+    Raises:
+        ConfigurationError: it is the only one, or not there; or it is the default one, or named by the
+            policy of its model, and no roll-out names others.
+    """
+    check_stored(removal.repository, removal.model, [removal.version])
+    if versions(removal.repository, removal.model) == [removal.version]:
+        raise ConfigurationError(f"{removal} is the only version of its model")
+    if not removal.needed:
+        await _check_not_served(removal, server)
+
+
+async def _check_not_served(removal: Removal, server: ModelServer | None) -> None:
+    by_policy = served(removal.repository, removal.model)
+    config = removal.directory.parent / CONFIG_FILE
+    if by_policy[-1:] == [removal.version]:
+        raise ConfigurationError(f"{removal} is the default version by the version_policy in {config}")
+    if removal.version in by_policy and names_versions(config.read_text(encoding="utf-8")):
+        raise ConfigurationError(f"the version_policy in {config} names {removal}: serve others first")
+    if server and (await server.ready(removal.model))[-1:] == [removal.version]:
+        raise ConfigurationError(f"{removal} is the default version of Triton at {server.address}")
+
+
+async def remove_version(removal: Removal, server: ModelServer | None) -> None:
+    """Remove a version from disk and, where it is served beside another one, from Triton.
+
+    If Triton refuses, the version is put back.
+
+    Raises:
+        ConfigurationError: see `check_removable`; or Triton cannot load what remains.
+        UnavailableError: Triton does not answer.
+    """
+    await check_removable(removal, server)
+    if removal.needed:
+        await _serve_others(removal, server)
+    with withdrawn(removal.directory):
+        if server and removal.version in await server.ready(removal.model):
+            await server.load(removal.model)
+        note_removed(removal.directory)
+
+
+async def _serve_others(removal: Removal, server: ModelServer | None) -> None:
+    """Have the policy name what roll-outs need and what is served, but for the version."""
+    stored, by_policy = versions(removal.repository, removal.model), served(removal.repository, removal.model)
+    ready = await server.ready(removal.model) if server else by_policy
+    kept = {*ready, *removal.needed} - {removal.version}
+    left = [version for version in stored if version in kept]
+    if removal.version not in {*ready, *by_policy} or not left:
+        return
+    if server:
+        await serve(server, removal.repository, removal.model, left)
+    else:
+        directory = removal.directory.parent
+        config = (directory / CONFIG_FILE).read_text(encoding="utf-8")
+        write_config(directory, with_versions(config, left))

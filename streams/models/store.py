@@ -1,0 +1,151 @@
+"""Model repository on disk: versions are added and removed atomically."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dehusk.inference.labelers.golden import GOLDEN_FILE
+from dehusk.inference.labelers.repository import CARD_FILE, CONFIG_FILE, MODEL_FILE, versions
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import is_version
+from dehusk.streams.folders import LOCK, remove_abandoned, sync_folder, writing
+from dehusk.streams.models.candidate import MAX_MODEL_BYTES, MAX_TEXT_BYTES, Candidate, open_plain
+
+_STAGING = ".staging-"
+"""Prefix of names that neither Triton nor `repository.py` of the labelers takes for a model or version."""
+_REMOVED = ".removed-versions"
+"""File with the numbers of a model's removed versions, a line each."""
+_CHUNK = 1 << 20
+
+
+@contextmanager
+def staging(folder: Path) -> Iterator[Path]:
+    """Create a temporary folder within a folder; if this process is killed, the next one removes it."""
+    with writing(folder):
+        remove_abandoned(folder, f"{_STAGING}*")
+        place = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+        place.chmod(0o755)
+    with (place / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def next_version(repository: Path, model: str) -> str:
+    """Return the number after the newest version that is or was there; 1 for a new model."""
+    numbers = {*versions(repository, model), *removed_versions(repository / model)}
+    return str(max(map(int, numbers), default=0) + 1)
+
+
+def removed_versions(directory: Path) -> set[str]:
+    """Return the removed versions of a model, whose numbers are not reused, as documents name them."""
+    file = directory / _REMOVED
+    found = file.read_text(encoding="utf-8", errors="replace").split() if file.exists() else []
+    return {each for each in found if is_version(each)}
+
+
+def note_removed(version: Path) -> None:
+    """Record that a version was there."""
+    with writing(version.parent), (version.parent / _REMOVED).open("a", encoding="ascii") as file:
+        file.write(f"{version.name}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def copy_version(candidate: Candidate, version: Path) -> Candidate:
+    """Copy the files of a candidate into a new directory, and return the copy.
+
+    Raises:
+        FaultError: a file is none, a link or too large.
+    """
+    with writing(version):
+        version.mkdir()
+        _copy(candidate.model, version / MODEL_FILE, MAX_MODEL_BYTES)
+        _copy(candidate.golden, version / GOLDEN_FILE, MAX_TEXT_BYTES)
+        if candidate.card:
+            _copy(candidate.card, version / CARD_FILE, MAX_TEXT_BYTES)
+        sync_folder(version)
+    card = version / CARD_FILE if candidate.card else None
+    return Candidate(version / MODEL_FILE, version / GOLDEN_FILE, card, candidate.config)
+
+
+def publish(staged: Path, directory: Path) -> None:
+    """Move a staged version to its model's directory, or a staged model to the repository.
+
+    Raises:
+        ConfigurationError: it is there already.
+    """
+    with writing(directory):
+        check_new(directory)
+        try:
+            staged.rename(directory)
+        except OSError as error:
+            if directory.exists():  # another one was quicker
+                raise _exists(directory) from error
+            raise
+        sync_folder(directory.parent)
+
+
+def check_new(version: Path) -> None:
+    """Check that the number of a version is free.
+
+    Raises:
+        ConfigurationError: the version exists, or one of that number was removed.
+    """
+    if version.exists():
+        raise _exists(version)
+    if version.name in removed_versions(version.parent):
+        raise ConfigurationError(
+            f"{version} was removed, and documents may name it: its number is not given again; name another "
+            "as --version"
+        )
+
+
+def _exists(version: Path) -> ConfigurationError:
+    return ConfigurationError(f"{version} exists, and versions are immutable; name another --version")
+
+
+@contextmanager
+def withdrawn(version: Path) -> Iterator[None]:
+    """Move a version out of its model's directory, and delete it at the end; an error restores it."""
+    with staging(version.parent) as place, writing(version):
+        moved = place / "version"
+        version.rename(moved)
+        sync_folder(version.parent)
+        try:
+            yield
+        except BaseException:
+            moved.rename(version)
+            sync_folder(version.parent)
+            raise
+
+
+def remove_at_once(directory: Path) -> None:
+    """Remove a version or a model atomically."""
+    with withdrawn(directory):
+        pass
+
+
+def write_config(directory: Path, text: str) -> None:
+    """Replace a model's `config.pbtxt` atomically."""
+    with staging(directory) as place, writing(directory):
+        new = place / CONFIG_FILE
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(directory / CONFIG_FILE)
+        sync_folder(directory)
+
+
+def _copy(source: Path, target: Path, max_bytes: int) -> None:
+    with open_plain(source, max_bytes) as read, target.open("xb") as written:
+        shutil.copyfileobj(read, written, _CHUNK)
+        written.flush()
+        os.fsync(written.fileno())

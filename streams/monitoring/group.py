@@ -1,0 +1,257 @@
+"""Workers of a consumer group, by the states and points that they share on a topic."""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from dehusk.schemas.pages import Message
+from dehusk.streams.kafka.reader import open_topics
+from dehusk.streams.monitoring.history import HOUR_SECONDS, SLOT_SECONDS, Curve, slot_of, sum_hour
+from dehusk.streams.monitoring.messages import Shared, SharedPoint, SharedState, read_shared
+from dehusk.streams.monitoring.state import Counts, Point, State
+from dehusk.streams.monitoring.summing import add_lost, sum_counts, sum_states
+from dehusk.streams.settings import KafkaSettings
+
+SHARE_SECONDS = 2.0
+"""Interval at which each worker shares its state."""
+MISSED_SECONDS = 10.0
+"""Silence after which a worker counts as gone."""
+_LOST_SECONDS = MISSED_SECONDS + 60.0
+"""Silence after which a worker is no longer listed as gone."""
+_CLOCKS_SECONDS = 15.0
+"""Largest difference between the clocks of hosts."""
+_LATE_SECONDS = 5.0
+"""Longest time that the points of a slot take to come."""
+MAX_WORKERS = 256
+"""Workers that are kept, those that have ended within the hour included: some 20 MB."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A worker in the list of a group."""
+
+    worker: str
+    host: str
+    page: str | None
+    version: str
+    model: str | None
+    started: float
+    """Seconds since 1970, as `gone_since`."""
+    gone_since: float | None
+    """Time of its last message; None while it works."""
+    pages_per_second: float
+    bytes_per_second: float
+    lag: int | None
+    partitions: int
+    in_flight: int
+    memory: int | None
+    unavailable: tuple[str, ...]
+    """Dependencies that do not answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport:
+    """A group at one moment."""
+
+    group: str
+    state: State | None
+    """The running workers together; None without any."""
+    counts: Counts
+    """Counts of all workers of the last hour, since each of them started."""
+    workers: tuple[Row, ...]
+    """Workers that run, and those that were lost a moment ago."""
+    points: tuple[Point, ...]
+    """The last hour, oldest first."""
+    silent_since: float | None
+    """Time of the last message of any worker, in seconds since 1970, if that is long ago."""
+    malformed: int
+    """Messages of the topic that no worker of this version wrote."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    shared: SharedState | None = None
+    """Its last state; None before the first, and once it has stopped."""
+    last_seen: float = 0.0
+    """Time of its last state, in monotonic seconds."""
+    counts_time: float = 0.0
+    """Time of its newest counts, in seconds since 1970."""
+    counts: Counts | None = None
+    curve: Curve = field(default_factory=Curve)
+
+
+class Group:
+    """States and points of the workers of a group in the last hour, in bounded memory."""
+
+    def __init__(
+        self,
+        name: str,
+        own: str | None = None,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self.own = own
+        """Name of the worker that keeps it, if one does."""
+        self.malformed = 0
+        """Messages of the topic that no worker of this version wrote."""
+        self._clock = clock
+        self._monotonic = monotonic
+        self._last_seen = monotonic()
+        self._workers: dict[str, _Worker] = {}
+
+    def handle(self, message: Message, milliseconds: int) -> None:
+        """Handle a message of the topic, written at a time in milliseconds since 1970."""
+        try:
+            shared = read_shared(message, self.name)
+        except ValueError as error:
+            self._note_malformed(message, error)
+            return
+        if shared is None:
+            return
+        self._last_seen = self._monotonic()
+        age = self._clock() - milliseconds / 1000
+        if age < HOUR_SECONDS:
+            self._update(shared, age if age > _CLOCKS_SECONDS else 0.0)
+
+    @property
+    def silent_since(self) -> float | None:
+        """Time of the last message of any worker, in seconds since 1970; None if it is recent."""
+        silence = self._monotonic() - self._last_seen
+        return self._clock() - silence if silence > MISSED_SECONDS else None
+
+    @property
+    def state(self) -> State | None:
+        """Sum of the running workers, with the counts of those that ended in this hour; None without any."""
+        running = self._silent_for(-math.inf, MISSED_SECONDS)
+        lost = self._silent_for(MISSED_SECONDS, _LOST_SECONDS)
+        return add_lost(sum_states(running, self.counts, self._clock()), lost) if running else None
+
+    @property
+    def counts(self) -> Counts:
+        """Counts of all workers of the last hour, since each of them started."""
+        self._forget()
+        return sum_counts([each.counts for each in self._workers.values() if each.counts])
+
+    @property
+    def rows(self) -> list[Row]:
+        """Workers that run, and those that were lost a moment ago."""
+        return [
+            self._row(name, worker, worker.shared)
+            for name, worker in sorted(self._workers.items())
+            if worker.shared is not None and self._silence(worker) <= _LOST_SECONDS
+        ]
+
+    def state_of(self, name: str) -> State | None:
+        """Return the last state of a worker; None once it has stopped."""
+        worker = self._workers.get(name)
+        return worker.shared.state if worker and worker.shared else None
+
+    def points(self, name: str | None = None) -> list[Point]:
+        """Return the last hour of a worker, or of all, until the last slot of which all points have come."""
+        self._forget()
+        curves = [each.curve for key, each in self._workers.items() if name in (None, key)]
+        return sum_hour(curves, slot_of(self._clock() - _LATE_SECONDS) - 1)
+
+    def report(self) -> GroupReport:
+        """Return the group as it is now."""
+        return GroupReport(
+            self.name,
+            self.state,
+            self.counts,
+            tuple(self.rows),
+            tuple(self.points()),
+            self.silent_since,
+            self.malformed,
+        )
+
+    def _update(self, shared: Shared, age: float) -> None:
+        worker = self._workers.get(shared.worker) or self._admit(shared.worker)
+        match shared.content:
+            case SharedState(state=state):
+                worker.shared, worker.last_seen = shared.content, self._monotonic() - age
+                self._update_counts(worker, state.counts, state.point.time)
+            case SharedPoint(point=point, counts=counts):
+                if -_CLOCKS_SECONDS < self._clock() - point.time < HOUR_SECONDS + _CLOCKS_SECONDS:
+                    worker.curve.add(point)
+                    self._update_counts(worker, counts, point.time)
+            case None:
+                worker.shared = None
+
+    def _update_counts(self, worker: _Worker, counts: Counts, time: float) -> None:
+        """Keep the newest counts: a repeated or late point may have older ones."""
+        if time >= worker.counts_time:
+            worker.counts, worker.counts_time = counts, min(time, self._clock())
+
+    def _admit(self, name: str) -> _Worker:
+        """Add a worker; at the limit, it replaces the one that has been silent for the longest."""
+        if len(self._workers) >= MAX_WORKERS:
+            del self._workers[min(self._workers, key=lambda each: self._workers[each].counts_time)]
+        self._workers[name] = _Worker()
+        return self._workers[name]
+
+    def _forget(self) -> None:
+        """Drop the workers that have been silent for an hour."""
+        oldest = self._clock() - HOUR_SECONDS - SLOT_SECONDS
+        for name in [name for name, worker in self._workers.items() if worker.counts_time < oldest]:
+            del self._workers[name]
+
+    def _silent_for(self, above: float, up_to: float) -> dict[str, State]:
+        """Return the states of workers whose silence, in seconds, is within limits."""
+        return {
+            name: worker.shared.state
+            for name, worker in sorted(self._workers.items())
+            if worker.shared is not None and above < self._silence(worker) <= up_to
+        }
+
+    def _silence(self, worker: _Worker) -> float:
+        return self._monotonic() - worker.last_seen
+
+    def _row(self, name: str, worker: _Worker, shared: SharedState) -> Row:
+        state, silence = shared.state, self._silence(worker)
+        return Row(
+            worker=name,
+            host=shared.host,
+            page=shared.page,
+            version=state.version,
+            model=state.model,
+            started=state.started,
+            gone_since=self._clock() - silence if silence > MISSED_SECONDS else None,
+            pages_per_second=state.point.pages_per_second,
+            bytes_per_second=state.point.bytes_per_second,
+            lag=state.point.lag,
+            partitions=state.partition_count,
+            in_flight=state.point.in_flight,
+            memory=state.point.memory,
+            unavailable=tuple(each.name for each in state.unavailable),
+        )
+
+    def _note_malformed(self, message: Message, error: ValueError) -> None:
+        self.malformed += 1
+        if self.malformed == 1:
+            _log.warning(
+                "topic %s holds messages that are no figures of workers of this version, which are left out; "
+                "the first one is at %d:%d: %s",
+                message.topic,
+                message.partition,
+                message.offset,
+                error,
+            )
+
+
+async def read_group(kafka: KafkaSettings, topic: str, name: str) -> Group:
+    """Read the group as its topic is now.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    group = Group(name)
+    async with open_topics(kafka, topic) as reader, aclosing(reader.existing()) as held:
+        async for message, time in held:
+            group.handle(message, time)
+    return group

@@ -1,0 +1,1 @@
+"""The examination of a topic before a worker is attached to it."""

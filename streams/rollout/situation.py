@@ -1,0 +1,203 @@
+"""Current roll-outs: their states, the workers that follow them, and the versions in use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import Rollout, Scope, WorkerReport
+from dehusk.streams.kafka.client import Topic, describe_topics, how_to_create
+from dehusk.streams.models.server import ModelServer
+from dehusk.streams.models.serving import ready_versions, serve, to_serve
+from dehusk.streams.rollout.control import Control, ControlTopic, change_state, read_control, wait_for_workers
+from dehusk.streams.rollout.transitions import first_state, pin
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """State and live workers of a roll-out."""
+
+    scope: Scope
+    state: Rollout | None
+    workers: list[WorkerReport]
+    """Reports of the live workers."""
+
+    def current(self, by: str, *, serving: str | None = None) -> Rollout:
+        """Return the current state, from which the next one is made.
+
+        Without one, return that of the version that all workers label with or, if none reports, of `serving`.
+
+        Raises:
+            ConfigurationError: workers label with several versions, or with none that is known.
+        """
+        if self.state is not None:
+            return self.state
+        found = self._labeling()
+        if serving in found:
+            return first_state(serving, by)
+        if len(found) > 1:
+            several = " and ".join(found)
+            raise ConfigurationError(f"workers label with versions {several}: promote one of them first")
+        if not found and serving is None:
+            raise ConfigurationError(
+                f"no worker of {self.scope} reports which version serves; promote that one first"
+            )
+        return first_state(found[0] if found else serving or "", by)
+
+    def pinned(self, state: Rollout) -> Rollout | None:
+        """Return the state that holds workers on their version until `state` is written.
+
+        None where they have a state, or already label with all that `state` names.
+        """
+        found = self._labeling()
+        if self.state is not None or not found or set(state.versions) <= set(found):
+            return None
+        by = state.change.by
+        return replace(pin(self.current(by), by), limits=state.limits)
+
+    def _labeling(self) -> list[str]:
+        """Return the versions that workers report to label with."""
+        return sorted({report.serving for report in self.workers if report.serving})
+
+
+async def read_situation(topic: ControlTopic, scope: Scope) -> Situation:
+    """Read the state and live workers of a roll-out.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    control = await read_existing(topic)
+    return Situation(scope, control.states.get(scope), control.live_reports(scope))
+
+
+async def read_existing(topic: ControlTopic) -> Control:
+    """Read a topic that has to exist; where it does not, the error has the command that creates it.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    if not await describe_topics(topic.kafka, [topic.name]):
+        creating = how_to_create(topic.kafka, [Topic(topic.name, 1, 1, {"cleanup.policy": "compact"})])
+        raise ConfigurationError(f"topic {topic.name} does not exist on {topic.kafka.brokers}; {creating}")
+    return await read_control(topic)
+
+
+async def serve_named(
+    topic: ControlTopic,
+    situation: Situation,
+    state: Rollout,
+    server: ModelServer,
+    repository: Path,
+    *,
+    seconds: float,
+) -> Situation:
+    """Have Triton serve what a state names before it is written, and return the situation to go on from.
+
+    Workers without a state label with the newest version that is served. So before Triton serves a newer one,
+    those of the group get a state that names what they label with, and are waited for.
+
+    Raises:
+        ConfigurationError: Triton does not serve it, and cannot; or workers of other groups would take it.
+        UnavailableError: Triton or Kafka does not answer, or workers do not follow within the seconds.
+    """
+    model = situation.scope.model
+    wanted = await to_serve(server, repository, model, state)
+    if not wanted:
+        return situation
+    if wanted[-1:] != (await ready_versions(server, model))[-1:]:
+        await _check_others(topic, situation, wanted[-1])
+        situation = await _pin(topic, situation, state, seconds)
+    await serve(server, repository, model, wanted)
+    return situation
+
+
+async def _check_others(topic: ControlTopic, situation: Situation, version: str) -> None:
+    """Check that no workers of other groups would label with a version as soon as it is served."""
+    scope = situation.scope
+    for other in unpinned(await read_existing(topic), scope.model):
+        if other != scope:
+            raise ConfigurationError(
+                f"workers of {other} have no state, and would label with version {version} as soon as it is "
+                f"served: promote the version that serves for them first (--group {other.group})"
+            )
+
+
+async def _pin(topic: ControlTopic, situation: Situation, state: Rollout, seconds: float) -> Situation:
+    """Have all workers of the group follow a state of the version that they label with."""
+    pinned = situation.pinned(state)
+    if pinned is None:
+        return situation
+    await change_state(topic, situation.scope, pinned)
+    await wait_for_workers(topic, situation.scope, pinned, seconds)
+    return replace(situation, state=pinned)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """The role of a version in the roll-out of a group."""
+
+    group: str
+    role: Literal["serving", "canary", "shadow", "previous"]
+    share: float | None = None
+    """Share of a canary or shadow."""
+
+    def __str__(self) -> str:
+        share = "" if self.share is None else f" {self.share:.3g}"
+        return f"{self.role}{share} in {self.group}"
+
+
+def roles(control: Control) -> dict[tuple[str, str], list[Role]]:
+    """Return the roles of each version in the states of all groups, by model and version."""
+    found: dict[tuple[str, str], list[Role]] = {}
+    for scope, state in sorted(control.states.items(), key=lambda each: each[0].group):
+        for version, role in _roles(scope.group, state):
+            found.setdefault((scope.model, version), []).append(role)
+    return found
+
+
+def _roles(group: str, state: Rollout) -> Iterator[tuple[str, Role]]:
+    yield state.serving, Role(group, "serving")
+    if state.canary:
+        yield state.canary.version, Role(group, "canary", state.canary.share)
+    if state.shadow:
+        yield state.shadow.version, Role(group, "shadow", state.shadow.share)
+    if state.previous:
+        yield state.previous, Role(group, "previous")
+
+
+def unpinned(control: Control, model: str) -> list[Scope]:
+    """Return the roll-outs with live workers and no state: they label with the newest version served."""
+    scopes = {key.scope for key in control.reports if key.scope.model == model}
+    found = [scope for scope in scopes if scope not in control.states and control.live_reports(scope)]
+    return sorted(found, key=lambda scope: scope.group)
+
+
+def pinned_versions(control: Control, model: str) -> set[str]:
+    """Return the versions that the states of all groups name for a model, or go back to."""
+    states = [state for scope, state in control.states.items() if scope.model == model]
+    return {version for state in states for version in state.kept}
+
+
+def check_unused(control: Control, model: str, version: str) -> None:
+    """Check that no roll-out needs a version.
+
+    Raises:
+        ConfigurationError: a state names it, or goes back to it, or a worker labels with it.
+    """
+    for use in _uses(control, model, version):
+        raise ConfigurationError(f"{model}/{version} is needed: {use}")
+
+
+def _uses(control: Control, model: str, version: str) -> Iterator[str]:
+    for scope, state in control.states.items():
+        if scope.model == model and version in state.versions:
+            yield f"the roll-out of {scope} names it; roll it back, or promote another one"
+        elif scope.model == model and version == state.previous:
+            yield f"a rollback of {scope} goes back to it, until another one is promoted"
+    for scope in {key.scope for key in control.reports if key.scope.model == model}:
+        for report in control.live_reports(scope):
+            if version in {report.serving, report.canary, report.shadow}:
+                yield f"worker {report.worker} of {scope} labels with it"

@@ -1,0 +1,119 @@
+"""Transitions from one state of a roll-out to the next, as commands and workers make them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import Change, Part, Rollout
+
+
+def first_state(serving: str, by: str) -> Rollout:
+    """Return the state before the first change: workers label with a version that no state names."""
+    return Rollout(0, serving, Change(datetime.now(UTC), by, "no state yet"))
+
+
+def pin(state: Rollout, by: str) -> Rollout:
+    """Have the version that serves serve on, whatever else Triton serves."""
+    return _next(state, by, f"version {state.serving} serves, as before")
+
+
+def with_canary(state: Rollout, part: Part, by: str) -> Rollout:
+    """Have a version label a share of the sites, instead of another canary.
+
+    Raises:
+        ConfigurationError: it is the one that serves.
+    """
+    _require_other(state, part.version)
+    reason = f"version {part.version} labels {part.share:.3g} of the sites"
+    return replace(_next(state, by, reason), canary=part)
+
+
+def with_shadow(state: Rollout, part: Part, by: str) -> Rollout:
+    """Have a version label a share of the batches as well, of which nothing is published.
+
+    Raises:
+        ConfigurationError: it is the one that serves.
+    """
+    _require_other(state, part.version)
+    reason = f"version {part.version} labels {part.share:.3g} of the batches in the shadow"
+    return replace(_next(state, by, reason), shadow=part)
+
+
+def promote(state: Rollout, version: str, by: str) -> Rollout:
+    """Have a version serve that is no canary or shadow any more; a canary of another one ends.
+
+    Raises:
+        ConfigurationError: it serves already, and alone.
+    """
+    if state.serving == version and state.canary is None and state.revision:
+        raise ConfigurationError(f"version {version} serves already")
+    changed = _next(state, by, f"version {version} serves")
+    return replace(
+        changed,
+        serving=version,
+        previous=state.serving if state.serving != version else state.previous,
+        promoted_at=changed.change.at,
+        canary=None,
+        shadow=None if state.shadow and state.shadow.version == version else state.shadow,
+    )
+
+
+def roll_back(state: Rollout, by: str, reason: str) -> Rollout:
+    """End what is tried or, where nothing is, go back to the version that served before.
+
+    Raises:
+        ConfigurationError: nothing is tried, and no version is known that served before.
+    """
+    if state.canary or state.shadow:
+        return replace(_next(state, by, reason), canary=None, shadow=None)
+    if state.previous is None:
+        raise ConfigurationError(f"version {state.serving} serves alone, and none is known from before it")
+    return _serve_previous(_next(state, by, reason), state.previous)
+
+
+def without_version(state: Rollout, version: str, by: str, reason: str) -> Rollout | None:
+    """Return the state without an unfit version; None where it does not name it, or has no other one."""
+    if state.serving == version:
+        if state.previous is None:
+            return None
+        return _serve_previous(_next(state, by, reason), state.previous)
+    left = _without_parts(_next(state, by, reason), version)
+    return None if (left.canary, left.shadow) == (state.canary, state.shadow) else left
+
+
+def describe_versions(serving: str, canary: Part | None = None, shadow: Part | None = None) -> str:
+    """Return in words which versions label what."""
+    words = [f"version {serving}"]
+    if canary:
+        words.append(f"version {canary.version} for {canary.share:.3g} of the sites")
+    if shadow:
+        words.append(f"version {shadow.version} in the shadow for {shadow.share:.3g} of the batches")
+    return ", ".join(words)
+
+
+def describe_state(state: Rollout | None) -> str:
+    """Return in words which versions label what by a state."""
+    if state is None:
+        return "no state: the version that each labeler chooses"
+    return describe_versions(state.serving, state.canary, state.shadow)
+
+
+def _next(state: Rollout, by: str, reason: str) -> Rollout:
+    return replace(state, revision=state.revision + 1, change=Change(datetime.now(UTC), by, reason))
+
+
+def _serve_previous(state: Rollout, version: str) -> Rollout:
+    return _without_parts(replace(state, serving=version, previous=None, promoted_at=None), version)
+
+
+def _without_parts(state: Rollout, version: str) -> Rollout:
+    """Return the state in which a version is neither canary nor shadow."""
+    canary, shadow = (
+        part if part and part.version != version else None for part in (state.canary, state.shadow)
+    )
+    return replace(state, canary=canary, shadow=shadow)
+
+
+def _require_other(state: Rollout, version: str) -> None:
+    if version == state.serving:
+        raise ConfigurationError(f"version {version} serves already: there is nothing to try")

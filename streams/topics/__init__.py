@@ -1,0 +1,1 @@
+"""The messages that dehusk writes: documents, dead letters and audit records."""

@@ -1,0 +1,119 @@
+"""Audit records: the outcomes of the pages of a message, one record for each message that is done with."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from urllib.parse import unquote
+
+import msgspec
+import orjson
+
+from dehusk.schemas.documents import Origin
+from dehusk.schemas.pages import Message, ModelVersion
+from dehusk.streams.kafka.reader import read
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.sources.page import known_url
+from dehusk.streams.sources.source import Record
+
+_MAX_DETAIL = 500
+"""Characters of a detail, which may quote a page at any length."""
+
+
+class PageOutcome(StrEnum):
+    """Outcomes of a page."""
+
+    DOCUMENT = "document"
+    EMPTY_DOCUMENT = "empty-document"
+    """A document without text: no content was found."""
+    TOMBSTONE = "tombstone"
+    SKIPPED = "skipped"
+    DEAD_LETTER = "dead-letter"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedPage:
+    """One page of a message."""
+
+    url: str | None
+    outcome: PageOutcome
+    reason: str | None = None
+    """A `SkipReason` or `BrokenReason`, if there is no document."""
+    detail: str | None = None
+    stage: str | None = None
+    """The step that failed, of a dead letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedBatch:
+    """The micro-batch in which a message was cleaned."""
+
+    messages: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Time that the batch took for each step."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """The outcome of a message, once Kafka holds its documents or its dead letter."""
+
+    source: Origin
+    value_bytes: int
+    """Of the message."""
+    pages: tuple[AuditedPage, ...]
+    model: ModelVersion | None
+    """The model that labeled its documents; None if there are none."""
+    degraded: tuple[str, ...]
+    batch: AuditedBatch
+
+    @property
+    def key(self) -> bytes | None:
+        """The URL of its first page that has one."""
+        url = next((page.url for page in self.pages if page.url), None)
+        return None if url is None else url.encode("utf-8", "replace")
+
+    def record(self) -> Record:
+        """Return the record for the audit topic."""
+        return Record(self.key, orjson.dumps(self), (("content-type", b"application/json"),))
+
+
+def shorten(detail: str) -> str:
+    """Shorten a detail to what is kept of it."""
+    text = detail if len(detail) <= _MAX_DETAIL else f"{detail[: _MAX_DETAIL - 1]}…"
+    return text.encode("utf-8", "replace").decode()
+
+
+def read_audit_record(message: Message) -> AuditRecord | None:
+    """Return the audit record that a message is, or None if it is none."""
+    try:
+        return msgspec.json.decode(message.value or b"", type=AuditRecord)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """An outcome of a page, at one time."""
+
+    done_at: datetime
+    record: AuditRecord
+    page: AuditedPage
+
+
+async def find_entries(kafka: KafkaSettings, topic: str, url: str) -> AsyncGenerator[AuditEntry, None]:
+    """Yield the outcomes that the topic holds now of the page of a URL, in order per partition.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    wanted = unquote(known_url(url) or url)
+    async with aclosing(read(kafka, topic)) as messages:
+        async for message, milliseconds in messages:
+            record = read_audit_record(message)
+            if record is None:
+                continue
+            for page in record.pages:
+                if page.url and unquote(page.url) == wanted:
+                    yield AuditEntry(datetime.fromtimestamp(milliseconds / 1000, UTC), record, page)

@@ -1,0 +1,215 @@
+"""Search of dead letters, and their replay: putting their messages back on their topics."""
+
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from dehusk.schemas.documents import Origin, origin_of
+from dehusk.streams.kafka.client import Topic, describe_topics
+from dehusk.streams.kafka.producer import Outgoing, send
+from dehusk.streams.kafka.reader import read
+from dehusk.streams.kafka.rights import Operation
+from dehusk.streams.settings import Compression, KafkaSettings
+from dehusk.streams.topics.dead_letters import (
+    DeadLetter,
+    read_dead_letter,
+    read_replay_mark,
+    replay,
+    replay_mark,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LetterFilter:
+    """A selection of dead letters; None for any."""
+
+    reason: str | None = None
+    stage: str | None = None
+    url: str | None = None
+    """A part of the URL."""
+
+    def matches(self, letter: DeadLetter) -> bool:
+        """Return True if the letter is selected."""
+        return (
+            self.reason in (None, letter.reason)
+            and self.stage in (None, letter.stage)
+            and (self.url is None or self.url in (letter.url or ""))
+        )
+
+
+class Obstacle(StrEnum):
+    """Reasons why a dead letter is not put back."""
+
+    REPLAYED = "put back already"
+    SUPERSEDED = "a later dead letter of the same message"
+    REPLAYED_OFTEN = "replayed as often as allowed"
+    NOT_WHOLE = "too large for the dead-letter topic, which holds no value of it"
+    NO_TOPIC = "its topic does not exist any more"
+    REFUSED = "too large for its topic"
+
+
+SETTLED = frozenset({Obstacle.REPLAYED, Obstacle.SUPERSEDED})
+"""Obstacles of letters whose message need not be dealt with any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLetter:
+    """A dead letter and its location on the dead-letter topic."""
+
+    letter: DeadLetter
+    location: Origin
+    failed_at: datetime
+    settled: Obstacle | None
+    """One of `SETTLED`, or None if the message is yet to be dealt with."""
+
+
+async def find_letters(
+    kafka: KafkaSettings, topic: str, selection: LetterFilter
+) -> AsyncGenerator[FoundLetter, None]:
+    """Yield the letters that are on the topic now, in order per partition, and no records of another kind.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or may not be read.
+        UnavailableError: the brokers do not answer.
+    """
+    history = await _read_history(kafka, topic)
+    async with aclosing(read(kafka, topic)) as messages:
+        async for message, milliseconds in messages:
+            letter = read_dead_letter(message)
+            if letter is not None and selection.matches(letter):
+                location, time = origin_of(message), datetime.fromtimestamp(milliseconds / 1000, UTC)
+                yield FoundLetter(letter, location, time, history.settled(letter, location))
+
+
+@dataclass(slots=True)
+class _History:
+    """Replays, as a topic tells them."""
+
+    replayed: set[Origin] = field(default_factory=set)
+    """The locations of letters that were put back."""
+    latest: dict[Origin, tuple[int, Origin]] = field(default_factory=dict)
+    """Of each message that failed after a replay: its replays, and the location of its latest letter."""
+
+    def add(self, letter: DeadLetter, location: Origin) -> None:
+        """Take note of a letter, if its message was replayed before."""
+        before, _ = self.latest.get(letter.first_origin, (1, location))
+        if letter.replays >= before:
+            self.latest[letter.first_origin] = (letter.replays, location)
+
+    def settled(self, letter: DeadLetter, location: Origin) -> Obstacle | None:
+        """Return the reason why the letter need not be dealt with; None if it does."""
+        _, latest = self.latest.get(letter.first_origin, (0, location))
+        if latest != location:
+            return Obstacle.SUPERSEDED
+        return Obstacle.REPLAYED if location in self.replayed else None
+
+
+async def _read_history(kafka: KafkaSettings, topic: str) -> _History:
+    history = _History()
+    async for message, _ in read(kafka, topic):
+        letter = read_dead_letter(message)
+        if letter is not None:
+            history.add(letter, origin_of(message))
+        elif (replayed := read_replay_mark(message)) is not None:
+            history.replayed.add(replayed)
+    return history
+
+
+@dataclass(slots=True)
+class ReplayCounts:
+    """Counts of the letters that were selected."""
+
+    replayed: int = 0
+    kept: Counter[Obstacle] = field(default_factory=Counter)
+
+
+async def replay_letters(
+    kafka: KafkaSettings,
+    topic: str,
+    wanted: LetterFilter,
+    *,
+    limit: int | None = None,
+    most_replays: int = 3,
+    again: bool = False,
+    dry_run: bool = False,
+    compression: Compression = "none",
+) -> ReplayCounts:
+    """Put the letters' original records back on the topics and partitions where they failed.
+
+    A letter stays on its topic, and once all are put back, marks say so: it is not put back another time, but
+    with `again`. A message that failed, was replayed and failed again has two letters, of which only the
+    latest is replayed; none is that was replayed `most_replays` times already.
+
+    Raises:
+        ConfigurationError: the topic does not exist, or the brokers refuse the user.
+        UnavailableError: the brokers do not answer.
+    """
+    counts = ReplayCounts()
+    locations: deque[Origin] = deque()
+    replayed: list[Origin] = []
+
+    async def records() -> AsyncIterator[Outgoing]:
+        planned = 0
+        async with aclosing(_plan(kafka, topic, wanted, most_replays, again=again)) as plan:
+            async for location, outgoing in plan:
+                if isinstance(outgoing, Obstacle):
+                    counts.kept[outgoing] += 1
+                    continue
+                locations.append(location)
+                yield outgoing
+                planned += 1
+                if planned == limit:
+                    return
+
+    if dry_run:
+        async for _ in records():
+            counts.replayed += 1
+        return counts
+    async for sent in send(kafka, records(), compression):
+        location = locations.popleft()
+        if sent.refusal is None:
+            counts.replayed += 1
+            replayed.append(location)
+        else:
+            counts.kept[Obstacle.REFUSED] += 1
+    await _mark(kafka, replayed)
+    return counts
+
+
+async def _mark(kafka: KafkaSettings, replayed: Sequence[Origin]) -> None:
+    """Mark the letters at these locations, each on its partition, where the mark outlives the letter."""
+
+    async def marks() -> AsyncIterator[Outgoing]:
+        for location in replayed:
+            yield Outgoing(location.topic, replay_mark(location), location.partition)
+
+    async for _ in send(kafka, marks()):
+        pass
+
+
+async def _plan(
+    kafka: KafkaSettings, topic: str, wanted: LetterFilter, most_replays: int, *, again: bool
+) -> AsyncGenerator[tuple[Origin, Outgoing | Obstacle], None]:
+    """Yield for each selected letter its location and what is to be sent, or why nothing is."""
+    sources: dict[str, Topic | None] = {}
+    async with aclosing(find_letters(kafka, topic, wanted)) as letters:
+        async for found in letters:
+            name = found.letter.origin.topic
+            if name not in sources:
+                sources[name] = (await describe_topics(kafka, [name], Operation.WRITE)).get(name)
+            settled = None if again and found.settled is Obstacle.REPLAYED else found.settled
+            yield found.location, settled or _decide(found.letter, sources[name], most_replays)
+
+
+def _decide(letter: DeadLetter, source: Topic | None, most_replays: int) -> Outgoing | Obstacle:
+    if letter.replays >= most_replays:
+        return Obstacle.REPLAYED_OFTEN
+    if not letter.is_whole:
+        return Obstacle.NOT_WHOLE
+    if source is None:
+        return Obstacle.NO_TOPIC
+    partition = letter.origin.partition if letter.origin.partition < source.partitions else None
+    return Outgoing(source.name, replay(letter), partition)

@@ -1,0 +1,1 @@
+"""Web servers on this machine: pages, access, certificates."""

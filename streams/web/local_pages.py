@@ -1,0 +1,160 @@
+"""Web pages that a command serves to browsers of this machine, under its own names, with a strict policy."""
+
+import re
+import ssl
+from base64 import b64encode
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from hashlib import sha256
+from importlib.resources import files
+from ipaddress import ip_address
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from dehusk.schemas.errors import ConfigurationError
+
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:]+)(:\d+)?")
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if only this machine reaches the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def is_own_name(named: str, host: str) -> bool:
+    """Return True if a request names a server as no other site can, against DNS rebinding.
+
+    Args:
+        named: the header `Host` of the request, with or without a port.
+        host: where the server listens. On the loopback interface, its names are `localhost` and addresses of
+            the interface; elsewhere, any address.
+    """
+    matched = _HOST.fullmatch(named)
+    name = matched[1].strip("[]").lower() if matched else ""
+    if name in ("localhost", host.strip("[]").lower()):
+        return True
+    return is_loopback(name) if is_loopback(host) else _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@asynccontextmanager
+async def serving(
+    pages: web.Application,
+    host: str,
+    port: int,
+    *,
+    tls: ssl.SSLContext | None = None,
+    advice: str = "choose another port, 0 for any free one",
+) -> AsyncIterator[str]:
+    """Serve pages, and yield their URL; port 0 is any free one.
+
+    Raises:
+        ConfigurationError: the port is taken, or there is no such interface; with the advice.
+    """
+    runner = web.AppRunner(pages, access_log=None)
+    await runner.setup()
+    try:
+        with listening(f"{host}:{port}", advice):
+            await web.TCPSite(runner, host, port, ssl_context=tls).start()
+        bound, chosen = runner.addresses[0][:2]
+        yield f"{'https' if tls else 'http'}://{f'[{bound}]' if ':' in bound else bound}:{chosen}/"
+    finally:
+        await runner.cleanup()
+
+
+@contextmanager
+def listening(address: str, advice: str) -> Iterator[None]:
+    """Have errors of listening name the address, and say what to do.
+
+    Raises:
+        ConfigurationError: in place of an `OSError`.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(f"cannot listen on {address}: {error}; {advice}") from error
+
+
+def own_names_only(host: str, served: str) -> Middleware:
+    """Return what refuses requests by other names, which may have been made to lead here."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not is_own_name(request.headers.get("Host", ""), host):
+            raise web.HTTPMisdirectedRequest(
+                text=f"{served} is served under no such name; ask for localhost\n"
+            )
+        return await handler(request)
+
+    return guard
+
+
+class SinglePage:
+    """A page in one file of HTML, filled from a template, a style and a script in a package."""
+
+    def __init__(self, package: str, name: str) -> None:
+        self._template, self._style, self._script = (
+            files(package).joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+        )
+
+    def html(self, *, is_served: bool, **parts: str) -> str:
+        """Return the page, with parts of its template."""
+        policy = page_policy(self._script, is_served=is_served)
+        return fill(self._template, {"policy": policy, "style": self._style, "script": self._script, **parts})
+
+    async def restrict(self, _: web.Request, response: web.StreamResponse) -> None:
+        """Have browsers run the page's own script alone, and keep nothing."""
+        policy = page_policy(self._script, is_served=True)
+        response.headers.update(_HEADERS)
+        response.headers["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
+
+
+def page_policy(script: str, *, is_served: bool) -> str:
+    """Return the content security policy: a page runs its one script, and may ask its own server, if any."""
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    allowed = {
+        "default-src": "'none'",
+        "script-src": f"'sha256-{digest}'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    if is_served:
+        allowed["connect-src"] = "'self'"
+    return "; ".join(f"{name} {value}" for name, value in allowed.items())
+
+
+def fill(template: str, parts: dict[str, str]) -> str:
+    """Replace the `%%names%%` of a template by parts, which may hold anything."""
+    pieces = template.split("%%")
+    return "".join(piece if number % 2 == 0 else parts[piece] for number, piece in enumerate(pieces))
+
+
+def embed(json: str) -> str:
+    """Escape JSON of ASCII alone for a `<script>`: nothing in it is a tag or a comment."""
+    for character in "<>&":
+        json = json.replace(character, f"\\u{ord(character):04x}")
+    return json

@@ -1,0 +1,50 @@
+"""Texts for people: counts in words, printable texts, and commands as they can be typed."""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+
+def pluralize(count: int, noun: str) -> str:
+    """Return `1 page` or `2,000 pages`, for a noun whose plural ends with an s."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+_CREDENTIALS = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
+_PARAMETER = re.compile(r"(?<=[?&])(?!db=)([^=&#]*=)?[^&#]+")
+"""Parameter of a URL's query, whose value may be a secret; the database of a Redis is none."""
+
+
+def printable(text: str) -> str:
+    """Return the text with escapes for characters that are not printable."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def without_password(url: str) -> str:
+    """Return a URL, even a malformed one, with `***` for user, password and the values of its query."""
+    return _PARAMETER.sub(r"\1***", _CREDENTIALS.sub(r"\1***@", url))
+
+
+_NAME = "dehusk"
+
+
+def program() -> str:
+    """Return `dehusk` if the shell finds this one, else the path that started it, relative if shorter."""
+    started = Path(sys.argv[0])
+    found = shutil.which(_NAME)
+    if started.name != _NAME or (found and Path(found).resolve() == started.resolve()):
+        return _NAME
+    relative = os.path.relpath(started)
+    if os.sep not in relative:
+        relative = os.path.join(os.curdir, relative)  # noqa: PTH118 a Path would drop the dot that shells need
+    return shlex.quote(min(relative, sys.argv[0], key=len))
+
+
+def how_to_install(extra: str) -> str:
+    """Return the commands that install an extra of dehusk in its checkout."""
+    return f"`make setup` in dehusk's checkout, or `pip install '.[{extra}]'` there"

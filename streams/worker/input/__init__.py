@@ -1,0 +1,1 @@
+"""Messages from Kafka into the worker, and offsets back."""

@@ -1,0 +1,375 @@
+"""Faust's driver for Kafka, set up to read committed records of all topics in the worker's input.
+
+Kafka may take away what was to be read next: its retention removes messages, or somebody deletes the topic
+and creates it again. aiokafka would silently continue at another position; here this is detected and logged.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import (
+    CommitFailedError,
+    GroupAuthorizationFailedError,
+    IllegalStateError,
+    KafkaError,
+    NoOffsetForPartitionError,
+    OffsetOutOfRangeError,
+    TopicAuthorizationFailedError,
+)
+from aiokafka.structs import OffsetAndMetadata
+from faust.transport import conductor
+from faust.transport.consumer import ensure_TP
+from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
+
+from dehusk.streams.kafka.errors import unreadable_batch
+from dehusk.streams.kafka.input_topics import is_pattern
+from dehusk.streams.wording import pluralize
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.process import fail_at
+
+DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
+"""Errors of rights that are missing, which the checks of Kafka name."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Calls by which the consumer tells the worker what becomes of its partitions."""
+
+    on_revoked: Callable[[], None]
+    """Called when a rebalance begins, in a thread of Faust's own."""
+    on_assigned: Callable[[], None]
+    """Called when a rebalance ends."""
+    on_lost: Callable[[], None]
+    """Called once the membership is lost: what is in flight is others' by then."""
+    on_removed: Callable[[int], None]
+    """Takes the number of messages that Kafka removed before they were read."""
+    on_refused: Callable[[str], None]
+    """Takes a topic that may not be read, in that thread, too."""
+    is_transactional: bool = False
+    """True if offsets are committed in the transactions of the results, and not by the consumer."""
+
+
+class ConsumerThread(driver.AIOKafkaConsumerThread):
+    """Thread of aiokafka's consumer; its commits neither fail nor wait for partitions that have gone."""
+
+    logger = logging.getLogger("faust")
+    transport: "Transport"
+    _kept_out_by = ""
+    """The last error that kept this worker out of its group."""
+    check_seconds = 1.0
+    """Interval of the checks for deleted topics during a commit."""
+
+    async def on_start(self) -> None:
+        """Start the consumer, whose group coordinator confirms the membership."""
+        await super().on_start()
+        self.transport.membership.watch(self._ensure_consumer()._coordinator)  # noqa: SLF001 there is no getter
+
+    def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
+        consumer = super()._create_worker_consumer(transport)
+        # Faust restricts itself to committed records only if it writes in transactions.
+        consumer._isolation_level = "read_committed"  # noqa: SLF001 there is no setter
+        return consumer
+
+    async def subscribe(self, topics: Iterable[str]) -> None:
+        """Subscribe to topics by their names, or to a pattern if one is among these."""
+        pattern = next(filter(is_pattern, topics), None)
+        if pattern is None:
+            await super().subscribe(topics)
+            return
+        subscribe = self._ensure_consumer().subscribe
+        await self.call_thread(subscribe, pattern=pattern, listener=self._rebalance_listener)
+
+    async def _fetch_records(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 Faust's
+        """Fetch records, but none while the topic may not be read, or no offset of the group committed.
+
+        A batch that cannot be read ends the process, as the operator has to decide.
+        """
+        try:
+            return await super()._fetch_records(*args, **options)
+        except TopicAuthorizationFailedError as error:
+            self.transport.hooks.on_refused(str(error.args[0]))
+            return {}
+        except GroupAuthorizationFailedError:
+            return {}
+        except Exception as error:
+            batch = unreadable_batch(error)
+            if batch is None:
+                raise
+            fail_at(batch, self.app.conf.id)
+
+    def highwater(self, tp: TP) -> int:
+        """Return the offset after the partition's last one, for Faust's statistics; 0 if unknown."""
+        try:
+            return int(super().highwater(tp) or 0)
+        except AssertionError:  # aiokafka is releasing the partition at this moment
+            return 0
+
+    def lag(self) -> dict[TP, int]:
+        """Return the lag of each partition in offsets, up to the last stable one."""
+        subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait
+        assignment = subscription and subscription.assignment
+        partitions = assignment.tps if assignment else ()
+        return {
+            TP(partition.topic, partition.partition): _lag(assignment.state_value(partition))
+            for partition in partitions
+        }
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Commit offsets and return True, or False for those of partitions or topics that have gone."""
+        committing = asyncio.create_task(self._commit_assigned(offsets))
+        try:
+            while not (await asyncio.wait([committing], timeout=self.check_seconds))[0]:
+                if not self._exist(offsets):  # aiokafka would retry without end, and block a rebalance
+                    return False
+            return committing.result()
+        finally:
+            committing.cancel()
+
+    async def _commit_assigned(self, offsets: Mapping[TP, int]) -> bool:
+        assigned = self.assignment()
+        kept = {
+            TopicPartition(*partition): OffsetAndMetadata(offset, "")
+            for partition, offset in offsets.items()
+            if partition in assigned
+        }
+        if not kept:
+            return False  # aiokafka raises for an empty commit
+        try:
+            await self._ensure_consumer().commit(kept)
+        except (CommitFailedError, IllegalStateError, *DENIED):
+            return False  # another worker has the partition, or this one may not commit at the moment
+        return True
+
+    async def rejoin_after_error(self) -> None:
+        """Join the group again after an error, which aiokafka keeps, and waits, until somebody takes it."""
+        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 Faust fetches behind its back
+        try:
+            coordinator.check_errors()
+        except KafkaError as error:
+            if coordinator._coordination_task.done():  # noqa: SLF001 it will never join again
+                raise
+            if not isinstance(error, DENIED) and str(error) != self._kept_out_by:
+                _log.warning("group %s cannot be joined, which is tried again: %s", self.app.conf.id, error)
+                self._kept_out_by = str(error)
+            coordinator.request_rejoin()
+
+    def _exist(self, partitions: Iterable[TP]) -> bool:
+        consumer = self._ensure_consumer()
+        return all(consumer.partitions_for_topic(partition.topic) for partition in partitions)
+
+
+def _lag(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
+    """Return the lag of a partition by the last fetch; 0 before the first."""
+    if state.lso is None or not state.has_valid_position:
+        return 0
+    return max(0, int(state.lso - state.position))
+
+
+class Consumer(driver.Consumer):
+    """Consumer that reports messages removed before they were read, and restarts re-created topics."""
+
+    logger = logging.getLogger("faust")
+    idle_seconds = 1.0
+    """Longest wait of a consumer whose partitions are all paused until it checks them again."""
+    transport: "Transport"
+    _thread: ConsumerThread
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
+        super().__init__(*args, **options)
+        self._drained = asyncio.Event()
+        self._removed: dict[TP, tuple[int, int]] = {}
+        """Offsets after the last read and after the last removed message, until the latter is committed."""
+
+    def _new_consumer_thread(self) -> ConsumerThread:
+        return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    def on_buffer_drop(self, tp: TP) -> None:
+        """Resume a partition, since the agent's buffer has room."""
+        super().on_buffer_drop(tp)
+        self._drained.set()
+
+    async def _wait_next_records(
+        self,
+        timeout: float,  # noqa: ASYNC109 Faust's
+    ) -> tuple[Any, set[TP] | None]:
+        """Wait for records; while the buffer is full, Faust would sleep a second and let the agent idle."""
+        self._drained.clear()
+        if self.flow_active and not self._get_active_partitions():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.idle_seconds):
+                    await self._drained.wait()
+            return {}, set()
+        return await super()._wait_next_records(timeout)
+
+    async def rejoin_after_error(self) -> None:
+        """Join the group again if an error keeps this worker out of it."""
+        await self._thread.call_thread(self._thread.rejoin_after_error)
+
+    def lag(self) -> dict[TP, int]:
+        """Return the lag of each partition in offsets, up to the last stable one.
+
+        Transactions leave offsets without a message; these count until they are passed over.
+        """
+        return self._thread.lag()
+
+    async def _getmany(
+        self,
+        active_partitions: set[TP] | None,
+        timeout: float,  # noqa: ASYNC109 Faust's
+    ) -> Mapping[TP, list[Any]]:
+        """Return records by partition; none after a partition had to seek to another position."""
+        try:
+            return await super()._getmany(active_partitions, timeout)
+        except NoOffsetForPartitionError:
+            with suppress(KafkaError):  # the error recurs until each partition has a position
+                await self._seek_to_beginning()
+        except OffsetOutOfRangeError as error:
+            with suppress(KafkaError):
+                await self._recover_positions(
+                    {ensure_TP(partition): at for partition, at in error.args[0].items()}
+                )
+        return {}
+
+    async def _seek_to_beginning(self) -> None:
+        """Seek to the beginning of the partitions of which the group has read nothing."""
+        unread = [each for each in self.assignment() if self._read_offset[each] is None]
+        await self._thread.seek_to_beginning(*(TopicPartition(*each) for each in unread))
+
+    async def _recover_positions(self, lost: Mapping[TP, int]) -> None:
+        """Seek to the beginning of all partitions whose positions are gone, the `lost` ones included.
+
+        They are checked together, as Kafka answers each request for offsets only after a fetch.
+        """
+        read = {each for each in self.assignment() if self._read_offset[each] is not None}
+        partitions = read.union(lost)
+        beginnings, ends = await self.earliest_offsets(*partitions), await self.highwaters(*partitions)
+        for partition in partitions:
+            position = await self._thread.position(partition) or 0
+            if position < beginnings[partition]:
+                await self._skip(partition, position, beginnings[partition])
+            elif position > ends[partition] or lost.get(partition) == position:
+                await self._restart(partition, position, beginnings[partition])
+
+    async def _skip(self, partition: TP, position: int, beginning: int) -> None:
+        """Continue after the removed messages."""
+        _log.warning(
+            "%s: Kafka removed %s, from offset %d on, before they were read",
+            _describe(partition),
+            pluralize(beginning - position, "message"),
+            position,
+        )
+        self.transport.hooks.on_removed(beginning - position)
+        read = self._read_offset[partition]
+        self._removed[partition] = (position if read is None else min(position, read + 1), beginning)
+        self._read_offset[partition] = beginning - 1  # else Faust would list all offsets between
+        await self._seek(partition, beginning)
+
+    async def _restart(self, partition: TP, position: int, beginning: int) -> None:
+        """Read a re-created partition from its beginning, and drop the state of its predecessor."""
+        _log.warning(
+            "%s has nothing at offset %d, which was to be read next, for the topic was made again or lost "
+            "messages: it is read from its beginning",
+            _describe(partition),
+            position,
+        )
+        self._forget(partition)
+        await self._commit({partition: beginning})
+        await self._seek(partition, beginning)
+
+    async def perform_seek(self) -> None:
+        """Seek to the committed offsets of assigned partitions; aiokafka ignores a committed offset of 0."""
+        if not self.assignment():
+            return
+        await super().perform_seek()
+        for partition in [each for each in self.assignment() if self._read_offset[each] == 0]:
+            await self._seek(partition, 0)
+
+    async def on_partitions_revoked(self, revoked: set[TP]) -> None:
+        """Stop reading until partitions are assigned.
+
+        Faust does not if all partitions are revoked, e.g. when another topic begins to match the input: what
+        it continued to read would be dropped at the resume, and later offsets be committed.
+        """
+        if not self.app.should_stop:
+            self.stop_flow()
+            self.app.flow_control.suspend()
+        self._give_up_lost()
+        await super().on_partitions_revoked(revoked)
+
+    async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, FBT001, FBT002 Faust's
+        """Commit the acknowledged offsets, and then the removed ones after them."""
+        did_commit: bool = await super().force_commit(topics, start_new_transaction)
+        for partition, (read, beginning) in list(self._removed.items()):
+            committed = self._committed_offset[partition] or 0
+            if committed >= read:
+                del self._removed[partition]
+                self._committed_offset[partition] = offset = max(beginning, committed)
+                await self._commit({partition: offset})
+        return did_commit
+
+    async def _commit_offsets(
+        self,
+        offsets: Mapping[TP, int],
+        start_new_transaction: bool = True,  # noqa: FBT001, FBT002 Faust's
+    ) -> bool:
+        """Commit the acknowledged offsets, unless the transactions of their results have done so."""
+        if not self.transport.hooks.is_transactional:
+            return bool(await super()._commit_offsets(offsets, start_new_transaction))
+        self._committed_offset.update(offsets)
+        return True
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Drop earlier state of the partitions: it may belong to a topic that was deleted since."""
+        for partition in assigned:
+            self._forget(partition)
+        self._give_up_lost()
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    def _give_up_lost(self) -> None:
+        """Give up what is in flight at once if Kafka has lost this worker: it is others' by now."""
+        if self.transport.membership.is_given_up:
+            self.app.flow_control.clear()
+            self.transport.hooks.on_lost()
+
+    def _forget(self, partition: TP) -> None:
+        """Drop the state of a partition; its messages in flight must not be committed."""
+        for message in [each for each in self.unacked if each.tp == partition]:
+            message.acked = True
+            self.unacked.discard(message)
+        for known in (self._gap, self._acked, self._acked_index, self._read_offset, self._committed_offset):
+            known.pop(partition, None)
+        self._removed.pop(partition, None)
+
+
+def _describe(partition: TP) -> str:
+    return f"partition {partition.partition} of topic {partition.topic}"
+
+
+class Conductor(conductor.Conductor):
+    """Conductor that gives the messages of all partitions to the only agent, whatever their topics."""
+
+    logger = logging.getLogger("faust")
+
+    def _update_tp_index(self, assigned: set[TP]) -> None:
+        self._acking_topics.update(partition.topic for partition in assigned)
+        for partition in assigned:
+            self._tp_index[partition] = set(self._topics)
+
+
+class Transport(driver.Transport):
+    """Faust's transport with this consumer."""
+
+    Consumer = Consumer
+    Conductor = Conductor
+
+    def __init__(self, *args: Any, hooks: Hooks, membership: Membership) -> None:  # noqa: ANN401 Faust's
+        super().__init__(*args)
+        self.hooks = hooks
+        self.membership = membership

@@ -1,0 +1,1 @@
+"""The worker's figures: metrics, log lines, and the live page."""

@@ -1,0 +1,124 @@
+"""Sharing of a worker's state and history with the others of its group, on a topic."""
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from dehusk.streams.availability import Dependency
+from dehusk.streams.kafka.producer import Outgoing, enqueue, open_producer
+from dehusk.streams.kafka.reader import TopicFollower
+from dehusk.streams.monitoring.group import SHARE_SECONDS, Group
+from dehusk.streams.monitoring.history import slot_of
+from dehusk.streams.monitoring.messages import (
+    SharedPoint,
+    SharedState,
+    end_record,
+    point_record,
+    state_record,
+)
+from dehusk.streams.monitoring.state import Counts, Point
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.monitoring.live import Live
+
+LEAVE_SECONDS = 2.0
+_MAX_HOST = 100
+_EVERY_ADDRESS = {"0.0.0.0", "::", "[::]"}  # noqa: S104 for comparison
+_log = logging.getLogger(__name__)
+
+
+def name_worker() -> str:
+    """Return a unique name for this process, with its host."""
+    return f"{_host()}-{secrets.token_hex(4)}"
+
+
+class Sharing:
+    """Writes the state of a worker to the topic, and the point of each finished slot."""
+
+    def __init__(
+        self, producer: AIOKafkaProducer, topic: str, group: Group, live: Live, page: str | None
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._group = group.name
+        self._worker = group.own or name_worker()
+        self._live = live
+        self._page = page
+        self._shared_slot = -1
+        """Slot of the last point that was sent."""
+        self._dependency = Dependency(f"sending to topic {topic}", "other workers do not see this one")
+
+    async def run(self) -> None:
+        """Write every other second, until cancelled; points that could not be sent are sent again."""
+        while True:
+            state = self._live.state
+            points = self._new_points(slot_of(state.point.time) - 1)
+            shared = state_record(self._group, self._worker, SharedState(_host(), self._page, state))
+            if await self._send([*self._records(points, state.counts), shared]) and points:
+                self._shared_slot = slot_of(points[-1].time)
+            await asyncio.sleep(SHARE_SECONDS)
+
+    async def leave(self) -> None:
+        """Write the last points and the worker's tombstone."""
+        self._live.record()
+        state = self._live.state
+        records = self._records(self._new_points(slot_of(state.point.time)), state.counts)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._send([*records, end_record(self._group, self._worker)])
+
+    def _new_points(self, last: int) -> list[Point]:
+        """Return the points that were not sent yet, up to a slot."""
+        return [point for point in self._live.points if self._shared_slot < slot_of(point.time) <= last]
+
+    def _records(self, points: Sequence[Point], counts: Counts) -> list[Record]:
+        return [point_record(self._group, self._worker, SharedPoint(point, counts)) for point in points]
+
+    async def _send(self, records: Sequence[Record]) -> bool:
+        """Send records; return True if the brokers took all."""
+        sent = [await enqueue(self._producer, Outgoing(self._topic, record)) for record in records]
+        results = await asyncio.gather(*sent, return_exceptions=True)
+        errors = [each for each in results if isinstance(each, Exception)]
+        for error in errors[:1]:
+            if not isinstance(error, KafkaError):
+                raise error
+            self._dependency.missed(error)
+        if not errors:
+            self._dependency.answered()
+        return not errors
+
+
+@asynccontextmanager
+async def open_sharing(
+    kafka: KafkaSettings, topic: str, group: Group, live: Live, address: str
+) -> AsyncIterator[Sharing]:
+    """Open the sharing of a worker whose live page is at an address of its own host.
+
+    Raises:
+        ConfigurationError: the brokers refuse the user.
+        UnavailableError: the brokers do not answer.
+    """
+    async with open_producer(kafka) as producer:
+        yield Sharing(producer, topic, group, live, page_address(address))
+
+
+def follow_group(kafka: KafkaSettings, topic: str, group: Group) -> TopicFollower:
+    """Return the follower that gives a group the messages of its topic."""
+    return TopicFollower(kafka, topic, group.handle, "the page shows this worker alone")
+
+
+def page_address(address: str) -> str:
+    """Return the URL of a page for other hosts, given the URL that it is served at."""
+    scheme, _, rest = address.partition("://")
+    host, _, port = rest.rpartition(":")
+    return f"{scheme}://{_host()}:{port}" if host in _EVERY_ADDRESS else address
+
+
+def _host() -> str:
+    return socket.gethostname()[:_MAX_HOST]

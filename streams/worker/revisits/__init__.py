@@ -1,0 +1,1 @@
+"""Second cleanings of the first pages of a site."""

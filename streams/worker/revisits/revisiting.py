@@ -1,0 +1,198 @@
+"""Second cleaning of the first pages of a site, scheduled once enough of its pages are known."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from dehusk.inference.sites import NameSite
+from dehusk.schemas.documents import Origin, origin_of
+from dehusk.schemas.pages import Message
+from dehusk.streams.availability import Dependencies, Dependency, ask_if_there, back_off, insist
+from dehusk.streams.preparation.process import Oversized
+from dehusk.streams.settings import FlowLimits
+from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.results import CleanedMessage, Result, delivering, end_traces
+from dehusk.streams.worker.revisits.requests import request
+from dehusk.streams.worker.steps.flow import Cleaner, Delivers
+
+_log = logging.getLogger(__name__)
+REVISION = 2
+"""Revision of the documents."""
+PagesByOrigin = Mapping[Origin, Sequence[FirstPage]]
+"""Pages to clean again, by their messages."""
+Send = Callable[[str, Sequence[Record]], Awaitable[list[bool]]]
+"""Sends records to a topic; returns True for each that the brokers took, False if it is too large."""
+Publish = Callable[[Sequence[Record]], Awaitable[list[bool]]]
+"""Sends documents to the output topic."""
+
+
+class Raw(Protocol):
+    """Reads messages once more."""
+
+    async def read(self, origin: Origin) -> Message | None:
+        """Return the message at a position; None if it no longer exists.
+
+        Raises one of UNAVAILABLE while that is unknown.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Revisiting:
+    """Cleans the first pages of sites again, one batch at a time, in parallel to the flow.
+
+    Only documents that lack no dependency are published, as others could be worse than the first ones; their
+    pages are retried. A page without a document this time keeps its first one.
+    """
+
+    _first_pages: FirstPages
+    _raw: Raw
+    _cleaner: Cleaner
+    _publish_documents: Publish
+    _dependencies: Dependencies
+    _limits: FlowLimits
+    _metrics: Metrics
+    _topics: Dependency = field(
+        default_factory=partial(Dependency, "an input topic", "its pages wait to be cleaned again")
+    )
+
+    async def revisit(self, sites: Sequence[str]) -> None:
+        """Clean all first pages of the sites again, however long that takes."""
+        attempt = 0
+        while sites and (
+            pages := await insist(self._dependencies.redis, partial(self._first_pages.take, sites))
+        ):
+            is_settled = not self._is_degraded and await self._clean_all(pages)
+            attempt = 0 if is_settled else attempt + 1
+            if not is_settled:
+                await back_off(attempt)
+
+    @property
+    def _is_degraded(self) -> bool:
+        """True if documents would lack a dependency."""
+        return self._dependencies.redis.unavailable or self._dependencies.labeler.unavailable
+
+    async def _clean_all(self, pages: Sequence[FirstPage]) -> bool:
+        """Clean pages again; return True if any of them is settled."""
+        by_origin: defaultdict[Origin, list[FirstPage]] = defaultdict(list)
+        for page in pages:
+            by_origin[page.origin].append(page)
+        settled, batch = 0, []
+        for origin in by_origin:
+            message = await insist(self._topics, partial(self._raw.read, origin))
+            if message is None:
+                settled += await self._settle("expired", by_origin[origin])
+            else:
+                batch.append(message)
+            if self._is_full(batch):
+                settled += await self._clean(batch, by_origin)
+                batch = []
+        return settled + await self._clean(batch, by_origin) > 0
+
+    def _is_full(self, batch: Sequence[Message]) -> bool:
+        size = sum(len(message.value or b"") for message in batch)
+        return len(batch) >= self._limits.batch_pages or size >= self._limits.batch_bytes
+
+    async def _clean(self, messages: Sequence[Message], by_origin: PagesByOrigin) -> int:
+        """Clean messages; return the number of their settled pages."""
+        settled = 0
+        while messages:
+            results = await self._cleaner.clean(messages)
+            if isinstance(results[0], Oversized):
+                results = [await self._cleaner.clean_alone(messages[0])]
+            settled += await self._publish(results, by_origin)
+            end_traces(results)
+            messages = messages[len(results) :]
+        return settled
+
+    async def _publish(self, results: Sequence[Result], by_origin: PagesByOrigin) -> int:
+        """Publish results of pages that have no newer message; return the number of settled pages."""
+        done = [each for each in results if isinstance(each, CleanedMessage) and not each.degraded]
+        taken = {page for each in done for page in by_origin[origin_of(each.message)]}
+        sites = {page.site for page in taken}
+        kept = await insist(self._dependencies.redis, partial(self._first_pages.take, sites))
+        # of the others, a newer message has come meanwhile: this one's document must not replace its document
+        pages = {(page.origin, page.key): page for page in taken.intersection(kept)}
+        documents = [
+            (record, key)
+            for each in done
+            for record in each.records
+            if (key := (origin_of(each.message), url_key((record.key or b"").decode(errors="replace"))))
+            in pages
+        ]
+        with delivering(done):
+            accepted = await self._publish_documents([record for record, _ in documents])
+        published = {key for (_, key), ok in zip(documents, accepted, strict=True) if ok}
+        await self._settle("published", [page for key, page in pages.items() if key in published])
+        await self._settle("failed", [page for key, page in pages.items() if key not in published])
+        return len(pages)
+
+    async def _settle(self, outcome: str, pages: Sequence[FirstPage]) -> int:
+        """Remove pages from the store, count them by their outcome, and return their number."""
+        if pages:
+            await insist(self._dependencies.redis, partial(self._first_pages.settle, pages))
+            self._metrics.revisits.labels(outcome).inc(len(pages))
+        return len(pages)
+
+
+class Scheduling:
+    """Delivers batches, stores first pages, and requests a revisit once enough pages of a site are known.
+
+    It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again.
+    """
+
+    def __init__(
+        self,
+        delivery: Delivers,
+        send: Send,
+        first_pages: FirstPages,
+        redis: Dependency,
+        name_site: NameSite,
+        *,
+        topic: str,
+        group: str,
+    ) -> None:
+        self._delivery = delivery
+        self._send = send
+        self._first_pages = first_pages
+        self._redis = redis
+        self._name_site = name_site
+        self._topic = topic
+        self._group = group
+
+    async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
+        """Return once the brokers hold all results, and the revisit requests that follow from them."""
+        visits = [visit for cleaned in batch for visit in self._visits(cleaned)]
+        await ask_if_there(self._redis, partial(self._first_pages.update, visits))
+        await self._delivery.deliver(batch)
+        if due := await ask_if_there(self._redis, partial(self._first_pages.remember, visits)):
+            await self._request(due)
+
+    def give_up(self) -> None:
+        """Send nothing more of what is being delivered."""
+        self._delivery.give_up()
+
+    async def renew(self) -> None:
+        """Wait until nothing is left of what was given up."""
+        await self._delivery.renew()
+
+    async def _request(self, sites: Iterable[str]) -> None:
+        """Request revisits; a worker that dies before the note in Redis repeats them, which is harmless."""
+        records = [request(site, self._group) for site in sites]
+        if not all(await self._send(self._topic, records)):
+            _log.warning("topic %s takes not even a request: raise its max.message.bytes", self._topic)
+        await ask_if_there(self._redis, partial(self._first_pages.schedule, sites))
+
+    def _visits(self, cleaned: CleanedMessage) -> Iterator[Visit]:
+        """Yield the visits of a message's pages, and of the pages that its tombstones remove."""
+        yield from cleaned.visits
+        for record in cleaned.records:
+            if record.value is None and record.key is not None:
+                url = record.key.decode(errors="replace")
+                if site := self._name_site(url):
+                    yield Visit(site, url, origin_of(cleaned.message), None, is_counted=False)

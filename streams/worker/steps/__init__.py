@@ -1,0 +1,1 @@
+"""The steps of the worker, from a batch of messages to acknowledged documents."""

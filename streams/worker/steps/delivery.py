@@ -1,0 +1,231 @@
+"""Delivery of the results of a batch, at least once: a message is done once the brokers hold all its results.
+
+With an audit topic, each such message is recorded there.
+"""
+
+import logging
+from collections.abc import Awaitable, Iterator, Sequence
+from typing import Protocol
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from dehusk.schemas.documents import origin_of
+from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
+from dehusk.schemas.pages import Message
+from dehusk.streams.availability import back_off
+from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
+from dehusk.streams.preparation.batch import Failure
+from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.sources.source import Record, named_url
+from dehusk.streams.topics.audit import AuditedBatch, AuditedPage, AuditRecord, PageOutcome, shorten
+from dehusk.streams.topics.dead_letters import PREFIX, dead_letter
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.monitoring.drops import DropLog
+from dehusk.streams.worker.results import CleanedMessage
+
+_log = logging.getLogger(__name__)
+
+
+def audit(cleaned: CleanedMessage) -> AuditRecord:
+    """Return the audit record of a message whose documents or dead letter are delivered."""
+    documents = cleaned.documents
+    return AuditRecord(
+        source=origin_of(cleaned.message),
+        value_bytes=len(cleaned.message.value or b""),
+        pages=tuple(_audited_pages(cleaned)),
+        model=documents[0].model if documents else None,
+        degraded=cleaned.degraded,
+        batch=AuditedBatch(cleaned.batch_messages, cleaned.batch_seconds),
+    )
+
+
+def _audited_pages(cleaned: CleanedMessage) -> Iterator[AuditedPage]:
+    """Yield a page for each outcome that `CleanedMessage.pages` counts."""
+    for record in cleaned.records:
+        yield AuditedPage((record.key or b"").decode("utf-8", "replace"), outcome_of(record))
+    for skipped in cleaned.skipped:
+        yield _without_document(PageOutcome.SKIPPED, skipped, cleaned.message)
+    if cleaned.failure is not None:
+        failure = cleaned.failure
+        yield _without_document(PageOutcome.DEAD_LETTER, failure.broken, cleaned.message, failure.stage)
+
+
+def outcome_of(record: Record) -> PageOutcome:
+    """Return the outcome of a page, given its record for the output topic."""
+    if record.value is None:
+        return PageOutcome.TOMBSTONE
+    is_empty = isinstance(record, WrittenDocument) and record.is_empty
+    return PageOutcome.EMPTY_DOCUMENT if is_empty else PageOutcome.DOCUMENT
+
+
+def _without_document(
+    outcome: PageOutcome, drop: Skipped | Broken, message: Message, stage: str | None = None
+) -> AuditedPage:
+    url = drop.url or named_url(message)
+    url = None if url is None else url.encode("utf-8", "replace").decode()
+    return AuditedPage(url, outcome, drop.reason.value, shorten(drop.detail), stage)
+
+
+class Sender(Protocol):
+    """Sends records to Kafka."""
+
+    async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
+        """Send records in order; return True for each that the brokers accepted, False if it is too large."""
+        ...
+
+    async def retry_after(self, error: DehuskError, attempt: int) -> None:
+        """Name the reason why a record cannot be delivered, and wait before the next attempt."""
+        ...
+
+
+class ResultWriter:
+    """Writes documents, dead letters and audit records of messages."""
+
+    def __init__(self, topics: TopicSettings, drops: DropLog) -> None:
+        self._topics = topics
+        self._drops = drops
+
+    async def write(self, batch: Sequence[CleanedMessage], sender: Sender) -> None:
+        """Send all results; a document that is too large becomes a dead letter."""
+        await self._write_records(batch, sender)
+        for cleaned in batch:
+            if cleaned.failure is not None:
+                await self._write_dead_letter(cleaned.message, cleaned.failure, sender)
+        if self._topics.audit is not None:
+            await _write_audit(self._topics.audit, [audit(cleaned) for cleaned in batch], sender)
+
+    def note(self, batch: Sequence[CleanedMessage]) -> None:
+        """Log what was dropped of messages that are delivered."""
+        for cleaned in batch:
+            self._drops.note(cleaned)
+
+    async def _write_records(self, batch: Sequence[CleanedMessage], sender: Sender) -> None:
+        pairs = [(cleaned, record) for cleaned in batch for record in cleaned.records]
+        accepted = await sender.send(self._topics.output, [record for _, record in pairs])
+        for (cleaned, record), was_accepted in zip(pairs, accepted, strict=True):
+            if not was_accepted:
+                cleaned.records.remove(record)
+                cleaned.fail("deliver", _too_large(record))
+
+    async def _write_dead_letter(self, message: Message, failure: Failure, sender: Sender) -> None:
+        letter = dead_letter(message, failure.broken, failure.stage)
+        attempt = 0
+        while not await self._write_first_accepted((letter, _without_value(letter), _bare(letter)), sender):
+            await sender.retry_after(
+                ConfigurationError(
+                    f"topic {self._topics.dead_letters} takes not even a dead letter without its message: "
+                    "raise its max.message.bytes"
+                ),
+                attempt,
+            )
+            attempt += 1
+
+    async def _write_first_accepted(self, letters: Sequence[Record], sender: Sender) -> bool:
+        """Send records until the dead-letter topic accepts one; return False if it accepts none."""
+        for letter in letters:
+            (accepted,) = await sender.send(self._topics.dead_letters, [letter])
+            if accepted:
+                return True
+        return False
+
+
+async def _write_audit(topic: str, batch: Sequence[AuditRecord], sender: Sender) -> None:
+    accepted = await sender.send(topic, [each.record() for each in batch])
+    for each, was_accepted in zip(batch, accepted, strict=True):
+        if not was_accepted:
+            _log.error(
+                "topic %s refuses the audit record of %s for its size: raise its max.message.bytes",
+                topic,
+                each.source,
+            )
+
+
+class Delivery:
+    """Delivers at least once: sends results, and retries failures that may pass."""
+
+    def __init__(self, producer: AIOKafkaProducer, writer: ResultWriter, membership: Membership) -> None:
+        self._producer = producer
+        self._writer = writer
+        self._membership = membership
+        self.failure: DehuskError | None = None
+        """Reason why the brokers reject the current delivery; None while they accept it."""
+
+    async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
+        """Return once the brokers hold all results."""
+        try:
+            await self._writer.write(batch, self)
+            self._writer.note(batch)
+        finally:
+            self.failure = None
+
+    def give_up(self) -> None:
+        """Send nothing more of what is being delivered."""
+        self._membership.give_up()
+
+    async def renew(self) -> None:
+        """Wait until nothing is left of what was given up."""
+        await self._producer.flush()
+        self._membership.renew()
+
+    def release(self) -> None:
+        """Hold nothing of any partition."""
+
+    async def close(self) -> None:
+        """Leave the producer to its owner."""
+
+    async def retry_after(self, error: DehuskError, attempt: int) -> None:
+        """Name the reason why a record cannot be delivered, and wait before the next attempt."""
+        self.failure = error
+        await back_off(attempt)
+
+    async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
+        """Send records until the brokers accepted each (True) or refused it for its size (False)."""
+        accepted: list[bool] = []
+        attempt = 0
+        while True:
+            accepted += await self._send_once(topic, records[len(accepted) :])
+            if len(accepted) == len(records):
+                return accepted
+            await back_off(attempt)
+            attempt += 1
+
+    async def _send_once(self, topic: str, records: Sequence[Record]) -> list[bool]:
+        """Send records once; return the answers before the first failure, as the rest is sent again."""
+        await self._membership.held()
+        sent = [await enqueue(self._producer, Outgoing(topic, record)) for record in records]
+        accepted: list[bool] = []
+        for answer in [await self._await_acknowledgment(each) for each in sent]:
+            if answer is None:
+                break
+            accepted.append(answer)
+        return accepted
+
+    async def _await_acknowledgment(self, sent: Awaitable[object]) -> bool | None:
+        """Return True if the brokers hold the record, False if they refuse its size, None to retry."""
+        try:
+            await sent
+        except TOO_LARGE:
+            return False
+        except KafkaError as error:
+            self.failure = UnavailableError(f"no broker takes what is sent: {error}")
+            return None
+        self.failure = None
+        return True
+
+
+def _too_large(record: Record) -> Broken:
+    size = f"the document has {len(record.value or b''):,} bytes"
+    detail = f"{size}, more than the output topic takes: raise its max.message.bytes"
+    return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, (record.key or b"").decode(errors="replace"))
+
+
+def _without_value(letter: Record) -> Record:
+    return Record(letter.key, None, letter.headers)
+
+
+def _bare(letter: Record) -> Record:
+    """Reduce a dead letter to the position of its message and the reason."""
+    return Record(None, None, tuple(header for header in letter.headers if header[0].startswith(PREFIX)))

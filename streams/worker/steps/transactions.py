@@ -1,0 +1,207 @@
+"""Delivery exactly once: the results of messages, and the offset after them, are one transaction.
+
+Each input partition has a producer, whose `transactional.id` is of the group and the partition. The next
+owner of the partition fences it by starting its own: nothing that a former one still sends is committed
+(KIP-98).
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced
+
+from dehusk.schemas.errors import DehuskError, UnavailableError
+from dehusk.streams.availability import back_off
+from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.results import CleanedMessage
+from dehusk.streams.worker.steps.delivery import ResultWriter
+
+_log = logging.getLogger(__name__)
+CreateProducer = Callable[[str], AIOKafkaProducer]
+"""Creates a producer, not yet started, with a `transactional.id`."""
+FetchCommitted = Callable[[TopicPartition], Awaitable[int]]
+"""Returns the offset that the group has committed of a partition; -1 for none."""
+_CLOSE_SECONDS = 5.0
+
+
+class _Refused(Exception):  # noqa: N818 no failure: the rest is sent without it
+    """Records are too large for their topics, and their transaction cannot be committed."""
+
+
+class TransactionalDelivery:
+    """Delivers the messages of each partition in transactions.
+
+    A producer is started for the first messages of a partition, and after a failure. That ends what was sent
+    before, and fences other owners; so messages are delivered already where the group's offset then says so.
+    """
+
+    def __init__(
+        self,
+        create: CreateProducer,
+        group: str,
+        writer: ResultWriter,
+        membership: Membership,
+        fetch_committed: FetchCommitted,
+    ) -> None:
+        self._create = create
+        self._group = group
+        self._writer = writer
+        self._membership = membership
+        self._fetch_committed = fetch_committed
+        self._producers: dict[TopicPartition, AIOKafkaProducer] = {}
+        self._released: list[AIOKafkaProducer] = []
+        self.failure: DehuskError | None = None
+        """Reason why a transaction is not committed; None while they are."""
+
+    async def close(self) -> None:
+        """Close all producers."""
+        self.release()
+        await self._close_released()
+
+    async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
+        """Return once the results of all messages, and the offsets after them, are committed."""
+        by_partition: defaultdict[TopicPartition, list[CleanedMessage]] = defaultdict(list)
+        for cleaned in batch:
+            by_partition[TopicPartition(cleaned.message.topic, cleaned.message.partition)].append(cleaned)
+        try:
+            async with asyncio.TaskGroup() as committing:
+                for partition, messages in by_partition.items():
+                    committing.create_task(self._deliver(partition, messages))
+        finally:
+            self.failure = None
+        self._writer.note(batch)
+
+    def give_up(self) -> None:
+        """Send nothing more of what is being delivered."""
+        self._membership.give_up()
+        self.release()
+
+    async def renew(self) -> None:
+        """Wait until nothing is left of what was given up."""
+        await self._close_released()
+        self._membership.renew()
+
+    def release(self) -> None:
+        """Give back all partitions, while nothing is being delivered."""
+        for partition in list(self._producers):
+            self._release(partition)
+
+    async def _deliver(self, partition: TopicPartition, batch: Sequence[CleanedMessage]) -> None:
+        refused: set[tuple[str, Record]] = set()
+        attempt = 0
+        while True:
+            try:
+                await self._membership.held()
+                if partition not in self._producers:
+                    await self._start(partition)
+                    committed = await self._fetch_committed(partition)
+                    batch = [cleaned for cleaned in batch if cleaned.message.offset >= committed]
+                if batch:
+                    await self._commit(partition, batch, refused)
+            except _Refused:
+                attempt = 0
+            except (KafkaError, DehuskError) as error:
+                is_named = isinstance(error, DehuskError)
+                self.failure = error if is_named else UnavailableError(f"a transaction failed: {error!r}")
+                if not attempt:
+                    _log.warning("the transaction of %s-%d is repeated: %r", *partition, error)
+                await back_off(attempt)
+                attempt += 1
+            else:
+                return
+            self._release(partition)
+            await self._close_released()
+
+    async def _commit(
+        self,
+        partition: TopicPartition,
+        batch: Sequence[CleanedMessage],
+        refused: set[tuple[str, Record]],
+    ) -> None:
+        end = batch[-1].message.offset + 1
+        producer = self._producers[partition]
+        try:
+            _require_alive(producer)
+            await producer.begin_transaction()
+            await self._writer.write(batch, _Transaction(producer, refused))
+            await producer.send_offsets_to_transaction({partition: end}, self._group)
+            _require_alive(producer)
+            await producer.commit_transaction()
+        except IllegalOperation as error:  # the producer has failed in the meantime
+            raise KafkaError(str(error)) from error
+
+    async def _start(self, partition: TopicPartition) -> None:
+        producer = self._create(f"{self._group}-{partition.topic}-{partition.partition}")
+        self._membership.guard(producer)
+        self._producers[partition] = producer
+        await producer.start()
+
+    def _release(self, partition: TopicPartition) -> None:
+        if (producer := self._producers.pop(partition, None)) is not None:
+            self._released.append(producer)
+
+    async def _close_released(self) -> None:
+        closing, self._released = self._released, []
+        await asyncio.gather(*map(_close, closing))
+
+
+def _require_alive(producer: AIOKafkaProducer) -> None:
+    """Raise if the producer has failed for good, where aiokafka would raise an AssertionError."""
+    if producer._txn_manager.is_fatal_error():  # noqa: SLF001 there is no getter
+        raise ProducerFenced
+
+
+async def _close(producer: AIOKafkaProducer) -> None:
+    """Close a producer without sending what it still has."""
+    if (sending := producer._sender.sender_task) is not None:  # noqa: SLF001 aiokafka would flush it first
+        sending.cancel()
+    if (ending := producer._txn_manager.wait_for_transaction_end()) is not None and ending.done():  # noqa: SLF001
+        ending.exception()  # asyncio would complain where an earlier error leaves this one unread
+    with suppress(TimeoutError, KafkaError):
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await producer.client.close()
+            await producer.stop()
+
+
+class _Transaction:
+    """Sends records in the open transaction of a producer."""
+
+    def __init__(self, producer: AIOKafkaProducer, refused: set[tuple[str, Record]]) -> None:
+        self._producer = producer
+        self._refused = refused
+
+    async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
+        """Send records; return False for those that are known to be too large.
+
+        Raises:
+            _Refused: some are too large, which is known from now on.
+            KafkaError: the transaction cannot be committed.
+        """
+        sent = [
+            (record, await enqueue(self._producer, Outgoing(topic, record)))
+            for record in records
+            if (topic, record) not in self._refused
+        ]
+        results = await asyncio.gather(*(answer for _, answer in sent), return_exceptions=True)
+        too_large = {
+            (topic, record)
+            for (record, _), error in zip(sent, results, strict=True)
+            if isinstance(error, TOO_LARGE)
+        }
+        if too_large:  # whatever else failed then, by a gap in the sequence of batches
+            self._refused |= too_large
+            raise _Refused
+        for error in results:
+            if isinstance(error, BaseException):
+                raise error
+        return [(topic, record) not in self._refused for record in records]
+
+    async def retry_after(self, error: DehuskError, attempt: int) -> None:  # noqa: ARG002 of all senders
+        """Raise the error: the transaction is repeated later, since it must not stay open."""
+        raise error

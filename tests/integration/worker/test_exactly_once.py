@@ -1,0 +1,99 @@
+"""Exactly-once delivery: readers of committed records see each message's result once, whatever fails."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+
+import orjson
+
+from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.streams.sources.source import Record
+from tests.integration.worker.frozen import FROZEN_SECONDS, freeze, thaw
+
+PLAIN = (("content-type", b"text/html"),)
+GZIP = (*PLAIN, ("content-encoding", b"gzip"))
+
+
+async def positions(bench) -> Counter[tuple[int, int]]:
+    """Partition and offset of each message that has a document or a dead letter, and how many it has."""
+    sources = [orjson.loads(message.value)["source"] for message in await bench.documents()]
+    found = Counter((source["partition"], source["offset"]) for source in sources)
+    found.update((letter.origin.partition, letter.origin.offset) for letter in await bench.dead_letters())
+    return found
+
+
+async def assert_each_once(bench) -> None:
+    messages = await bench.messages(bench.topics.input)
+    assert await positions(bench) == {(message.partition, message.offset): 1 for message in messages}
+
+
+def crawl(site, count: int) -> list[Record]:
+    """Pages of a site, some of which are broken, and some need to be cleaned alone."""
+    records = site(count)
+    for number in range(5, count, 50):
+        records[number] = Record(records[number].key, b"\x1f\x8b\x08 this is no gzip", GZIP)
+    for number in range(20, count, 400):
+        huge = b"<p>" + b"<b>a</b> " * 80_000
+        records[number] = Record(records[number].key, huge, PLAIN)
+    return records
+
+
+async def test_kills_freezes_and_rebalances_repeat_and_lose_nothing(bench, site, stack) -> None:
+    workers = [bench.worker("--source", "html", "--delivery", "exactly-once") for _ in range(2)]
+    await bench.until(lambda: all(worker.has_partitions() for worker in workers))
+    pages = crawl(site, 3000)
+    await bench.produce(pages[:400])
+    await bench.until(lambda: any(worker.is_busy() for worker in workers))
+    await asyncio.to_thread(stack.services["kafka-1"].kill)
+    await asyncio.to_thread(stack.services["kafka-1"].start)
+    enough = asyncio.Event()
+    crawling = asyncio.create_task(_crawl(bench, pages[400:], enough))
+    await bench.until(workers[0].is_busy)
+    workers[0].kill()
+    await bench.until(workers[1].is_busy)
+    freeze(workers[1])
+    workers[0].start()
+    await asyncio.sleep(FROZEN_SECONDS)
+    thaw(workers[1])
+    await bench.until(workers[0].is_busy)
+    workers.append(bench.worker("--source", "html", "--delivery", "exactly-once"))
+    await bench.until(workers[2].has_partitions)
+    workers[1].kill()
+    enough.set()
+    await crawling
+    await bench.until_done()
+    await assert_each_once(bench)
+    assert [worker.stop() for worker in (workers[0], workers[2])] == [0, 0]
+
+
+async def _crawl(bench, records: list[Record], enough: asyncio.Event) -> None:
+    """Produce pages, one chunk after the other, until it is enough."""
+    for start in range(0, len(records), 20):
+        if enough.is_set():
+            return
+        await bench.produce(records[start : start + 20])
+        await asyncio.sleep(0.5)
+
+
+async def test_a_result_that_is_too_large_does_not_end_the_transactions(bench, site, fresh) -> None:
+    small = {"max.message.bytes": "100000"}
+    bench.topics = replace(bench.topics, output=f"{fresh}-small", dead_letters=f"{fresh}-small-dead")
+    names = (bench.topics.output, bench.topics.dead_letters)
+    await create_topics(bench.kafka, [Topic(name, 1, 1, small) for name in names])
+    quotes = b"<p>" + b'"a" ' * 20_000 + b"</p>"  # JSON writes six bytes for these four
+    pages = site(60)
+    pages[10] = Record(pages[10].key, quotes, PLAIN)
+    pages[20] = Record(pages[20].key, b"\x1f\x8b".ljust(99_800), GZIP)
+    bench.worker("--source", "html", "--delivery", "exactly-once")
+    await bench.produce(pages)
+    await bench.until_done()
+    await assert_each_once(bench)
+    assert {letter.original.key for letter in await bench.dead_letters()} == {pages[10].key, pages[20].key}
+
+
+async def test_a_worker_that_is_told_to_stop_leaves_no_transaction_open(bench, site) -> None:
+    await bench.produce(site(600))
+    worker = bench.worker("--source", "html", "--delivery", "exactly-once")
+    await bench.until(lambda: worker.has_partitions() and worker.is_busy())
+    assert worker.stop() == 0
+    assert len(await bench.documents()) == 600 - await bench.left()

@@ -1,0 +1,290 @@
+"""Users of Kafka without a right that they need, which is named, and clients of another security."""
+
+import asyncio
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from urllib.request import urlopen
+
+import orjson
+import pytest
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.settings import KafkaSettings, TopicSettings
+from dehusk.streams.sources.source import Record
+from tests.integration.secured_kafka import PASSWORD, USER, SecuredKafka, secured_kafka
+from tests.integration.worker.conftest import DEHUSK, Bench, Worker
+
+Pages = Callable[[int], list[Record]]
+RESOURCES = {"topic", "group", "transactional-id"}
+OF_USER = (
+    *("--security-protocol", "SASL_PLAINTEXT", "--sasl-mechanism", "PLAIN"),
+    *("--sasl-username", USER, "--sasl-password", PASSWORD),
+)
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
+    with secured_kafka(tmp_path_factory.mktemp("secured")) as running:
+        yield running
+
+
+@pytest.fixture
+def topics(fresh: str) -> TopicSettings:
+    names = TopicSettings(f"{fresh}-raw", f"{fresh}-cleaned", f"{fresh}-dead", f"{fresh} group")
+    return replace(names, audit=f"{fresh}-audit", monitoring=f"{fresh}-figures", revisits=f"{fresh}-again")
+
+
+@pytest.fixture
+async def guarded(topics: TopicSettings, bench: Bench) -> Bench:
+    """Topics that exist, on which the user of the workers has no right yet."""
+    await create_topics(bench.kafka, [Topic(topics.input, partitions=2, replicas=1)])
+    await ensure_topics(bench.kafka, topics)
+    return bench
+
+
+@pytest.fixture
+def kafka(secured: SecuredKafka) -> KafkaSettings:
+    """The secured one, in the place of the stack's."""
+    return secured.administrator
+
+
+def worker(bench: Bench, secured: SecuredKafka, *options: str) -> Worker:
+    topics = bench.topics
+    return bench.worker(
+        *("--brokers", secured.user.brokers, *OF_USER, "--audit-topic", topics.audit),
+        *(
+            "--monitoring-topic",
+            topics.monitoring,
+            "--revisit-topic",
+            topics.revisits,
+            "--revisit-after",
+            "5",
+        ),
+        *options,
+    )
+
+
+def rights_of(topics: TopicSettings) -> dict[str, tuple[str, str, str]]:
+    """The rights of a worker, by their names in its errors."""
+    read = [("Read", "topic", name) for name in (topics.input, topics.revisits, topics.monitoring)]
+    groups = [("Read", "group", name) for name in (topics.group, topics.revisit_group)]
+    written = [("Write", "topic", name) for name in topics.written]
+    return {f"{right[0]} on {right[1]} {right[2]}": right for right in (*read, *groups, *written)}
+
+
+def granted_by(line: str) -> list[tuple[str, str, str]]:
+    """The rights that the commands of an error grant its user."""
+    granted = []
+    for command in line[line.index("kafka-acls.sh") :].split("&&"):
+        words = shlex.split(command)
+        given = list(pairwise(words))
+        assert ("--allow-principal", f"User:{USER}") in given
+        operation = next(value for name, value in given if name == "--operation")
+        granted += [(operation, name[2:], value) for name, value in given if name[2:] in RESOURCES]
+    return granted
+
+
+def page(worker: Worker, path: str) -> str:
+    with urlopen(worker.monitoring + path, timeout=5) as answer:
+        return answer.read().decode()
+
+
+async def test_a_start_without_rights_names_all_and_what_it_says_grants_them(
+    guarded: Bench, secured: SecuredKafka, site: Pages
+) -> None:
+    refused = worker(guarded, secured)
+    assert await asyncio.to_thread(refused.process.wait, 60) == 1
+    *_, line = refused.log.read_text().splitlines()
+    assert line.startswith(f"dehusk: Kafka at {secured.user.brokers} refuses: User:{USER} lacks ")
+    assert not refused.says("Traceback")
+    assert not refused.says(PASSWORD)
+    granted = granted_by(line)
+    assert sorted(granted) == sorted(rights_of(guarded.topics).values())
+    for right in granted:
+        await secured.allow(*right)
+    started = worker(guarded, secured)
+    await guarded.produce(site(7))
+    await guarded.until(started.has_partitions)
+    await guarded.until_done()
+    assert len({document.key for document in await guarded.documents()}) == 7
+    assert started.stop() == 0
+    for described in ("topic", "group"):  # of what it may see, each right is named alone
+        for name, right in rights_of(guarded.topics).items():
+            if right[1] != described:
+                continue
+            await secured.allow("Describe", *right[1:])
+            await secured.forbid(*right)
+            again = worker(guarded, secured)
+            assert await asyncio.to_thread(again.process.wait, 60) == 1
+            assert f"lacks {name}; an administrator" in again.log.read_text()
+            await secured.allow(*right)
+
+
+async def test_transactions_need_a_right_of_their_own(
+    guarded: Bench, secured: SecuredKafka, site: Pages
+) -> None:
+    for right in rights_of(guarded.topics).values():
+        await secured.allow(*right)
+    refused = worker(guarded, secured, "--delivery", "exactly-once")
+    assert await asyncio.to_thread(refused.process.wait, 60) == 1
+    *_, line = refused.log.read_text().splitlines()
+    prefix = f"{guarded.topics.group}-{guarded.topics.input}-"
+    assert f"lacks Write on transactional-id {prefix}; an administrator grants it" in line
+    assert f"--transactional-id '{prefix}' --resource-pattern-type prefixed" in line
+    (right,) = granted_by(line)
+    await secured.allow(*right)
+    started = worker(guarded, secured, "--delivery", "exactly-once")
+    await guarded.produce(site(7))
+    await guarded.until(started.has_partitions)
+    await guarded.until_done()
+    assert {document.key for document in await guarded.documents()} == {page.key for page in site(7)}
+    assert started.stop() == 0
+
+
+@pytest.mark.parametrize("which", ["input", "group", "output", "dead_letters", "audit"])
+async def test_a_right_that_is_taken_away_is_named_until_it_is_given_again(
+    guarded: Bench, secured: SecuredKafka, site: Pages, which: str
+) -> None:
+    rights = rights_of(guarded.topics)
+    for right in rights.values():
+        await secured.allow(*right)
+    running = worker(guarded, secured)
+    await guarded.produce(site(5))
+    await guarded.until(running.has_partitions)
+    await guarded.until_done()
+    taken = getattr(guarded.topics, which)
+    name, right = next((name, right) for name, right in rights.items() if right[2] == taken)
+    await secured.forbid(*right)
+    await guarded.produce([*site(20), Record(b"https://broken.example/", b"\xff", (("content-type", b"x"),))])
+    await guarded.until(lambda: running.says(f"lacks {name}; an administrator"))
+    assert running.is_alive()
+    assert not running.is_ready()
+    assert f"kafka is unavailable: Kafka at {secured.user.brokers} refuses" in page(running, "healthz")
+    await asyncio.sleep(12)
+    warned = [
+        line for line in running.log.read_text().splitlines() if " WARNING " in line and "lacks" in line
+    ]
+    assert len(warned) == 1
+    await secured.allow(*right)
+    await guarded.until_done()
+    await guarded.until(running.is_ready)
+    assert len({document.key for document in await guarded.documents()}) == 20
+    assert not running.says("Traceback")
+    denials = re.findall(r"\S+ \S+ (.*uthoriz.*)", running.log.read_text())
+    assert len(denials) == len(set(denials))
+    assert running.stop() == 0
+
+
+async def test_a_topic_that_comes_later_and_may_not_be_read_is_named(
+    guarded: Bench, secured: SecuredKafka, site: Pages
+) -> None:
+    for right in rights_of(guarded.topics).values():
+        await secured.allow(*right)
+    running = worker(guarded, secured, "--input", f"^{guarded.topics.input}")
+    await guarded.until(running.has_partitions)
+    later = f"{guarded.topics.input}-2"
+    await create_topics(guarded.kafka, [Topic(later, partitions=1, replicas=1)])
+    await secured.allow("Describe", "topic", later)
+    await guarded.until(lambda: running.says(f"lacks Read on topic {later}; an administrator"))
+    await guarded.produce(site(5))  # others are read meanwhile
+    await guarded.until_done()
+    await guarded.produce_to(later, [Record(b"https://later.example/", b"<p>A page.", ())])
+    await secured.allow("Read", "topic", later)
+    await guarded.until(running.is_ready)
+    await guarded.until(lambda: running.report()["totals"]["pages"] >= 6)
+    assert not running.says("Traceback")
+
+
+def run(command: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+    words = [DEHUSK, *command, *options, *OF_USER]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+
+async def test_other_commands_name_the_right_that_they_lack(
+    guarded: Bench, secured: SecuredKafka, tmp_path: Path
+) -> None:
+    brokers, topics = ("--brokers", secured.user.brokers), guarded.topics
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text('{"id": 1, "url": "https://a.example/", "html": "<p>A page.</p>"}\n')
+    for topic in (topics.input, topics.output, topics.dead_letters, topics.monitoring):
+        await guarded.produce_to(topic, [Record(b"key", b"value", ())])
+    for described in (False, True):
+        for command, lacking in {
+            ("read", "--topic", topics.output): ("Read", topics.output),
+            ("probe", topics.input): ("Read", topics.input),
+            ("dead-letters", "list", "--topic", topics.dead_letters): ("Read", topics.dead_letters),
+            ("top", "--once", "--monitoring-topic", topics.monitoring): ("Read", topics.monitoring),
+            ("feed", str(pages), "--topic", topics.input): ("Write", topics.input),
+        }.items():
+            if described:
+                await secured.allow("Describe", "topic", lacking[1])
+            ended = await asyncio.to_thread(run, [*command], *brokers)
+            message = ended.stderr.splitlines()[-1]
+            assert ended.returncode == 1, command
+            assert f"refuses: User:{USER} lacks {lacking[0]} on topic {lacking[1]}; an admin" in message
+            assert "Traceback" not in ended.stderr
+
+
+async def test_a_probe_tells_which_rights_a_worker_lacks(guarded: Bench, secured: SecuredKafka) -> None:
+    topics = guarded.topics
+    await secured.allow("Read", "topic", topics.input)
+    await secured.allow("Describe", "topic", topics.output)
+    own = ("--output", topics.output, "--dead-letters", topics.dead_letters, "--json")
+    brokers = ("--brokers", secured.user.brokers)
+    probed = orjson.loads((await asyncio.to_thread(run, ["probe", topics.input], *brokers, *own)).stdout)
+    assert probed["create"] == []
+    assert sorted(granted_by(" && ".join(probed["grant"]))) == [
+        ("Read", "group", "dehusk"),
+        ("Write", "topic", topics.output),
+        ("Write", "topic", topics.dead_letters),
+    ]
+
+
+async def test_a_topic_that_may_not_be_created_is_named(secured: SecuredKafka, fresh: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"lacks Create on topic {fresh}; an administrator"):
+        await create_topics(secured.user, [Topic(fresh, 1, 1)])
+
+
+async def test_the_security_that_a_listener_asks_for_is_named(secured: SecuredKafka) -> None:
+    plain = ["read", "--topic", "raw", "--security-protocol", "PLAINTEXT", "--brokers"]
+    for words, advice in {
+        (*plain, secured.user.brokers): "asks for a user (PLAIN): give --security-protocol SASL_PLAINTEXT",
+        (*plain, secured.tls): "speaks TLS: give --security-protocol SSL, or SASL_SSL with a user",
+        ("read", "--brokers", secured.tls, *OF_USER): "speaks TLS: give --security-protocol SASL_SSL",
+    }.items():
+        ended = await asyncio.to_thread(
+            subprocess.run, [DEHUSK, *words], capture_output=True, text=True, timeout=60, check=False
+        )
+        *_, message = ended.stderr.splitlines()
+        brokers = secured.user.brokers if secured.user.brokers in words else secured.tls
+        assert (ended.returncode, message) == (
+            1,
+            f"dehusk: Kafka at {brokers} refuses: its listener {advice}",
+        )
+        assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("seconds", ["3", "1801"])
+async def test_a_session_that_brokers_do_not_take_ends_the_start(bench: Bench, seconds: str) -> None:
+    await create_topics(bench.kafka, [Topic(bench.topics.input, 1, 1)])
+    await ensure_topics(bench.kafka, bench.topics)
+    refused = bench.worker("--brokers", bench.kafka.brokers, "--session-seconds", seconds)
+    assert await asyncio.to_thread(refused.process.wait, 60) == 1
+    assert refused.says(f"refuses --session-seconds {seconds}: it has to be within")
+    assert not refused.says("Traceback")
+
+
+async def test_a_session_may_be_longer_than_faust_waits(bench: Bench, site: Pages) -> None:
+    await create_topics(bench.kafka, [Topic(bench.topics.input, 1, 1)])
+    await ensure_topics(bench.kafka, bench.topics)
+    running = bench.worker("--brokers", bench.kafka.brokers, "--session-seconds", "120")
+    await bench.produce(site(3))
+    await bench.until(running.has_partitions)
+    await bench.until_done()
+    assert running.stop() == 0

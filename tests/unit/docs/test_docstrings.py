@@ -1,0 +1,49 @@
+"""The docstrings of the code: a verb where something is done, a noun where something is."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ("benchmarks", "codegen", "dehusk", "inference", "schemas", "streams", "training")
+FILES = sorted(
+    file.relative_to(ROOT)
+    for folder in FOLDERS
+    for file in (ROOT / folder).rglob("*.py")
+    if not any(parent.is_symlink() for parent in file.parents)
+)
+QUESTIONS = re.compile(r"(What|Whether|How|Which|Where|Who|Whose|Why|When)\b")
+
+
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """The line and text of each docstring, also of those below attributes and constants."""
+    for node in ast.walk(ast.parse(source)):
+        for statement in getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ():
+            match statement:
+                case ast.Expr(ast.Constant(str() as text)):
+                    yield statement.lineno, text.strip()
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_no_docstring_begins_with_a_question(file: Path) -> None:
+    found = docstrings((ROOT / file).read_text())
+    assert [f"{file}:{line}: {text}" for line, text in found if QUESTIONS.match(text)] == []
+
+
+def test_docstrings_are_found() -> None:
+    assert len(FILES) > 200
+    assert [text for _, text in docstrings('"""A."""\nx = 1\n"""B."""\ndef f():\n    """C."""')] == [
+        "A.",
+        "B.",
+        "C.",
+    ]
+
+
+def test_no_docstring_of_native_code_begins_with_a_question() -> None:
+    sources = sorted((ROOT / "inference/native").glob("*.p[yx][xd]"))
+    begun = re.compile(rf'^\s*"""({QUESTIONS.pattern}.*)', re.MULTILINE)
+    assert len(sources) > 40
+    assert [(file.name, text) for file in sources for text, _ in begun.findall(file.read_text())] == []

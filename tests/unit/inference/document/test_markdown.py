@@ -1,0 +1,455 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from dehusk.inference.document.markdown import markdown
+from dehusk.inference.document.outline import outline
+from dehusk.inference.extraction import plain_text
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.options import NO_RENDERING, Rendering
+from dehusk.schemas.pages import SegmentedPage
+
+RENDERER = (
+    MarkdownIt("commonmark", {"maxNesting": 100})
+    .enable(["table", "strikethrough"])
+    .use(dollarmath_plugin, allow_space=False, allow_digits=False)
+)
+URL = "https://a.test/b/c"
+IMAGE = "\0"
+EXPONENT = re.compile(r"(?<=[\w)\]])\^(?=[+\-\u2212]?[0-9])")
+
+
+def segmented(html: str) -> SegmentedPage:
+    return segment(html.encode(), with_markup=True)
+
+
+def markdown_of(html: str, left_out: str = "", rendering: Rendering = NO_RENDERING) -> str:
+    """The Markdown of a page, without the blocks whose text is one of these words."""
+    page = segmented(html)
+    content = np.array([text not in left_out.split() for text in page.texts], np.bool_)
+    return markdown(outline(page, content, URL, rendering))
+
+
+def rendered(text: str) -> str:
+    """Return the text that a reader of the Markdown sees, by lines, paragraphs and cells."""
+    lines: list[str] = []
+    for token in RENDERER.parse(text):
+        if token.type in ("fence", "code_block", "math_block", "html_block"):
+            lines.append(token.content.removesuffix("\n").strip("\n" if token.type == "math_block" else ""))
+        elif token.type == "inline":
+            seen = "".join(map(_seen, token.children or ()))
+            lines.append(re.sub(f"( {IMAGE})+( |$)", r"\2", seen).replace(IMAGE, ""))
+    return "\n".join(line for line in lines if line)
+
+
+def _seen(token: Token) -> str:
+    if token.type in ("text", "code_inline", "math_inline", "math_inline_double", "html_inline"):
+        return token.content
+    if token.type == "image":
+        return IMAGE
+    return "\n" if token.type == "hardbreak" else "[soft]" if token.type == "softbreak" else ""
+
+
+def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
+    """The texts of the blocks that a reader of the Markdown does not see, in order, and nothing else.
+
+    The sign of an exponent is not looked at.
+    """
+    seen, position, missing = EXPONENT.sub("", rendered(markdown(outline(page, content, URL)))), 0, []
+    for block in np.flatnonzero(content):
+        text = EXPONENT.sub("", page.texts[block])
+        while position < len(seen) and seen[position].isspace():
+            position += 1
+        if seen.startswith(text, position):
+            position += len(text)
+        else:
+            missing.append(text)
+            found = seen.find(text, position)
+            position = position if found < 0 else found + len(text)
+    if seen[position:].strip():
+        missing.append(f"more: {seen[position:]}")
+    return missing
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<h1>One</h1><h3>Two <em>a</em></h3><h6>Six<br>lines", "# One\n\n### Two *a*\n\n###### Six lines"),
+        ("<p>a <b>b</b> <strong>c <i>d</i></strong> <em>e</em>", "a **b** **c *d*** *e*"),
+        ("<p>one<br>two<br><br>three", "one\\\ntwo\n\nthree"),
+        ("<p>a <code>b</code> <kbd>c`d</kbd> <tt>`e`</tt>", "a `b` ``c`d`` `` `e` ``"),
+        ("<div>a</div><div>b</div>", "a\n\nb"),
+        ("<blockquote><p>a<p>b<blockquote>c</blockquote></blockquote>d", "> a\n>\n> b\n>\n> > c\n\nd"),
+        ("<p>visible <span hidden>HIDDEN</span> text", "visible\\\nHIDDEN\\\ntext"),
+        ("<p>x<sup>2</sup> 10<sup>2</sup> m<sup>-3</sup> <i>(a)</i><sup>12</sup>", "x^2 10^2 m^-3 *(a)*^12"),
+        ("<p><b>E = mc<sup>2</sup></b>c<sup><i>2</i></sup>", "**E = mc^2**c^*2*"),
+        ("<p>1<sup>st</sup> a <sup>2</sup> H<sub>2</sub>O $19<sup>99</sup>", "1st a 2 H2O $19.99"),
+        ("<p>a<sup><a href=#b>2</a></sup>", "a [2](https://a.test/b/c#b)"),
+        ("<p>a<a href=#b><sup>2</sup></a>", "a [2](https://a.test/b/c#b)"),
+        ("", ""),
+    ],
+)
+def test_what_text_means_is_written_as_markdown(html: str, text: str) -> None:
+    assert markdown_of(html) == text
+
+
+def test_a_line_goes_on_behind_hidden_text_that_is_left_out() -> None:
+    assert markdown_of("<p>a <b>b</b> <i hidden>HIDDEN</i> <b>c</b> d", "HIDDEN") == "a **b** **c** d"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<ul><li>a<li>b<ul><li>c</ul><li>d</ul>", "- a\n- b\n  - c\n- d"),
+        ("<ol start=9><li>a<li>b</ol>", "9. a\n10. b"),
+        ("<ol><li>a<ol start=3><li>b", "1. a\n\n   3. b"),
+        ("<ol><li>a<ul><li>b", "1. a\n   - b"),
+        ("<ul><li><p>a<p>b</li><li>c", "- a\n\n  b\n\n- c"),
+        ("<ul><li>a</ul><ul><li>b</ul><ul><li>c</ul>", "- a\n\n* b\n\n- c"),
+        ("<ol><li>a</ol><ol><li>b</ol>", "1. a\n\n1) b"),
+        ("<li>a", "- a"),
+        ("<ul>a<li>b</ul>", "- a\n- b"),
+        ("<ul><li>a<ul><ul><li>b</ul></ul></ul>", "- a\n  - - b"),
+        ("<ol start=-5><li>a", "0. a"),
+        ("<ol start=9999999999999><li>a", "999999999. a"),
+        ("<ul><li>a<pre>b\n\n c</pre></ul>", "- a\n\n  ```\n  b\n\n   c\n  ```"),
+        ("<dl><dt>a<dd>b</dl>", "a\n\nb"),
+    ],
+)
+def test_lists_keep_their_nesting_and_numbers(html: str, text: str) -> None:
+    assert markdown_of(html) == text
+
+
+@pytest.mark.parametrize(
+    ("address", "absolute"),
+    [
+        ("d", "https://a.test/b/d"),
+        ("/d?e=f&amp;g#h", "https://a.test/d?e=f&g#h"),
+        ("//x.test", "https://x.test"),
+        (" a b(c) ", "https://a.test/b/a%20b%28c%29"),
+        ("mailto:a@b.test", "mailto:a@b.test"),
+        ("?x=&copy;", "https://a.test/b/c?x=©"),
+        ("?x=&amp;copy;", "https://a.test/b/c?x=&amp;copy;"),
+    ],
+)
+def test_links_are_absolute(address: str, absolute: str) -> None:
+    assert markdown_of(f'<p>a <a href="{address}">b</a>') == f"a [b]({absolute})"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("javascript:alert(1)", " JavaScript:alert(1)", "java\tscript:alert(1)", "&#1;javascript:alert(1)"),
+        *("java&#10;script:x", "&#106;avascript:x", "data:text/html,x", "vbscript:x", "file:///etc/passwd"),
+        *("blob:https://a.test/x", "http://[", "", "about:blank", "javascript&colon;x", "x" * 2001),
+    ],
+)
+def test_links_that_no_reader_may_follow_are_text(address: str) -> None:
+    assert markdown_of(f'<p>a <a href="{address}">b</a>') == "a b"
+
+
+@pytest.mark.parametrize("where", ["<head>{}</head>", "<body>{}", "<body><p>x</p>{}"])
+def test_addresses_are_relative_to_the_base_of_the_page(where: str) -> None:
+    html = where.format("<base href='/e/'><base href='/f/'>") + "<p><a href=d>b</a>"
+    assert "[b](https://a.test/e/d)" in markdown_of(html)
+
+
+def test_a_base_of_another_scheme_is_none() -> None:
+    assert markdown_of("<base href='javascript:x'><p><a href='/d'>b</a>") == "[b](https://a.test/d)"
+
+
+def test_what_else_is_marked_in_linked_code_is_code() -> None:
+    linked = "<p><code><a href=d>e<b>f</b></a></code>"
+    assert markdown_of(linked) == "[`ef`](https://a.test/b/d)"
+
+
+def test_a_link_goes_around_blocks_and_code() -> None:
+    assert markdown_of("<a href=d><h2>a</h2>b</a><p><code><a href=e>f</a></code>") == (
+        "## [a](https://a.test/b/d)\n\n[b](https://a.test/b/d)\n\n[`f`](https://a.test/b/e)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>a <img src=d.png alt='b [c]'> e", "a ![b \\[c\\]](https://a.test/b/d.png) e"),
+        ("<p>a <img src='?$x$' alt='$5'>", "a ![\\$5](https://a.test/b/c?%24x%24)"),
+        ("<p>a<p><img src=d.png><p>b", "a\n\n![](https://a.test/b/d.png)\n\nb"),
+        ("<p>a<figure><img src=d><figcaption>e</figcaption></figure>", "a\n\n![](https://a.test/b/d)\n\ne"),
+        ("<p>a<p><img src='data:image/gif;base64,AAAA' data-src=d><p>b", "a\n\n![](https://a.test/b/d)\n\nb"),
+        ("<p>a<p><img srcset='d 1x, e 2x'><p>b", "a\n\n![](https://a.test/b/d)\n\nb"),
+        ("<p>a<p><a href=e><img src=d></a><p>b", "a\n\n![](https://a.test/b/d)\n\nb"),
+        ("<p>a<p hidden><img src=d></p><p>b", "a\n\nb"),
+        ("<p>a<p><img src=d alt=c hidden><p>b", "a\n\nb"),
+        ("<p>a <img src=d alt=c style='display:none'> b", "a b"),
+        ("<p>a<p style='visibility:hidden'><img src=d></p><p>b", "a\n\nb"),
+        (
+            "<p>a<p style='visibility:hidden'><img src=d style='visibility:visible'><p>b",
+            "a\n\n![](https://a.test/b/d)\n\nb",
+        ),
+        ("<p>a<p><img src=d width=1 height=1><p>b", "a\n\nb"),
+        ("<p>a<p><img src=d height=16px><p>b", "a\n\nb"),
+        ("<p>a<p><img src='data:image/gif;base64,AAAA'><p>b", "a\n\nb"),
+        ("<p>a<p><img src='javascript:d'><p>b", "a\n\nb"),
+        ("<p>a<p><img src='mailto:d'><p>b", "a\n\nb"),
+    ],
+)
+def test_images_are_kept_where_they_illustrate(html: str, text: str) -> None:
+    assert markdown_of(html) == text
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>a<p>MENU<img src=d><p>MENU",
+        "<p>MENU<p><img src=d><p>b",
+        "<p>a<div><img src=d>MENU</div>",
+        "<p>a<figure><img src=d><figcaption>MENU</figure><p>MENU",
+        "<p>MENU<figure><img src=d><figcaption>MENU</figure><p>a",
+        "<p>a<div><figure><img src=d><figcaption>MENU</figure><p>MENU</div><p>b",
+        "<figure><img src=d><figcaption>MENU</figure>",
+    ],
+)
+def test_images_beside_what_is_left_out_are_left_out(html: str) -> None:
+    assert "![" not in markdown_of(html, "MENU")
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "<figure><img src=d><figcaption>CREDIT</figcaption></figure>",
+        "<div><figure><a href=e><img src=d></a><div><figcaption>CREDIT</figcaption></div></figure></div>",
+        "<figure><div><img src=d><span>CREDIT</span></div><figcaption>CREDIT</figcaption></figure>",
+        "<figure>CREDIT <img src=d></figure>",
+        "<div class='wp-caption alignleft'><img src=d><p>CREDIT</div>",
+    ],
+)
+def test_an_image_is_kept_where_its_caption_is_left_out(figure: str) -> None:
+    assert markdown_of(f"<p>a</p>{figure}<p>b", "CREDIT") == "a\n\n![](https://a.test/b/d)\n\nb"
+    assert markdown_of(f"<p>a</p>{figure}", "CREDIT") == "a\n\n![](https://a.test/b/d)"
+
+
+@pytest.mark.parametrize(
+    ("html", "language"),
+    [
+        ("<pre><code class='language-python'>", "python"),
+        ("<pre class='lang-C++ prettyprint'>", "c++"),
+        ("<div class='highlight highlight-source-shell'><pre>", "shell"),
+        ("<div class='highlight-python notranslate'><div class=highlight><pre>", "python"),
+        ("<div class='highlight-default'><div class=highlight><pre>", ""),
+        ("<pre class='brush: js; gutter: false'>", "js"),
+        ("<pre data-lang=Go>", "go"),
+        ("<pre><code class='hljs rust'>", "rust"),
+        ("<div class=sourceCode><pre class='sourceCode haskell'>", "haskell"),
+        ("<pre class='x' data-language='a`b c'>", "a"),
+        ("<pre>", ""),
+    ],
+)
+def test_code_is_fenced_with_its_language(html: str, language: str) -> None:
+    assert markdown_of(f"{html}if a:\n    b") == f"```{language}\nif a:\n    b\n```"
+
+
+def test_a_fence_is_longer_than_those_in_the_code() -> None:
+    assert markdown_of("<pre>```\na\n````</pre>") == "`````\n```\na\n````\n`````"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<tr><th>a<th>b<tr><td>c<td>d|e", "| a | b |\n| --- | --- |\n| c | d\\|e |"),
+        ("<tr><td>a<td>b<tr><td>c<td>d", "|  |  |\n| --- | --- |\n| a | b |\n| c | d |"),
+        ("<tr><th><th>a<tr><th>b<td>c", "|  | a |\n| --- | --- |\n| b | c |"),
+        (
+            "<tr><th>a<th>b<th>c<tr><td colspan=2>d<td>e",
+            "| a | b | c |\n| --- | --- | --- |\n| d |  | e |",
+        ),
+        (
+            "<tr><th>a<th>b<tr><td rowspan=2>c<td>d<tr><td>e",
+            "| a | b |\n| --- | --- |\n| c | d |\n|  | e |",
+        ),
+        ("<tr><th>a<th colspan=1000000>b<tr><td>c<td>d", "| a | b |\n| --- | --- |\n| c | d |"),
+        ("<tr><th>a<th>b<tr><td><code>c|d</code><td>e<br>f", "| a | b |\n| --- | --- |\n| `c\\|d` | e f |"),
+        ("<caption>x</caption><tr><th>a<th>b<tr><td>c<td>d", "x\n\n| a | b |\n| --- | --- |\n| c | d |"),
+        ("<tr><td>a<td>b", "a\n\nb"),
+        ("<tr><td>a<tr><td>b", "a\n\nb"),
+        ("<tr><th>a<th>b<tr><td><pre>c|d</pre><td>e", "| a | b |\n| --- | --- |\n| `c\\|d` | e |"),
+        ("<tr><td><pre>a\n b</pre><td>c<tr><td>d<td>e", "```\na\n b\n```\n\nc\n\nd\n\ne"),
+        (
+            "<tr><th>a<th>b<th>c<tr><td>d<td><ul><li>red<li>green</ul><td>e<tr><td colspan=2>f<td>g",
+            "| a | b | c |\n| --- | --- | --- |\n| d | red green | e |\n| f |  | g |",
+        ),
+        (
+            f"<tr><th>a<th>b<tr><td>c<td><ol><li>{'d' * 150}<li>{'e' * 150}</ol>",
+            f"| a | b |\n| --- | --- |\n| c | {'d' * 150} {'e' * 150} |",
+        ),
+        (
+            "<tr><td>a<td><table><tr><th>b<th>c<tr><td>d<td>e</table>",
+            "a\n\n| b | c |\n| --- | --- |\n| d | e |",
+        ),
+    ],
+)
+def test_tables_have_columns_and_layout_is_text(html: str, text: str) -> None:
+    assert markdown_of(f"<table>{html}</table>") == text
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "<h3>c</h3><p>d",
+        "<h3>c</h3><ul><li>d</ul>",
+        "<h3>MENU</h3><ul><li>c<li>d</ul>",
+        f"<p>{'c' * 150}<p>{'d' * 150}",
+        f"<p>{'c' * 150}<ul><li>{'d' * 150}</ul>",
+        "<table><tr><td>MENU</table><ul><li>c</ul>",
+        "<pre>c\nd</pre>",
+    ],
+)
+def test_cells_that_lay_out_a_page_are_text(cell: str) -> None:
+    html = f"<table><tr><td>a<td>b<tr><td>{cell}<td><ul><li>e<li>f</ul></table>"
+    assert "|" not in markdown_of(html, "MENU")
+
+
+def test_a_row_of_a_single_list_is_no_row_of_a_table() -> None:
+    assert "|" not in markdown_of("<table><tr><td>a<td>b<tr><td colspan=2><ul><li>c<li>d</ul></table>")
+
+
+def test_the_text_of_rows_with_lists_is_as_before() -> None:
+    page = segmented("<table><tr><th>a<th>b<tr><td>c<td><ul><li>d<li>e</ul></table>")
+    text = plain_text(page, np.ones(len(page), np.bool_))
+    assert text == "a\tb\nc\n\n- d\n- e"
+
+
+TEX = (
+    '<math{}><semantics><mi>x</mi><annotation encoding="application/x-tex">{}</annotation></semantics></math>'
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>a " + TEX.format("", "x_{1}*2*"), "a $x_{1}*2*$"),
+        ("<p>" + TEX.format(" display=block", "x^2"), "$$\nx^2\n$$"),
+        ("<p>costs $5 " + TEX.format("", "x"), "costs \\$5 $x$"),
+        ("<p>a " + TEX.format("", "\\text{$x$}"), "a \\text{\\$x\\$}"),
+        ("<p>from $5 to $10", "from $5 to $10"),
+        ("<p>from $x$", "from $x\\$"),
+        ("<p>from $x <code>y$</code>", "from \\$x `y$`"),
+    ],
+)
+def test_formulas_are_tex(html: str, text: str) -> None:
+    assert markdown_of(html) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("# a", "- a", "+ a", "* a", "1. a", "2) a", "> a", "---", "===", "```", "~~~ a", "    a", "|a|b|"),
+        *("*a*", "__a__", "snake_case_name", "a * b", "`a`", "[a](b)", "[a]: b", "[a][b]", "![a](b)", "<b>"),
+        *("&amp;amp;", "&amp;lt;", "C:\\dir\\*", "a\\", "~~a~~", "$$a$$", "<!-- a -->", "https://a.test/_b_"),
+        *(
+            "a # #",
+            "[ ] a",
+            "[^1]",
+            "\\[a\\]",
+            "<?a?>",
+            "a | b",
+            ":--|--:",
+            "-",
+            "+",
+            "#",
+            "1.",
+            "***",
+            "_ _ _",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "around", ["<p>{}", "<h2>{}", "<ul><li>{}", "<blockquote>{}", "<p>a<br>{}", "<p>a <b>{}</b> c"]
+)
+def test_text_that_looks_like_markdown_stays_text(text: str, around: str) -> None:
+    page = segmented(around.format(text.replace("<", "&lt;")))
+    assert not disagreeing(page, np.ones(len(page), np.bool_))
+
+
+@pytest.mark.parametrize(
+    ("rendering", "text"),
+    [
+        (Rendering(links=False), "a b\n\n![](https://a.test/b/d)\n\n| c | d |\n| --- | --- |\n| e | f |"),
+        (Rendering(images=False), "a [b](https://a.test/b/x)\n\n| c | d |\n| --- | --- |\n| e | f |"),
+        (Rendering(tables=False), "a [b](https://a.test/b/x)\n\n![](https://a.test/b/d)"),
+    ],
+)
+def test_links_images_and_tables_can_be_left_out(rendering: Rendering, text: str) -> None:
+    html = "<p>a <a href=x>b</a><p><img src=d><table><tr><th>c<th>d<tr><td>e<td>f</table>"
+    assert markdown_of(html, rendering=rendering) == text
+
+
+def test_a_table_is_left_out_with_its_caption() -> None:
+    html = "<p>a<table><caption>b</caption><tr><th>c<th>d<tr><td>e<td>f</table><p>g"
+    assert markdown_of(html, rendering=Rendering(tables=False)) == "a\n\ng"
+
+
+def test_without_its_markup_a_page_has_no_markdown() -> None:
+    page = segment(b"<p>a")
+    with pytest.raises(ValueError, match="markup"):
+        outline(page, np.ones(1, np.bool_), URL)
+
+
+BLOCKS = "p h1 h3 div blockquote ul ol li pre table tr td th figure figcaption dl dt dd br".split()  # noqa: SIM905
+INLINE = "b strong i em code kbd a sup span q".split()  # noqa: SIM905
+SNIPPETS = st.sampled_from(
+    [
+        *(f"<{tag}>" for tag in BLOCKS + INLINE if tag != "a"),
+        *(f"</{tag}>" for tag in BLOCKS + INLINE),
+        *(
+            "<a href='x(y'>",
+            "<a href='?a&copy;b|c'>",
+            "<img src=a alt='*b*'>",
+            "<ol start=7>",
+            "<td colspan=3>",
+        ),
+        *(TEX.format("", "a_1*b*"), TEX.format(" display=block", "\\alpha|"), "<p hidden>", "<b hidden>"),
+    ]
+)
+MARKS = st.text(st.sampled_from("*_`#-+=>|~$!<&[]()\\:.1a b\n\u00e9\u4e2d\u2014\u20ac"), max_size=8)
+
+
+@settings(max_examples=1000, derandomize=True)
+@given(st.lists(SNIPPETS | MARKS, max_size=40).map("".join), st.integers(0, 2**32))
+def test_rendered_markdown_gives_the_text_of_the_blocks_again(html: str, seed: int) -> None:
+    page = segmented(html)
+    # before a formula at the start of a text, the plugin sees the last character of the text
+    assume("<math" not in html or not any(re.search(r"[\\0-9]$", text) for text in page.texts))
+    content = np.random.default_rng(seed).random(len(page)) < 0.8
+    assert not disagreeing(page, content)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<blockquote>" * 10_000 + "a",
+        "<ul><li>" * 10_000 + "a",
+        "<b><i>" * 10_000 + "a",
+        "<p><b>" * 10_000 + "a",
+        "<table><tr><td>" * 10_000 + "a",
+        "<div><figure><blockquote><ol><li>" * 2_000 + "<pre>a\n b",
+        "<p>" + "<a href=x>b</a> <b>c</b>" * 20_000,
+        "<table>" + "<tr><td colspan=1000000><td rowspan=1000000>a<td>b" * 300,
+        "<table>" + "".join(f"<tr>{'<td>' * number}a" for number in range(300)),
+        f"<p><a href='{'x' * 1_000_000}'>a</a><img src='{'x' * 1_000_000}' alt='{'y' * 1_000_000}'>b",
+        "<p>" + "*_`[" * 100_000,
+        "<p>" + "<b></b>" * 100_000 + "a",
+        "<p>a" + "<img src=x>" * 20_000,
+    ],
+)
+def test_no_page_is_too_much(html: str) -> None:
+    page = segmented(html)
+    text = markdown(outline(page, np.ones(len(page), np.bool_), URL))
+    assert len(text) < 100 * len(html)
+    assert sum(map(len, page.texts)) <= len(text)

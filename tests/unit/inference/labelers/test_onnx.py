@@ -1,0 +1,150 @@
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from dehusk.inference.labelers import onnx
+from dehusk.inference.labelers.batching import WINDOW_BLOCKS
+from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.pages import EncodedPage, ModelVersion
+
+_, NEWEST = find_model(DEFAULT_REPOSITORY, "boilernet")
+GOLDEN = read_golden(NEWEST.with_name(GOLDEN_FILE))
+
+
+@pytest.fixture(scope="module")
+def labeler():
+    return OnnxLabeler("boilernet")
+
+
+def page(blocks, seed=0, known=GOLDEN[0].page.ids):
+    """A page of the tokens of a golden page."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 30, blocks).astype(np.uint16)
+    counts = np.zeros(blocks, np.uint32)
+    return EncodedPage(
+        random.choice(known, lengths.sum()),
+        lengths,
+        counts,
+        counts,
+        counts.astype(np.uint64),
+        counts > 0,
+        np.full(len(counts), -1, np.int32),
+        structures=counts.astype(np.uint64),
+    )
+
+
+async def probabilities(labeler, *pages):
+    return [answer.probabilities for answer in await labeler.label(pages)]
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)
+async def test_the_model_answers_as_the_training_framework_did(labeler, golden):
+    (answer,) = await labeler.label([golden.page])
+    assert np.abs(answer.probabilities - golden.probabilities).max() < 1e-5
+    assert answer.model == ModelVersion("boilernet", NEWEST.parent.name)
+    assert answer.labeler == "onnx"
+
+
+async def test_an_answer_does_not_depend_on_batch_mates(labeler):
+    pages = [page(blocks, seed) for seed, blocks in enumerate((40, 41, 1, 39, 300, 2, 38))]
+    together = await probabilities(labeler, *pages)
+    alone = [(await probabilities(labeler, each))[0] for each in pages]
+    for one, other in zip(together, alone, strict=True):
+        assert np.abs(one - other).max() < 1e-6
+
+
+async def test_the_answer_depends_on_the_words_and_their_neighbours(labeler):
+    whole = page(60)
+    changed = replace(whole, ids=whole.ids.copy())
+    changed.ids[: int(whole.block_lengths[0])] = GOLDEN[0].page.ids[-1]
+    first, second = await probabilities(labeler, whole, changed)
+    assert np.abs(first - second)[1:10].max() > 1e-4
+
+
+async def test_a_page_without_blocks_gets_empty_labels(labeler):
+    before, empty, after = await probabilities(labeler, page(5), page(0), page(7))
+    assert (len(before), len(empty), len(after)) == (5, 0, 7)
+    assert await labeler.label([]) == []
+
+
+async def test_a_page_of_very_many_blocks_is_labeled_in_windows(labeler):
+    whole = page(WINDOW_BLOCKS + 50)
+    ids = int(whole.block_lengths[:WINDOW_BLOCKS].sum())
+    columns = {name: getattr(whole, name)[WINDOW_BLOCKS:] for name in EncodedPage.__slots__[1:7]}
+    rest = replace(whole, ids=whole.ids[ids:], **columns)
+    long, short = await probabilities(labeler, whole, rest)
+    assert len(long) == len(whole)
+    assert np.abs(long[WINDOW_BLOCKS:] - short).max() < 1e-6
+
+
+@pytest.mark.parametrize("shown", [slice(None, -1), slice(0, 0), slice(1, None)])
+async def test_a_page_whose_lengths_contradict_its_ids_is_rejected_and_its_batch_mates_are_not(
+    labeler, shown
+):
+    good, bad = page(20), page(20, seed=1)
+    bad = replace(bad, ids=bad.ids[shown])
+    alone = (await probabilities(labeler, good))[0]
+    first, rejected, second = await labeler.label([good, bad, good])
+    assert isinstance(rejected, Broken)
+    assert rejected.reason is BrokenReason.REJECTED_BY_MODEL
+    assert np.abs(first.probabilities - alone).max() < 1e-6
+    assert np.abs(second.probabilities - alone).max() < 1e-6
+
+
+async def test_the_event_loop_runs_while_the_model_does(labeler):
+    ticks = 0
+
+    async def tick():
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    await labeler.label([page(500)])
+    ticking.cancel()
+    assert ticks > 10
+
+
+def test_a_model_that_is_not_there_is_a_configuration_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="no model 'boilernet'"):
+        OnnxLabeler("boilernet", repository=tmp_path)
+
+
+def test_a_file_that_is_no_model_is_a_configuration_error(tmp_path):
+    file = tmp_path / "boilernet" / "1" / "model.onnx"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"garbage")
+    with pytest.raises(ConfigurationError, match="cannot load"):
+        OnnxLabeler("boilernet", repository=tmp_path)
+
+
+def test_a_model_of_another_signature_is_a_configuration_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx, "signature_of", lambda _: None)
+    with pytest.raises(ConfigurationError, match="tokens 2 crc32"):
+        OnnxLabeler("boilernet")
+
+
+def test_the_number_of_threads_is_the_callers(monkeypatch):
+    seen = []
+    session = onnxruntime.InferenceSession
+    monkeypatch.setattr(
+        onnxruntime,
+        "InferenceSession",
+        lambda file, options, providers: seen.append(options) or session(file, options, providers=providers),
+    )
+    OnnxLabeler("boilernet", threads=2)
+    assert seen[0].intra_op_num_threads == 2
+
+
+async def test_a_page_is_labeled_in_the_calling_thread_as_it_is_beside_it(labeler):
+    for blocks in (0, 40, WINDOW_BLOCKS + 50):
+        (beside,) = await probabilities(labeler, page(blocks))
+        assert labeler.label_here(page(blocks)).probabilities.tolist() == beside.tolist()

@@ -1,0 +1,279 @@
+"""Reading of a page's metadata."""
+
+import json
+from datetime import UTC, date, datetime
+
+import pytest
+
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.metadata import Metadata, MetadataLevel
+
+URL = "https://www.a.test/b/c.html"
+
+
+def read(html: str, *, url: str = URL, level: MetadataLevel = MetadataLevel.FAST) -> Metadata:
+    metadata = segment(html.encode(), url=url, metadata=level).metadata
+    assert metadata is not None
+    return metadata
+
+
+def json_ld(**item: object) -> str:
+    return f'<script type="application/ld+json">{json.dumps({"@type": "Article", **item})}</script>'
+
+
+def meta(name: str, content: str) -> str:
+    return f'<meta property="{name}" content="{content}">'
+
+
+def test_nothing_is_read_where_it_is_not_asked_for() -> None:
+    assert segment(json_ld(author="A").encode()).metadata is None
+
+
+def test_a_page_that_says_nothing_has_no_metadata() -> None:
+    assert read("<p>text") == Metadata()
+
+
+@pytest.mark.parametrize(
+    ("html", "author"),
+    [
+        (json_ld(author="Ann"), "Ann"),
+        (json_ld(author={"@type": "Person", "name": "Ann"}), "Ann"),
+        (json_ld(author=[{"name": "Ann"}, "Bo", {"name": ["Cy"]}]), "Ann; Bo; Cy"),
+        (json_ld(author=["Ann", "ann", "Ann"]), "Ann"),
+        (json_ld(**{"@id": "#a", "@type": "Person", "name": "Ann"}) + json_ld(author={"@id": "#a"}), "Ann"),
+        (json_ld(**{"@id": "#x", "author": {"@id": "#x", "author": {"@id": "#x"}}}), None),
+        (json_ld(author="By Ann"), "Ann"),
+        (json_ld(author="<a href=x>Ann</a>"), "Ann"),
+        (json_ld(author={"name": '<b>By</b> &lt;a href="x"&gt;Ann Lee&lt;/a&gt;'}), "Ann Lee"),
+        (json_ld(author="<br>") + meta("author", "Ann"), "Ann"),
+        (json_ld(author="https://a.test/ann") + meta("author", "Ann"), "Ann"),
+        (json_ld(author={"name": {"name": 1}}) + meta("author", "Ann"), "Ann"),
+        (meta("article:author", "https://facebook.com/ann") + meta("dc.creator", "Ann"), "Ann"),
+        ('<meta name="AUTHOR" content=" Ann&amp;Bo ">', "Ann&Bo"),
+        ('<a rel="nofollow author" href=/ann>by Ann</a> <a rel=author>Ann</a>', "Ann"),
+        ("<a rel=author>Ann</a><a rel=author>Bo</a>", None),
+        ("<div itemscope itemtype=https://schema.org/Article><i itemprop=author>Ann</i></div>", "Ann"),
+        (
+            "<div itemscope itemtype=//schema.org/Article>"
+            "<p itemprop=author itemscope itemtype=//schema.org/Person>"
+            "Written by <b itemprop=name>Ann</b></p></div>",
+            "Ann",
+        ),
+        ("<div itemscope itemtype=https://schema.org/Comment><i itemprop=author>Ann</i></div>", None),
+        ("<div itemscope itemtype=//schema.org/Article><i itemprop=author>Ann</i></div>" * 2, None),
+        (meta("author", "x" * 201), None),
+        (meta("author", "2024"), None),
+    ],
+)
+def test_author(html: str, author: str | None) -> None:
+    assert read(html).author == author
+
+
+MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("html", "published"),
+    [
+        (json_ld(datePublished="2024-05-01T10:00:00+02:00"), MORNING),
+        (json_ld(datePublished=["2024-05-01"]), date(2024, 5, 1)),
+        (json_ld(datePublished=1714550400), MORNING),
+        (json_ld(datePublished=[True, 1714550400000]), MORNING),
+        (
+            json_ld(datePublished="0000-00-00") + meta("article:published_time", "2024-05-01"),
+            date(2024, 5, 1),
+        ),
+        (json_ld(datePublished=20240501) + meta("date", "2024-05-01"), date(2024, 5, 1)),
+        (json_ld(**{"@type": "WebPage", "datePublished": "2024-05-01"}), date(2024, 5, 1)),
+        ("<time datetime=2024-05-01 class='entry-date published updated'>1 May</time>", date(2024, 5, 1)),
+        ("<time datetime=2024-05-01 pubdate>1 May</time>", date(2024, 5, 1)),
+        ("<time datetime=2024-05-01 pubdate></time><time datetime=2024-05-02 pubdate></time>", None),
+        ("<time datetime=2024-05-01>today</time>", None),
+        (
+            "<div itemscope itemtype=//schema.org/BlogPosting>"
+            "<time itemprop=datePublished datetime=2024-05-01></div>",
+            date(2024, 5, 1),
+        ),
+    ],
+)
+def test_published(html: str, published: date | None) -> None:
+    assert read(html).published == published
+
+
+def test_the_date_of_an_address_is_that_of_publication_where_no_other_is_declared() -> None:
+    url = "https://a.test/2024/05/01/x"
+    assert read("", url=url).published == date(2024, 5, 1)
+    assert read(meta("article:published_time", "2024-05-02"), url=url).published == date(2024, 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("html", "modified"),
+    [
+        (json_ld(dateModified="2024-05-01T08:00:00Z"), MORNING),
+        (meta("og:updated_time", "1714550400"), MORNING),
+        ("<time datetime=2024-05-01 class=updated>1 May</time>", date(2024, 5, 1)),
+    ],
+)
+def test_modified(html: str, modified: date) -> None:
+    assert read(html).modified == modified
+    assert read(html).published is None
+
+
+@pytest.mark.parametrize(
+    ("html", "url", "canonical"),
+    [
+        ("<link rel=canonical href=/x>", URL, "https://www.a.test/x"),
+        ("<link rel=Canonical href='d e.html'>", URL, "https://www.a.test/b/d%20e.html"),
+        ("<base href=/z/><link rel=canonical href=x>", URL, "https://www.a.test/z/x"),
+        ("<link rel=canonical href=//b.test/x>", URL, "https://b.test/x"),
+        ("<link rel=canonical href=javascript:alert(1)>" + meta("og:url", "/y"), URL, "https://www.a.test/y"),
+        ("<link rel=canonical href=/x>", "", None),
+        ("<link rel=canonical href=https://b.test/x>", "", "https://b.test/x"),
+        ("<link rel=canonical href='http://[x'>", URL, None),
+        ("<link rel=canonical href=data:text/html,x>", URL, None),
+        (f"<link rel=canonical href=/{'x' * 2048}>", URL, None),
+        (f"<link rel=canonical href=/{'x' * 200_000}>", URL, None),
+        ("<a rel=canonical href=/x>", URL, None),
+    ],
+)
+def test_canonical_url(html: str, url: str, canonical: str | None) -> None:
+    assert read(html, url=url).canonical_url == canonical
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        meta("og:image", "i.png"),
+        json_ld(image=["i.png", "j.png"]),
+        json_ld(image={"@type": "ImageObject", "url": "i.png"}),
+        "<link rel=image_src href=i.png>",
+        "<div itemscope itemtype=//schema.org/Recipe><img itemprop=image src=i.png></div>",
+        meta("og:image", "data:image/png;base64,AAAA") + meta("twitter:image", "i.png"),
+    ],
+)
+def test_image(html: str) -> None:
+    assert read(html).image == "https://www.a.test/b/i.png"
+
+
+def test_description() -> None:
+    assert read(meta("description", " a &amp;amp; b\n<b>c</b> ")).description == "a & b c"
+    assert read(json_ld(description="d") + meta("description", "")).description == "d"
+    long = read(meta("description", "word " * 200_000)).description
+    assert long is not None
+    assert 1990 < len(long) <= 2000
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        meta("og:site_name", "Site"),
+        json_ld(publisher={"@type": "Organization", "name": "Site"}),
+        json_ld(**{"@type": "WebSite", "name": "Site"}),
+        meta("application-name", "Site"),
+    ],
+)
+def test_site_name(html: str) -> None:
+    assert read(html).site_name == "Site"
+
+
+def test_tags() -> None:
+    html = (
+        meta("article:tag", "One")
+        + meta("keywords", "one, two;、three")
+        + json_ld(keywords=["four", "five,one"])
+    )
+    assert read(html + "<a rel=tag>six</a>").tags == ("One", "two", "three", "four", "five", "six")
+    many = "".join(meta("article:tag", f"t{number}") for number in range(10_000))
+    assert read(many + meta("og:type", "article")).tags == tuple(f"t{number}" for number in range(50))
+
+
+@pytest.mark.parametrize(
+    ("html", "page_type"),
+    [
+        (json_ld(**{"@type": "NewsArticle"}) + meta("og:type", "website"), "NewsArticle"),
+        (json_ld(**{"@type": "https://schema.org/Product"}), "Product"),
+        (json_ld(**{"@type": "WebPage"}) + meta("og:type", "Article"), "article"),
+        (json_ld(**{"@type": "WebPage"}), "WebPage"),
+        (json_ld(**{"@type": "BreadcrumbList"}), None),
+        (json_ld(**{"@type": {"a": 1}}), None),
+    ],
+)
+def test_page_type(html: str, page_type: str | None) -> None:
+    assert read(html).page_type == page_type
+
+
+CC = "https://creativecommons.org/licenses/by/4.0/"
+
+
+@pytest.mark.parametrize(
+    ("html", "license"),
+    [
+        (f"<a rel='license noopener' href={CC}>CC BY</a>", CC),
+        (f"<link rel=license href={CC}>", CC),
+        (json_ld(license=CC), CC),
+        (json_ld(license={"@type": "CreativeWork", "url": CC}), CC),
+        (meta("dcterms.license", "CC BY 4.0"), "CC BY 4.0"),
+        (meta("dcterms.license", "All rights reserved."), None),
+    ],
+)
+def test_license(html: str, license: str | None) -> None:  # noqa: A002 the name of the field
+    assert read(html).license == license
+
+
+@pytest.mark.parametrize(
+    ("html", "robots"),
+    [
+        (meta("robots", "NOINDEX, nofollow,,max-snippet:-1"), ("noindex", "nofollow", "max-snippet:-1")),
+        (meta("robots", "none"), ("noindex", "nofollow")),
+        (meta("robots", "noindex") + meta("robots", "noarchive, noindex"), ("noindex", "noarchive")),
+        (meta("googlebot", "noindex"), ()),
+    ],
+)
+def test_robots(html: str, robots: tuple[str, ...]) -> None:
+    assert read(html).robots == robots
+
+
+def test_what_stands_in_drawings_and_templates_is_not_of_the_page() -> None:
+    inside = meta("author", "Ann")
+    assert read(f"<svg><desc>{inside}</desc></svg><template>{inside}</template>").author in (None, "Ann")
+    assert read(f"<template>{inside}</template>").author is None
+
+
+BYLINE = "<p class=byline>By Ann Lee</p><span class=post-date>May 1, 2024</span>"
+
+
+def test_bylines_are_read_where_nothing_is_declared_and_all_is_asked_for() -> None:
+    assert read(BYLINE) == Metadata()
+    found = read(BYLINE, level=MetadataLevel.FULL)
+    assert (found.author, found.published) == ("Ann Lee", date(2024, 5, 1))
+    declared = read(BYLINE + json_ld(author="Bo", datePublished="2024-06-01"), level=MetadataLevel.FULL)
+    assert (declared.author, declared.published) == ("Bo", date(2024, 6, 1))
+
+
+@pytest.mark.parametrize(
+    ("html", "author", "shown"),
+    [
+        ("<p class=byline hidden>By Ann Lee", "Ann Lee", None),
+        ("<div style='visibility:hidden'><p class=byline>By Ann Lee", "Ann Lee", None),
+        (
+            "<div style='visibility:hidden'><p class=byline style='visibility:visible'>Ann Lee",
+            *["Ann Lee"] * 2,
+        ),
+        (
+            "<p class=byline>By Ann <i hidden>B</i> <i style='visibility:hidden'>C</i> Lee",
+            "Ann B C Lee",
+            "Ann Lee",
+        ),
+        ("<p class=byline hidden>By Ann Lee<p class=byline>By Ann Lee", "Ann Lee", "Ann Lee"),
+        ("<p itemprop=author hidden>Ann Lee", "Ann Lee", None),
+        ("<a rel=author hidden>Ann Lee", "Ann Lee", None),
+        ("<p hidden><meta itemprop=author content='Ann Lee'>", "Ann Lee", "Ann Lee"),
+    ],
+)
+def test_hidden_text_is_metadata_unless_it_is_dropped(
+    html: str, author: str | None, shown: str | None
+) -> None:
+    for drop_hidden, expected in ((False, author), (True, shown)):
+        page = segment(html.encode(), metadata=MetadataLevel.FULL, drop_hidden=drop_hidden)
+        assert page.metadata is not None
+        assert page.metadata.author == expected

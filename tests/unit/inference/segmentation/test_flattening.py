@@ -1,0 +1,119 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dehusk.inference.segmentation.parser import MAX_ATTRIBUTES, MAX_DEPTH, flatten
+from dehusk.inference.segmentation.segmentation import segment
+
+MANY = b"<p>x</p>" * 30_000
+"""Tags enough for a page to be looked at closely."""
+
+
+def test_an_ordinary_page_stays_as_it_is() -> None:
+    page = b"<div>" * 2_000 + b"<p a b=c>text</p>"
+    assert flatten(page) is page
+
+
+def test_a_large_page_stays_as_it_is() -> None:
+    assert flatten(MANY) == MANY
+
+
+def test_elements_nest_no_deeper_than_the_limit() -> None:
+    page = b"<div>" * 30_000 + b"<p>text</p>" + b"</div>" * 30_000 + b"<i>after</i>"
+    flat = flatten(page)
+    assert flat == b"<div>" * MAX_DEPTH + b"<p>text</p>" + b"</div>" * MAX_DEPTH + b"<i>after</i>"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b"<div><table></div></table>",
+        b"<span><div></span>",
+        b"<b><div></b>",
+        b"<div><!--</div>-->",
+        b"<div x='</div>'>",
+        b"<div><script></div></script>",
+        b"<div><svg></div></svg>",
+        b"<DIV></P>",
+    ],
+)
+def test_end_tags_that_end_nothing_do_not_hide_the_nesting(unit: bytes) -> None:
+    flat = flatten(unit * 30_000)
+    starts = re.findall(rb"<(?:div|span|b)\b", flat, re.IGNORECASE)
+    assert len(starts) <= 3 * MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b"<div><br><img src=x></div>",
+        b"<ul><li>a<li>b</ul>",
+        b"<table><tr><td>a<td>b</table>",
+        b"<dl><dt>a<dd>b</dl>",
+        b"<p>a<p>b",
+        b"<svg><path/><g><circle /></g></svg>",
+        b"<div><section></div>",
+        b"<p><b>a</i></b></p>",
+        b"<script>if (a<b) '<div>'</script>",
+        b"<!--><div></div><!-- <div> -->",
+        b"<textarea><div></textarea>",
+        b"<ruby>a<rt>b</ruby>",
+        b"<select><option>a<option>b</select>",
+        b"<a href='x>y'>a</a>",
+    ],
+)
+def test_elements_that_end_do_not_count_as_open(unit: bytes) -> None:
+    page = unit * 30_000
+    assert flatten(page) == page
+
+
+def test_a_tag_keeps_its_first_attributes() -> None:
+    page = b"<p " + b" ".join(b'a%d="<"' % number for number in range(30_000)) + b">text</p>"
+    flat = flatten(page)
+    assert flat.startswith(b'<p a0="<" a1="<"')
+    assert flat.endswith(b'a%d="<">text</p>' % (MAX_ATTRIBUTES - 1))
+
+
+@pytest.mark.parametrize("value", [b"", b"=1", b'="x>y"', b"='x>y'", b" = x"])
+def test_attributes_are_counted_however_they_are_written(value: bytes) -> None:
+    page = b"<p " + b" ".join(b"a%d%b" % (number, value) for number in range(30_000)) + b">text</p>"
+    flat = flatten(page)
+    assert flat.endswith(b">text</p>")
+    assert len(re.findall(rb"\ba\d+", flat)) == MAX_ATTRIBUTES
+
+
+def test_a_long_tag_with_few_attributes_stays_as_it_is() -> None:
+    page = (
+        b"<img src='data:image/png;base64,"
+        + b"A" * 200_000
+        + b"'><script>"
+        + b'{"a": 1},' * 20_000
+        + b"</script>"
+    )
+    assert flatten(page) is page
+
+
+@pytest.mark.parametrize("tag", [b"html", b"body"])
+def test_attributes_are_not_gathered_from_tag_to_tag(tag: bytes) -> None:
+    page = b"".join(b"<%b a%d>" % (tag, number) for number in range(30_000))
+    assert flatten(page) == b"<%b a0>" % tag
+
+
+TAGS = st.sampled_from(
+    [b"<div>", b"</div>", b"<b>", b"</b>", b"<i x=y>", b"<td>", b"<li>", b"</p>", b"<br>", b"w"]
+)
+
+
+@given(st.lists(TAGS, max_size=60))
+@settings(max_examples=20)
+def test_no_text_is_lost(tail: list[bytes]) -> None:
+    page = b"<a>" * 20_001 + b"".join(tail)
+    assert "".join("".join(segment(page).texts).split()) == "w" * tail.count(b"w")
+
+
+@given(st.binary(max_size=300))
+@settings(max_examples=20)
+def test_any_bytes_are_survived(tail: bytes) -> None:
+    assert flatten(b"<a>" * 20_001 + tail).startswith(b"<a>" * MAX_DEPTH)

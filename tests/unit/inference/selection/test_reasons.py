@@ -1,0 +1,112 @@
+"""Reasons for blocks to be in the document or not, in step with the choice."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dehusk.inference.selection.reasons import Explanation, Reason, explain
+from dehusk.inference.selection.selection import choose
+from dehusk.schemas.documents import Comments
+from dehusk.schemas.options import DocumentOptions
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+
+CONTENT = {Reason.LIKELY, Reason.THREAD, Reason.INCLUDED}
+TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
+BLOCKS = st.lists(
+    st.tuples(TENTHS, TENTHS, st.integers(0, 60), st.booleans(), st.integers(0, 20)), max_size=14
+)
+"""Of each block the probabilities of content and of a comment, words, whether hidden, and a number from which
+the earlier block is taken that it repeats, if any."""
+
+
+def page_of(
+    words: list[int], hidden: list[bool] | None = None, repeat: list[int] | None = None
+) -> EncodedPage:
+    count = len(words)
+    return EncodedPage(
+        ids=np.zeros(count, np.uint32),
+        block_lengths=np.ones(count, np.uint16),
+        words=np.array(words, np.uint32),
+        linked_words=np.zeros(count, np.uint32),
+        fingerprints=np.arange(count, dtype=np.uint64),
+        hidden=np.array(hidden or [False] * count, np.bool_),
+        repeat=np.array(repeat or [-1] * count, np.int32),
+        structures=np.zeros(count, np.uint64),
+    )
+
+
+def labels_of(likely: list[float], comments: list[float] | None = None) -> Prediction:
+    of_comments = None if comments is None else np.array(comments, np.float32)
+    return Prediction(np.array(likely, np.float32), ModelVersion("m", "1"), "onnx", of_comments)
+
+
+def explained(page: EncodedPage, labels: Prediction, **how: object) -> list[str]:
+    return [str(reason) for reason in explain(page, labels, DocumentOptions(**how)).reasons]  # type: ignore[arg-type]
+
+
+@given(BLOCKS, st.sampled_from(["model", "drop"]), st.sampled_from(Comments))
+def test_the_reasons_agree_with_the_choice(
+    blocks: list[tuple[float, float, int, bool, int]], hidden_text: str, how: Comments
+) -> None:
+    drop_hidden = hidden_text == "drop"
+    options = DocumentOptions(drop_hidden=drop_hidden, comments=how)
+    likely, of_comments, words, hidden, numbers = map(list, zip(*blocks, strict=True)) if blocks else [[]] * 5
+    repeat = [number if number < block else -1 for block, number in enumerate(numbers)]
+    page, labels = page_of(words, hidden, repeat), labels_of(likely, of_comments)
+    choice = choose(page, labels, options)
+    found: Explanation = explain(page, labels, options)
+    assert [reason in CONTENT for reason in found.reasons] == choice.content.tolist()
+    of_comment = [reason in {Reason.COMMENT, Reason.INCLUDED} for reason in found.reasons]
+    assert of_comment == choice.comment.tolist()
+    assert [reason is Reason.REPEAT for reason in found.reasons] == (found.copies >= 0).tolist()
+    for block, reason in enumerate(found.reasons):
+        if reason is Reason.LIKELY:
+            assert found.least is not None
+            assert choice.probabilities[block] >= found.least
+        if reason is Reason.UNLIKELY:
+            assert found.least is not None
+            assert choice.probabilities[block] < found.least or choice.probabilities[block] == 0
+
+
+def test_an_unlikely_block_is_below_the_least_probability() -> None:
+    found = explain(page_of([50, 50]), labels_of([0.9, 0.1]))
+    assert found.reasons == (Reason.LIKELY, Reason.UNLIKELY)
+    assert found.least is not None
+    assert 0.1 < found.least <= 0.9
+
+
+def test_a_copy_names_the_block_that_is_kept() -> None:
+    first = explain(page_of([50, 50, 50], repeat=[-1, -1, 0]), labels_of([0.9, 0.1, 0.95]))
+    assert first.reasons == (Reason.LIKELY, Reason.UNLIKELY, Reason.REPEAT)
+    assert first.copies.tolist() == [-1, -1, 0]
+    later = explain(page_of([50, 5, 50], repeat=[-1, -1, 0]), labels_of([0.2, 0.15, 0.21]))
+    assert later.reasons == (Reason.REPEAT, Reason.UNLIKELY, Reason.LIKELY)
+    assert later.copies.tolist() == [2, -1, -1]
+
+
+def test_hidden_text_is_dropped_where_it_is_to_be() -> None:
+    page, labels = page_of([50, 50], [False, True]), labels_of([0.9, 0.9])
+    assert explained(page, labels, drop_hidden=True) == ["likely", "hidden"]
+    assert explained(page, labels) == ["likely", "likely"]
+
+
+def test_comments_are_told_from_content() -> None:
+    page, labels = page_of([50, 50]), labels_of([0.9, 0.1], [0.0, 0.9])
+    assert explained(page, labels) == ["likely", "comment"]
+    assert explained(page, labels, comments=Comments.INCLUDE) == ["likely", "included"]
+    assert explained(page, labels_of([0.01, 0.01], [0.9, 0.9])) == ["thread", "thread"]
+
+
+def test_a_page_without_content_says_so() -> None:
+    page = page_of([3] * 20)
+    found = explain(page, labels_of([0.01] * 20))
+    assert found.least is None
+    assert set(found.reasons) == {Reason.NO_CONTENT}
+
+
+def test_a_page_without_blocks_has_no_reasons() -> None:
+    empty = replace(page_of([1]), words=np.zeros(0, np.uint32), repeat=np.zeros(0, np.int32))
+    empty = replace(empty, hidden=np.zeros(0, np.bool_), block_lengths=np.zeros(0, np.uint16))
+    assert explain(empty, labels_of([])).reasons == ()

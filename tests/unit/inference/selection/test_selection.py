@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dehusk.inference.selection.selection import (
+    FEW_BLOCKS,
+    MIN_PROBABILITY,
+    MIN_PROBABILITY_OF_FEW,
+    MIN_WORDS,
+    likely_comments,
+    select,
+)
+
+NONE = -1
+
+
+def chosen(probabilities, words, repeat=None):
+    repeat = [NONE] * len(words) if repeat is None else repeat
+    return select(np.array(probabilities, np.float32), np.array(words), np.array(repeat, np.int32)).tolist()
+
+
+def expected_f1(probabilities, words, content):
+    """2 × what is right over what is kept and what should be, each as expected."""
+    right = sum(p * w for p, w, kept in zip(probabilities, words, content, strict=True) if kept)
+    kept = sum(w for w, kept in zip(words, content, strict=True) if kept)
+    return 2 * right / (kept + sum(p * w for p, w in zip(probabilities, words, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "words", "content"),
+    [
+        ([1.0, 0.0, 1.0], [50, 50, 50], [True, False, True]),
+        ([0.9, 0.45, 0.02], [100, 100, 100], [True, True, False]),
+        ([0.4, 0.4, 0.3], [100, 100, 100], [True, True, True]),
+        ([0.99, 0.3], [1000, 20], [True, False]),
+        ([0.9, 0.85, 0.8, 0.2], [100, 0, 0, 100], [True, True, True, False]),
+        ([0.9, 0.3], [100, 0], [True, False]),
+    ],
+)
+def test_the_most_probable_blocks_are_kept_while_the_expected_f1_rises(probabilities, words, content):
+    assert chosen(probabilities, words) == content
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 200)), min_size=1, max_size=8).filter(
+        lambda blocks: any(p >= MIN_PROBABILITY_OF_FEW and w for p, w in blocks)
+    )
+)
+def test_no_other_choice_has_a_better_expected_f1(blocks):
+    probabilities, words = zip(*blocks, strict=True)
+    ours = expected_f1(probabilities, words, chosen(probabilities, words))
+    for choice in range(1, 2 ** len(blocks)):
+        content = [bool(choice >> place & 1) for place in range(len(blocks))]
+        if any(kept and w for kept, w in zip(content, words, strict=True)):
+            assert expected_f1(probabilities, words, content) <= ours + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "words", "has_content"),
+    [
+        ([0.2] * 11, [6] * 11, False),
+        ([0.9, *[0.2] * 10], [0, *[6] * 10], False),
+        ([MIN_PROBABILITY, *[0.01] * 10], [4, *[30] * 10], True),
+        ([0.2] * 11, [MIN_WORDS] * 11, True),
+        ([0.2] * FEW_BLOCKS, [6] * FEW_BLOCKS, True),
+        ([MIN_PROBABILITY_OF_FEW, 0.0], [6, 6], True),
+        ([0.04, 0.0], [6, 6], False),
+        ([0.0], [6], False),
+        ([], [], False),
+    ],
+)
+def test_a_page_of_little_unlikely_content_has_none(probabilities, words, has_content):
+    assert any(chosen(probabilities, words)) == has_content
+
+
+def test_comments_are_likely_to_be_some_and_not_likely_to_be_content():
+    content, comments = np.array([0.9, 0.4, 0.4], np.float32), np.array([0.9, 0.9, 0.4], np.float32)
+    words = np.full(3, 30, np.uint32)
+    assert likely_comments(content, comments, words).tolist() == [False, True, False]
+    assert likely_comments(content, None, words).tolist() == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("content", "comments", "expected"),
+    [
+        ([0.2, 0.3, 0.2], [0.9, 0.4, 0.8], [True, True, True]),
+        ([0.2, 0.3, 0.2], [0.9, 0.2, 0.8], [True, False, True]),
+        ([0.1, 0.1, 0.1], [0.3, 0.9, 0.2], [False, True, False]),
+        ([0.2, 0.6, 0.2], [0.9, 0.4, 0.9], [True, False, True]),
+    ],
+)
+def test_among_comments_of_its_kind_a_block_may_be_less_likely(content, comments, expected):
+    columns = np.array([[*content, 0.9], [*comments, 0.9]], np.float32)
+    words, alike = np.full(4, 30, np.uint32), np.array([0, 0, 0, 3], np.int32)
+    assert likely_comments(*columns, words, alike).tolist() == [*expected, False]
+    kept = select(columns[0], words, np.full(4, NONE, np.int32), columns[1], alike)
+    assert kept[3]
+    assert not any(kept[:3] & np.array(expected))
+
+
+def test_a_block_that_is_like_none_of_the_page_is_an_error():
+    columns = np.full((2, 3), 0.5, np.float32)
+    with pytest.raises(ValueError, match="like block 3"):
+        likely_comments(*columns, np.ones(3, np.uint32), np.array([0, 1, 3], np.int32))
+
+
+def test_comments_are_no_content_however_many_there_are():
+    content, comments = np.array([0.9, *[0.45] * 40], np.float32), np.array([0, *[0.9] * 40], np.float32)
+    words, repeat = np.full(41, 30, np.uint32), np.full(41, NONE, np.int32)
+    assert select(content, words, repeat).all()
+    assert select(content, words, repeat, comments).tolist() == [True, *[False] * 40]
+
+
+def test_comments_are_content_where_there_is_nothing_else():
+    content, comments = np.array([0.01, *[0.2] * 40], np.float32), np.array([0, *[0.9] * 40], np.float32)
+    words, repeat = np.full(41, 30, np.uint32), np.full(41, NONE, np.int32)
+    assert select(content, words, repeat, comments).tolist() == [False, *[True] * 40]
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "content"),
+    [
+        ([0.9, 0.8, 0.9], [True, True, False]),
+        ([0.45, 0.8, 0.9], [True, True, False]),
+        ([0.1, 0.8, 0.9], [False, True, True]),
+        ([0.0, 0.8, 0.0], [False, True, False]),
+    ],
+)
+def test_of_a_repeated_block_one_copy_is_kept_the_first_unless_it_is_unlikely(probabilities, content):
+    assert chosen(probabilities, [40, 40, 40], [NONE, NONE, 0]) == content
+
+
+@pytest.mark.parametrize("repeat", [[NONE, 0, 1, 2, 3], [NONE, 0, 0, 0, 0], [NONE, 0, 0, 1, 2]])
+def test_of_many_copies_one_is_kept(repeat):
+    assert chosen([0.9] * 5, [40] * 5, repeat) == [True, False, False, False, False]
+    assert chosen([0.1, 0.1, 0.9, 0.9, 0.1], [40] * 5, repeat) == [False, False, True, False, False]
+
+
+def test_very_many_copies_take_linear_time():
+    blocks = 300_000
+    assert sum(chosen([0.0] * (blocks - 1) + [1.0], [40] * blocks, [NONE, *range(blocks - 1)])) == 1
+
+
+def test_zeros_and_ones_of_rules_are_kept_as_they_are():
+    assert chosen([0.0, 1.0, 1.0, 0.0], [90, 3, 20, 1]) == [False, True, True, False]
+
+
+def test_probabilities_of_other_blocks_are_an_error():
+    with pytest.raises(ValueError, match="mismatch"):
+        chosen([0.9, 0.8], [40])
+    with pytest.raises(ValueError, match="mismatch"):
+        likely_comments(np.ones(2, np.float32), np.ones(3, np.float32), np.ones(2, np.uint32))

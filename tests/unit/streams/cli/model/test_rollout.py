@@ -1,0 +1,229 @@
+"""`dehusk model` for roll-outs, without a Kafka."""
+
+from dataclasses import replace
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from dehusk.schemas.rollout import Comparison, Example, Figures, Limits, Part, Rollout, Scope, WorkerReport
+from dehusk.streams.cli.model import model
+from dehusk.streams.models import serving
+from dehusk.streams.rollout import control, situation
+from dehusk.streams.rollout.situation import Situation
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary
+
+SCOPE = Scope("dehusk", "news")
+START = promote(first_state("7", "me"), "7", "me")
+REPORT = WorkerReport("host-1", 1, "7", figures={"7": Figures(pages=3, words=10, kept=5, calls={-8: 1})})
+
+
+class Cluster:
+    """What the commands find, and what they write."""
+
+    def __init__(self) -> None:
+        self.situation = Situation(SCOPE, START, [REPORT])
+        self.written: list[Rollout] = []
+        self.waited: list[float] = []
+
+    async def read(self, _topic, scope) -> Situation:
+        return replace(self.situation, scope=scope)
+
+    async def change(self, topic, scope, state) -> None:
+        assert (topic.name, scope) == ("dehusk-control", SCOPE)
+        self.written.append(state)
+
+    async def wait(self, _topic, _scope, state, seconds) -> list[WorkerReport]:
+        assert [state] == self.written
+        self.waited.append(seconds)
+        return self.situation.workers
+
+    def run(self, *words: str, answer: str = "") -> Result:
+        more = ("--without-triton",) if words[0] in {"canary", "shadow", "promote"} else ()
+        return CliRunner().invoke(model.command, [*words, *more, "--group", "news"], input=answer)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    made = Cluster()
+    monkeypatch.setattr(situation, "read_situation", made.read)
+    monkeypatch.setattr(control, "change_state", made.change)
+    monkeypatch.setattr(control, "wait_for_workers", made.wait)
+    return made
+
+
+def test_a_command_says_what_it_changes_and_asks(cluster: Cluster) -> None:
+    ended = cluster.run("canary", "dehusk/8", "--share", "0.05", answer="y\n")
+    assert (ended.exit_code, len(cluster.written)) == (0, 1)
+    assert ended.stderr.splitlines()[:3] == [
+        "model dehusk in group news, 1 worker:",
+        "  from version 7",
+        "  to   version 7, version 8 for 0.05 of the sites",
+    ]
+    assert ended.stdout == "revision 2: version 7, version 8 for 0.05 of the sites\n"
+    assert cluster.written[0].canary == Part("8", 0.05)
+    assert "@" in cluster.written[0].change.by
+
+
+def test_a_command_says_what_triton_is_to_load_before_it_asks(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def to_serve(server, _repository, model, state) -> list[str]:
+        assert (server.address, model, state.versions) == ("triton:8001", "dehusk", ("7", "8"))
+        return ["7", "8"]
+
+    monkeypatch.setattr(serving, "to_serve", to_serve)
+    words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--triton", "triton:8001"]
+    words += ["--model-repository", "/srv/models"]
+    ended = CliRunner().invoke(model.command, words, input="n\n")
+    assert ended.stderr.splitlines()[3:] == [
+        "  Triton at triton:8001 loads versions 7, 8, named in /srv/models/dehusk/config.pbtxt",
+        "Change that? [y/N] ",
+    ]
+
+
+def test_a_version_that_cannot_be_served_is_told_before_it_is_asked_for(cluster: Cluster) -> None:
+    words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--triton", "127.0.0.1:1"]
+    ended = CliRunner().invoke(model.command, words, input="y\n")
+    assert "Triton at 127.0.0.1:1" in str(ended.exception)
+    assert "Change that?" not in ended.stderr
+    assert cluster.written == []
+
+
+def test_a_status_says_that_no_worker_reports(cluster: Cluster) -> None:
+    cluster.situation = Situation(SCOPE, START, [])
+    assert "no worker of the group reports" in cluster.run("status", "dehusk").stdout
+
+
+@pytest.mark.parametrize("answer", ["", "n\n"])
+def test_without_a_yes_nothing_is_changed(cluster: Cluster, answer: str) -> None:
+    ended = cluster.run("promote", "dehusk/8", answer=answer)
+    assert "nothing was changed; --yes does not ask" in str(ended.exception)
+    assert cluster.written == []
+
+
+def test_waiting_says_how_long_the_workers_took(cluster: Cluster) -> None:
+    ended = cluster.run("promote", "dehusk/8", "--yes", "--wait", "--wait-seconds", "5")
+    assert "1 worker followed within 0." in ended.stdout
+    assert cluster.waited == [5.0]
+
+
+def test_where_no_worker_reports_nobody_is_waited_for(cluster: Cluster) -> None:
+    cluster.situation = Situation(SCOPE, None, [])
+    ended = cluster.run("promote", "dehusk/8", "--yes", "--wait")
+    assert "no worker of the group reports" in ended.stdout
+    assert (cluster.waited, cluster.written[0].serving, cluster.written[0].revision) == ([], "8", 1)
+
+
+def test_json_has_the_states_before_and_after(cluster: Cluster) -> None:
+    ended = cluster.run("shadow", "dehusk/8", "--share", "0.5", "--yes", "--json", "--wait")
+    told = orjson.loads(ended.stdout)
+    assert (told["before"]["revision"], told["after"]["shadow"]) == (1, {"version": "8", "share": 0.5})
+    assert ([each["worker"] for each in told["workers"]], told["group"]) == (["host-1"], "news")
+
+
+def test_limits_are_changed_one_by_one(cluster: Cluster) -> None:
+    state = replace(START, limits=Limits(least_pages=9))
+    cluster.situation = replace(cluster.situation, state=state)
+    limits = ("--limit", "most-errors=0.5", "--limit", "least-failures=7")
+    cluster.run("canary", "dehusk/8", "--share", "0.5", "--yes", *limits)
+    assert cluster.written[0].limits == Limits(least_pages=9, most_errors=0.5, least_failures=7)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("canary", "dehusk/8"), "Missing option '--share'"),
+        (("canary", "dehusk/8", "--share", "0"), "0<x<=1"),
+        (("canary", "dehusk/newest", "--share", "1"), "'newest' is no version: a number"),
+        (("promote", "dehusk"), "name the version, such as dehusk/8"),
+        (("rollback", "dehusk/8"), "the model alone, such as dehusk"),
+        (("promote", "dehusk/8", "--limit", "patience=1"), "'patience' is none of: least-pages"),
+        (("promote", "dehusk/8", "--limit", "least-pages=1.5"), "'1.5' is no number for least-pages"),
+        (("promote", "dehusk/8", "--limit", "most-errors=-1"), "no finite number from 0 on, as most-errors"),
+        (("promote", "dehusk/8", "--limit", "most-errors=nan"), "no finite number from 0 on, as most-errors"),
+        (("promote", "dehusk/8", "--limit", "most-latency=inf"), "no finite number from 0 on"),
+        (("promote", "dehusk/8", "--limit", "least-pages=0"), "no finite number from 1 on, as least-pages"),
+        (("canary", "dehusk/8", "--share", "nan"), "nan is no finite number"),
+        (("promote", "dehusk/8", "--wait-seconds", "inf"), "inf is no finite number"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_a_usage_error(cluster: Cluster, words, said: str) -> None:
+    ended = cluster.run(*words)
+    assert (ended.exit_code, cluster.written) == (2, [])
+    assert said in ended.stderr
+
+
+def test_going_back_takes_no_version(cluster: Cluster) -> None:
+    canary = with_canary(START, Part("8", 0.1), "me")
+    cluster.situation = replace(cluster.situation, state=canary)
+    cluster.run("rollback", "dehusk", "--yes", "--reason", "bad")
+    (state,) = cluster.written
+    assert (state.canary, state.change.reason) == (None, "bad")
+
+
+def test_the_first_change_goes_on_from_what_workers_label_with(cluster: Cluster) -> None:
+    cluster.situation = replace(cluster.situation, state=None)
+    cluster.run("promote", "dehusk/8", "--yes")
+    (state,) = cluster.written
+    assert (state.serving, state.previous, state.revision) == ("8", "7", 1)
+
+
+@pytest.mark.parametrize(
+    ("workers", "said"),
+    [
+        ([], "no worker of model dehusk in group news reports"),
+        ([REPORT, replace(REPORT, serving="6")], "6 and 7"),
+    ],
+)
+def test_a_canary_needs_to_know_what_serves(cluster: Cluster, workers, said: str) -> None:
+    cluster.situation = Situation(SCOPE, None, workers)
+    ended = cluster.run("canary", "dehusk/8", "--share", "1", "--yes")
+    assert said in str(ended.exception)
+    assert cluster.written == []
+
+
+def seen() -> WorkerReport:
+    figures = Figures(pages=10, words=100, kept=40, calls={-8: 4})
+    example = Example("https://example.org/\x1b", "Read more", 0.9, 0.1)
+    comparison = Comparison(figures, figures, blocks=50, differing=5, missed=2, examples=(example,))
+    return replace(REPORT, shadow="8", refused={"9": "no such version"}, comparison=comparison)
+
+
+def test_the_status_adds_up_what_workers_have_seen(cluster: Cluster) -> None:
+    cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
+    shown = cluster.run("status", "dehusk").stdout
+    assert shown.startswith("model dehusk in group news: version 7\nrevision 1, ")
+    assert "worker host-1, revision 1: serving 7, shadow 8; not 9: no such version" in shown
+    assert "7\t6\t0\t0\t50.0%\t250 ms\t250 ms" in shown
+    assert shown.endswith("10.00% of 50 blocks on 10 pages decided otherwise; 2 pages not compared\n")
+
+
+def test_a_version_is_shown_with_what_a_shadow_would_change(cluster: Cluster) -> None:
+    cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
+    words = ("show", "dehusk/7", "--without-triton", "--control-topic", "dehusk-control")
+    shown = cluster.run(*words).stdout
+    assert "model dehusk in group news: version 7\n" in shown
+    assert "labels\t10\t0\t0\t40.0%" in shown
+    assert "shadow\t10\t0\t0\t40.0%" in shown
+    assert "0.90 -> 0.10  https://example.org/\\x1b\n    Read more" in shown
+    told = orjson.loads(cluster.run(*words, "--json").stdout)["rollout"]
+    assert (told["state"]["serving"], told["figures"]["7"]["pages"]) == ("7", 6)
+    assert [each["shadow"] for each in told["comparison"]["examples"]] == [0.1]
+
+
+def test_the_status_as_json_has_the_same(cluster: Cluster) -> None:
+    cluster.situation = replace(cluster.situation, workers=[REPORT, seen()])
+    shown = orjson.loads(cluster.run("status", "dehusk", "--json").stdout)
+    assert (shown["state"]["serving"], shown["figures"]["7"]["pages"]) == ("7", 6)
+    assert (shown["comparison"]["disagreement"], len(shown["comparison"]["examples"])) == (0.1, 1)
+    assert shown["workers"][1]["refused"] == {"9": "no such version"}
+
+
+def test_without_a_state_the_status_says_so(cluster: Cluster) -> None:
+    cluster.situation = Situation(SCOPE, None, [])
+    shown = cluster.run("status", "dehusk").stdout
+    assert shown.splitlines() == [
+        "model dehusk in group news: no state: the version that each labeler chooses",
+        "no worker of the group reports",
+    ]

@@ -1,0 +1,116 @@
+"""The options that commands share, as the values that reach them."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from dehusk.streams.cli.shared.page_options import source_options
+from dehusk.streams.cli.shared.service_options import kafka_options
+from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings
+from dehusk.streams.sources.registry import SourceSettings
+
+
+def kafka(*options: str, env: dict[str, str] | None = None) -> KafkaSettings:
+    """The settings that reach a command."""
+    reached: list[KafkaSettings] = []
+
+    @click.command()
+    @kafka_options
+    @click.option("--own")
+    def command(*, kafka: KafkaSettings, own: str | None) -> None:
+        reached.append(kafka)
+
+    run(command, *options, env=env)
+    return reached[0]
+
+
+def source(*options: str) -> tuple[str, SourceSettings]:
+    reached: list[tuple[str, SourceSettings]] = []
+
+    @click.command()
+    @source_options
+    def command(*, source: str, source_settings: SourceSettings) -> None:
+        reached.append((source, source_settings))
+
+    run(command, *options)
+    return reached[0]
+
+
+def run(command: click.Command, *options: str, env: dict[str, str] | None = None) -> None:
+    CliRunner().invoke(
+        command,
+        options,
+        env=env,
+        auto_envvar_prefix="DEHUSK_TEST",
+        catch_exceptions=False,
+        standalone_mode=False,
+    )
+
+
+def test_by_default_kafka_is_here_and_plain() -> None:
+    assert kafka() == KafkaSettings("localhost:9092", KafkaSecurity())
+
+
+def test_an_option_wins_over_its_environment_variable() -> None:
+    env = {"DEHUSK_TEST_BROKERS": "env:1", "DEHUSK_TEST_SASL_PASSWORD": "secret"}
+    security = ("--security-protocol", "SASL_SSL", "--sasl-mechanism", "PLAIN", "--sasl-username", "me")
+    settings = kafka("--brokers", "option:2", *security, env=env)
+    assert settings == KafkaSettings("option:2", KafkaSecurity("SASL_SSL", "PLAIN", "me", "secret"))
+    assert "secret" not in repr(settings)
+
+
+def test_files_of_certificates_are_paths(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("ca", "certificate", "key")]
+    for file in files:
+        file.touch()
+    names = ("--tls-ca-file", "--tls-certificate-file", "--tls-key-file")
+    options = [part for name, file in zip(names, files, strict=True) for part in (name, str(file))]
+    security = kafka("--security-protocol", "SSL", *options).security
+    assert [security.ca_file, security.certificate_file, security.key_file] == files
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--security-protocol", "SASL_SSL"), "needs --sasl-mechanism"),
+        (("--sasl-username", "me"), "SASL_SSL or SASL_PLAINTEXT"),
+        (("--tls-ca-file", __file__), "SSL or SASL_SSL"),
+        (("--security-protocol", "SSL", "--tls-key-file", __file__), "belong together"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: tuple[str, ...], message: str) -> None:
+    with pytest.raises(click.UsageError, match=message):
+        kafka(*options)
+
+
+def test_by_default_messages_are_recognised() -> None:
+    assert source() == ("auto", SourceSettings())
+
+
+def test_fields_are_added_to_the_usual_ones() -> None:
+    name, settings = source("--source", "json", "--field", "url=page.link", "--field", "html=page.body")
+    assert name == "json"
+    paths = dict(settings.fields)
+    assert (paths["url"], paths["html"], paths["status"]) == ("page.link", "page.body", "status")
+
+
+@pytest.mark.parametrize("field", ["url", "url=", "adress=page.link"])
+def test_a_field_that_is_none_is_refused(field: str) -> None:
+    with pytest.raises(click.UsageError, match="NAME=PATH"):
+        source("--field", field)
+
+
+def test_fields_of_a_source_that_has_none_to_name_are_refused() -> None:
+    with pytest.raises(click.UsageError, match="--field is for --source json"):
+        source("--source", "html", "--field", "url=page.link")
+
+
+def test_fields_are_for_messages_too_that_are_recognised_as_json() -> None:
+    _, settings = source("--field", "url=page.link")
+    assert dict(settings.fields)["url"] == "page.link"
+
+
+def test_the_largest_page_is_given_in_mebibytes() -> None:
+    assert source("--max-page-mib", "3")[1].max_bytes == 3 * MIB

@@ -1,0 +1,195 @@
+"""A group in a terminal."""
+
+import asyncio
+import time
+from dataclasses import replace
+from io import StringIO
+
+import orjson
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.cli.top import top
+from dehusk.streams.cli.top.view import render
+from dehusk.streams.monitoring.group import Group, GroupReport, Row
+from dehusk.streams.monitoring.history import SLOT_SECONDS, SLOTS
+from dehusk.streams.monitoring.state import Counts, DependencyState, PartitionLag, Point, State, Totals
+from dehusk.streams.settings import KafkaSettings
+
+NOW = 1_800_000_000.0
+COUNTS = Counts(Totals(9, 9000, 9, 6, 1, 0, 2, 1), {"not-html": 2}, {"too-many-blocks": 1}, {})
+POINT = Point(NOW, 123.4, 1_200_000.0, 0.25, 5678, 7, 420_000_000, {})
+HOSTILE = "\x1b]0;owned\x07[red]\x1b[2J\r\n\u202e"
+
+
+def row(name: str, *, gone: bool = False) -> Row:
+    return Row(
+        name,
+        "host",
+        None,
+        "0.1.0",
+        "dehusk version 7",
+        NOW,
+        NOW if gone else None,
+        1.5,
+        1e6,
+        12,
+        4,
+        3,
+        10**8,
+        (),
+    )
+
+
+def report(workers: int = 2, partitions: int = 4, gone: int = 0) -> GroupReport:
+    lags = tuple(PartitionLag("raw-pages", number, number) for number in range(partitions))
+    redis = DependencyState("redis", "pages go without", None, "")
+    state = State(POINT, "0.1.0", "dehusk version 7", NOW, COUNTS, (), 100, 3, lags, 0, (redis,), None, None)
+    rows = [row(f"host-{number:08x}", gone=number < gone) for number in range(workers)]
+    hour = tuple(replace(POINT, time=NOW + SLOT_SECONDS * slot) for slot in range(SLOTS))
+    return GroupReport("news", state, COUNTS, tuple(rows), hour, None, 0)
+
+
+def lines(shown: GroupReport, width: int = 80, height: int | None = 24) -> list[str]:
+    """What a terminal of that size shows."""
+    console = Console(file=StringIO(), width=width, height=height or 1000, force_terminal=False)
+    console.print(render(shown, width, height))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue().rstrip("\n").split("\n")
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3, 10, 200])
+@pytest.mark.parametrize("partitions", [0, 4, 100])
+@pytest.mark.parametrize("size", [(80, 24), (80, 40), (200, 50), (40, 24)])
+def test_it_fits_on_a_screen(workers: int, partitions: int, size: tuple[int, int]) -> None:
+    shown = lines(report(workers, partitions), *size)
+    assert len(shown) <= size[1]
+    assert all(len(line) <= size[0] for line in shown)
+
+
+def test_it_says_what_the_group_does() -> None:
+    text = "\n".join(lines(report(3, gone=1)))
+    for expected in (
+        "group news: 2 workers, 1 gone; dehusk 0.1.0, dehusk version 7",
+        "123.4 pages/s, 1.20 MB/s, lag 5,678, 7 in flight, 25.0% kept, 420 MB",
+        "9 pages = 6 documents (1 empty)",
+        "at most 123",
+        "gone since",
+        "raw-pages 3",
+        "skipped: not-html",
+        "dead letter: too-many-blocks",
+        "available: redis",
+    ):
+        assert expected in text
+
+
+def test_workers_that_find_no_room_are_counted() -> None:
+    shown = lines(report(50))
+    named = sum("host-" in line for line in shown)
+    assert f"and {50 - named} more" in shown
+
+
+def test_the_partitions_of_the_largest_lag_come_first() -> None:
+    shown = [line for line in lines(report(1, 30)) if line.startswith("raw-pages")]
+    assert shown[0].startswith("raw-pages 29")
+    assert "█" * 8 in shown[0]
+
+
+def test_the_hour_is_a_line_whatever_is_known_of_it() -> None:
+    full = report()
+    rising = tuple(replace(point, pages_per_second=float(at)) for at, point in enumerate(full.points))
+    line = next(each for each in lines(replace(full, points=rising)) if "last hour" in each)
+    bars = line.partition(" pages/s")[0]
+    assert list(bars) == sorted(bars)
+    assert (bars[0], bars[-1]) == ("▁", "█")
+    recent = next(each for each in lines(replace(full, points=full.points[-30:])) if "last hour" in each)
+    assert 0 < recent.count("█") < 10
+    assert recent.startswith("   ")
+    assert any("at most 0" in each for each in lines(replace(full, points=())))
+
+
+def test_without_workers_it_says_so() -> None:
+    empty = replace(report(0), state=None)
+    assert "no worker runs" in lines(empty)
+    silent = replace(empty, silent_since=time.time())
+    assert any(each.startswith("no worker was heard since") for each in lines(silent))
+
+
+def test_an_unavailable_dependency_is_named() -> None:
+    shown = report()
+    assert shown.state is not None
+    missing = DependencyState("redis", "pages go without", NOW, "refused")
+    text = "\n".join(lines(replace(shown, state=replace(shown.state, dependencies=(missing,)))))
+    assert "redis is unavailable since" in text
+    assert "refused" in text
+
+
+def test_names_of_strangers_do_nothing_to_a_terminal() -> None:
+    shown = report()
+    assert shown.state is not None
+    reasons = Counts(COUNTS.totals, {HOSTILE: 1}, {HOSTILE: 2}, {})
+    missing = DependencyState(HOSTILE, HOSTILE, NOW, HOSTILE)
+    state = replace(
+        shown.state,
+        model=HOSTILE,
+        version=HOSTILE,
+        partitions=(PartitionLag(HOSTILE, 1, 1),),
+        dependencies=(missing,),
+    )
+    workers = (replace(row(HOSTILE), unavailable=(HOSTILE,), model=HOSTILE, version=HOSTILE),)
+    hostile = replace(shown, group=HOSTILE, state=state, counts=reasons, workers=workers)
+    for width in (80, 200):
+        text = "".join(lines(hostile, width))
+        assert text.isprintable()
+
+
+def test_numbers_of_strangers_are_shown_as_they_are() -> None:
+    shown = report()
+    assert shown.state is not None
+    figures = (replace(POINT, pages_per_second=-1e12), *shown.points)
+    missing = DependencyState("redis", "", -1e12, "")
+    lags = (PartitionLag("raw", 0, -(10**15)), PartitionLag("raw", 1, 10**15))
+    state = replace(shown.state, dependencies=(missing,), partitions=lags)
+    text = "\n".join(lines(replace(shown, points=figures, state=state), 200))
+    assert "1,000,000,000,000,000" in text
+    assert "redis is unavailable since" in text
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
+    """What is asked for, of a topic that holds nothing."""
+    asked: list[tuple[str, str, str]] = []
+
+    async def read_group(kafka: KafkaSettings, topic: str, name: str) -> Group:
+        asked.append((kafka.brokers, topic, name))
+        return Group(name)
+
+    monkeypatch.setattr("dehusk.streams.monitoring.group.read_group", read_group)
+    return asked
+
+
+def test_in_a_pipe_it_is_one_report(reads: list[tuple[str, str, str]]) -> None:
+    result = CliRunner().invoke(top.command, ["--brokers", "h:1", "--group", "news"])
+    assert (result.exit_code, reads) == (1, [("h:1", "dehusk-monitoring", "news")])
+    assert isinstance(result.exception, UnavailableError)
+    assert result.output.startswith("group news: 0 workers\nno worker runs\n")
+    assert max(map(len, result.output.split("\n"))) <= 160
+
+
+def test_programs_get_json(reads: list[tuple[str, str, str]]) -> None:
+    result = CliRunner().invoke(top.command, ["--monitoring-topic", "figures", "--json"])
+    found = orjson.loads(result.output)
+    assert (found["group"], found["state"], found["workers"]) == ("dehusk", None, [])
+    assert found["counts"]["totals"]["pages"] == 0
+    assert reads[0][1] == "figures"
+
+
+def test_a_kafka_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read_group(*_: object) -> Group:
+        await asyncio.sleep(0)
+        raise UnavailableError("no broker answers")
+
+    monkeypatch.setattr("dehusk.streams.monitoring.group.read_group", read_group)
+    assert isinstance(CliRunner().invoke(top.command, ["--once"]).exception, UnavailableError)

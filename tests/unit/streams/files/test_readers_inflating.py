@@ -1,0 +1,67 @@
+"""Streams without their compression."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import tracemalloc
+
+import pytest
+import zstandard
+
+from dehusk.streams.files.readers import inflated, peek
+from dehusk.streams.settings import MIB
+
+LINES = b"".join(b"%d %s\n" % (number, os.urandom(20).hex().encode()) for number in range(20_000))
+
+
+def stream(data):
+    return io.BufferedReader(io.BytesIO(data))
+
+
+def in_frames(data):
+    """The frames of several writers, one that states its length, and one that holds no data."""
+    half = len(data) // 2
+    skipped = (0x184D2A50).to_bytes(4, "little") + (5).to_bytes(4, "little") + b"apart"
+    second = zstandard.ZstdCompressor(write_content_size=False).compress(data[half:])
+    return zstandard.compress(data[:half]) + skipped + second
+
+
+@pytest.mark.parametrize(
+    "compress", [bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress, in_frames]
+)
+def test_what_was_compressed_is_read_as_it_was(compress):
+    opened = inflated(stream(compress(LINES)))
+    assert LINES.startswith(peek(opened))
+    assert opened.readline() == LINES[: LINES.index(b"\n") + 1]
+    assert opened.read() == LINES[LINES.index(b"\n") + 1 :]
+    assert opened.read(1) == b""
+
+
+@pytest.mark.parametrize("compress", [zstandard.compress, in_frames])
+def test_zstd_that_is_cut_off_gives_what_was_before_and_an_error(compress):
+    opened, read = inflated(stream(compress(LINES)[:-5000])), []
+    with pytest.raises(EOFError, match="within a frame"):
+        read.extend(iter(lambda: opened.read1(100), b""))
+    assert LINES.startswith(b"".join(read))
+    assert len(b"".join(read)) > len(LINES) / 2
+
+
+def test_zstd_with_something_else_behind_it_is_damaged():
+    with pytest.raises(zstandard.ZstdError):
+        inflated(stream(zstandard.compress(LINES) + b"something else")).read()
+
+
+def test_zstd_that_inflates_without_end_takes_bounded_memory():
+    bomb = zstandard.compress(bytes(512 * MIB))
+    tracemalloc.start()
+    try:
+        opened, count = inflated(stream(bomb)), 0
+        while data := opened.read(MIB):
+            count += len(data)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 512 * MIB
+    assert most < 80 * MIB

@@ -1,0 +1,89 @@
+"""What the brokers' answers, and their silence, say about Kafka."""
+
+import asyncio
+
+import pytest
+
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.streams.kafka.brokers import Brokers, check_kafka
+
+
+class Client:
+    """A client whose brokers answer, refuse or keep silent, as the test says."""
+
+    def __init__(self) -> None:
+        self.topics: set[str] = set()
+        self.answer: bool | None = True
+        """None for silence."""
+        self.cluster = self
+        self.missing: set[str] = set()
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        return None if topic in self.missing else {0, 1}
+
+    def add_topic(self, topic: str) -> None:
+        self.topics.add(topic)
+
+    async def force_metadata_update(self) -> bool:
+        assert self.topics, "the metadata of every topic of the cluster would be asked for"
+        if self.answer is None:
+            await asyncio.sleep(600)
+        return bool(self.answer)
+
+
+@pytest.mark.parametrize("absence", [False, None], ids=["refusal", "silence"])
+async def test_brokers_that_do_not_answer_are_missed_until_they_do(absence) -> None:
+    client = Client()
+    brokers = Brokers(client, "cleaned", timeout=0.01)
+    await brokers.check()
+    client.answer = absence
+    with pytest.raises(UnavailableError):
+        await brokers.check()
+    client.answer = True
+    await brokers.check()
+    assert client.topics == {"cleaned"}
+
+
+class Checks:
+    """What is to be done about rights and topics, and about what is not taken."""
+
+    failure: UnavailableError | ConfigurationError | None = None
+    denied = False
+
+    async def check_rights(self) -> None:
+        if self.denied:
+            raise ConfigurationError("grant it")
+
+    async def check_topics(self) -> None:
+        raise ConfigurationError("create it")
+
+
+async def test_kafka_is_not_there_while_sending_to_it_fails() -> None:
+    checks = Checks()
+    brokers = Brokers(Client(), "cleaned")
+    for error in (UnavailableError("no broker takes"), ConfigurationError("max.message.bytes")):
+        checks.failure = error
+        with pytest.raises(type(error), match=str(error)):
+            await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: checks.failure)
+    checks.failure = None
+    await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: checks.failure)
+
+
+@pytest.mark.parametrize("topic", ["raw", "cleaned", "dead"])
+async def test_a_topic_that_has_gone_is_missed_until_it_is_back(topic: str) -> None:
+    client, checks = Client(), Checks()
+    brokers = Brokers(client, "raw", "cleaned", "dead")
+    client.missing.add(topic)
+    with pytest.raises(ConfigurationError, match="create it"):
+        await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: None)
+    client.missing.clear()
+    await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: None)
+
+
+async def test_a_right_that_is_missing_is_told_before_what_follows_from_it() -> None:
+    client, checks = Client(), Checks()
+    brokers = Brokers(client, "raw")
+    client.missing.add("raw")
+    checks.denied = True
+    with pytest.raises(ConfigurationError, match="grant it"):
+        await check_kafka(brokers, checks.check_rights, checks.check_topics, lambda: UnavailableError("no"))

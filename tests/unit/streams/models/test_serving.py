@@ -1,0 +1,77 @@
+"""Configurations of models, and the versions that a roll-out has to have served."""
+
+from pathlib import Path
+
+import pytest
+
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, with_versions
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.rollout import Part
+from dehusk.streams.models.server import ModelServer
+from dehusk.streams.models.serving import names_versions, read_config, to_serve
+from dehusk.streams.rollout.transitions import first_state, promote, with_canary
+from tests.unit.streams.models import graphs
+
+SEVEN = first_state("7", "me")
+CANARY = with_canary(SEVEN, Part("8", 0.1), "me")
+
+
+class Server(ModelServer):
+    """One that serves some versions."""
+
+    def __init__(self, *served: str) -> None:
+        super().__init__("triton:8001")
+        self.served = served
+
+    async def ready(self, _model: str) -> list[str]:
+        return [*self.served]
+
+
+def repository(place: Path, *versions: str) -> Path:
+    for version in versions:
+        graphs.write_version(place / "m" / version, graphs.always(0.5))
+    return place
+
+
+async def test_what_is_named_is_served_beside_what_is_served(tmp_path: Path) -> None:
+    place = repository(tmp_path, "6", "7", "8", "9")
+    assert await to_serve(Server("6", "7"), place, "m", CANARY) == ["6", "7", "8"]
+    after = promote(SEVEN, "9", "me")
+    assert await to_serve(Server("9"), place, "m", after) == ["7", "9"]
+    assert await to_serve(Server("7", "9"), place, "m", after) == []
+
+
+async def test_the_version_before_is_left_out_where_it_is_gone(tmp_path: Path) -> None:
+    after = promote(SEVEN, "9", "me")
+    assert await to_serve(Server("8"), repository(tmp_path, "8", "9"), "m", after) == ["8", "9"]
+
+
+async def test_where_the_repository_is_elsewhere_triton_is_asked(tmp_path: Path) -> None:
+    place = repository(tmp_path, "7")
+    assert await to_serve(Server("7", "8"), place, "m", CANARY) == []
+    with pytest.raises(ConfigurationError, match="not 8"):
+        await to_serve(Server("7"), place, "m", CANARY)
+
+
+async def test_a_repository_without_what_is_served_is_not_the_one_that_triton_reads(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="does not hold all of them"):
+        await to_serve(Server("6", "7"), repository(tmp_path, "7", "8"), "m", CANARY)
+
+
+async def test_without_a_triton_the_way_without_is_named(tmp_path: Path) -> None:
+    async with ModelServer("127.0.0.1:1") as server:
+        with pytest.raises(UnavailableError, match="--without-triton"):
+            await to_serve(server, repository(tmp_path, "7", "8"), "m", CANARY)
+
+
+@pytest.mark.parametrize(
+    "model", sorted(file.parent.name for file in DEFAULT_REPOSITORY.glob("*/config.pbtxt"))
+)
+def test_only_the_policy_of_a_configuration_is_changed(model: str) -> None:
+    text = (DEFAULT_REPOSITORY / model / "config.pbtxt").read_text()
+    config, changed = (read_config(each) for each in (text, with_versions(text, ["10", "9"])))
+    assert list(changed.version_policy.specific.versions) == [9, 10]
+    changed.version_policy.CopyFrom(config.version_policy)
+    assert changed == config
+    assert not names_versions(text)
+    assert names_versions(with_versions(text, ["9"]))

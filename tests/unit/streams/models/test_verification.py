@@ -1,0 +1,143 @@
+"""Versions that are not to be served, each with its reason; on ONNX Runtime in a process of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, MODEL_FILE
+from dehusk.streams.models.candidate import find_candidate
+from dehusk.streams.models.names import Fault, FaultError
+from dehusk.streams.models.verification import check_in_process
+from tests.unit.streams.models import graphs
+
+
+async def fault(place: Path, seconds: float = 30) -> FaultError:
+    with pytest.raises(FaultError) as raised:
+        await check_in_process(find_candidate(place), place / "no repository", "model", seconds=seconds)
+    return raised.value
+
+
+async def test_a_version_passes_and_is_timed_beside_the_one_that_answers(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    graphs.write_config(tmp_path / "model", "model")
+    place = graphs.write_version(tmp_path / "model" / "3", graphs.always(0.5))
+    report = await check_in_process(find_candidate(place), tmp_path, "model", seconds=30)
+    assert report.signature.startswith("tokens 2 crc32")
+    assert report.beside == "model/3"
+    assert report.latency_beside is not None
+    assert report.latency.answers == report.latency_beside.answers > report.agreement.pages == 4
+    assert report.agreement.from_training == report.agreement.in_batches == 0
+
+
+@pytest.mark.parametrize("model", ["dehusk", "boilernet"])
+async def test_the_versions_that_come_with_dehusk_pass(model: str) -> None:
+    (place,) = (DEFAULT_REPOSITORY / model).glob("*/")
+    report = await check_in_process(find_candidate(place), DEFAULT_REPOSITORY, "none", seconds=30)
+    assert report.agreement.from_training < 1e-5
+    assert report.beside == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "says"),
+    [
+        (b"", Fault.NOT_ONNX, "no graph"),
+        (b"no model", Fault.NOT_ONNX, "cannot be read"),
+        (graphs.always(0.5)[:-9], Fault.NOT_ONNX, "cannot be read"),
+        (graphs.always(0.5, declared="tokens of tomorrow"), Fault.UNKNOWN_SIGNATURE, "'tokens of tomorrow'"),
+        (graphs.always(0.5, less=1), Fault.OTHER_TENSORS, "n_blocks INT32"),
+        (graphs.model([graphs.node("Nonsense", ["zeros"], "prob")], []), Fault.NOT_LOADED, "Nonsense"),
+        (graphs.always(float("nan")), Fault.NOT_FINITE, "NaN or infinite"),
+        (graphs.always(float("inf")), Fault.NOT_FINITE, "NaN or infinite"),
+        (graphs.always(1.5), Fault.NOT_PROBABILITIES, "between 0 and 1"),
+        (graphs.always(-0.5), Fault.NOT_PROBABILITIES, "between 0 and 1"),
+        (graphs.always(0.6), Fault.OTHER_ANSWERS, "differ from the trained model's by 1.0e-01"),
+        (graphs.one_number(), Fault.WRONG_SHAPE, "1 probabilities for the 30 blocks of 'article'"),
+        (graphs.insatiable(), Fault.NOT_RUN, "alloc"),
+        (graphs.batch_dependent(), Fault.DEPENDS_ON_BATCH, "with batch mates"),
+    ],
+)
+async def test_a_model_that_is_not_to_be_served(
+    tmp_path: Path, content: bytes, expected: Fault, says: str
+) -> None:
+    found = await fault(graphs.write_version(tmp_path / "new", content))
+    assert found.fault is expected
+    assert says in found.message
+    assert str(found).startswith(f"{expected}: ")
+
+
+async def test_a_model_that_does_not_end_is_killed(tmp_path: Path) -> None:
+    found = await fault(graphs.write_version(tmp_path / "new", graphs.endless()), seconds=1.5)
+    assert found.fault is Fault.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("golden", "says"),
+    [
+        (b"[]", "no answers"),
+        (b"{", "holds no golden answers"),
+        (b"[1]", "holds no golden answers"),
+        (b'[{"name": "../../secret", "probabilities": [1]}]', "no golden page '../../secret'"),
+        (b'[{"name": "notice", "probabilities": [0.5]}]', "not one number for each of its 9 blocks"),
+        (b'[{"name": "notice", "probabilities": [0.5], "comments": [0.5]}]', "has 2 tensors, not 1"),
+    ],
+)
+async def test_golden_answers_that_are_none(tmp_path: Path, golden: bytes, says: str) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    (place / "golden.json").write_bytes(golden)
+    found = await fault(place)
+    assert found.fault is Fault.WRONG_GOLDEN
+    assert says in found.message
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "golden.json"])
+async def test_a_file_that_is_missing_a_link_a_pipe_or_a_directory(tmp_path: Path, name: str) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    (tmp_path / "outside").write_bytes((place / name).read_bytes())
+    (place / name).unlink()
+    assert (await fault(place)).fault is Fault.MISSING_FILE
+    (place / name).symlink_to(tmp_path / "outside")
+    assert (await fault(place)).fault is Fault.SYMBOLIC_LINK
+    (place / name).unlink()
+    os.mkfifo(place / name)
+    assert (await fault(place)).fault is Fault.NOT_A_FILE
+    (place / name).unlink()
+    (place / name).mkdir()
+    assert (await fault(place)).fault is Fault.NOT_A_FILE
+
+
+async def test_a_model_file_without_a_bound_is_not_read(tmp_path: Path) -> None:
+    place = graphs.write_version(tmp_path / "new", b"")
+    os.truncate(place / MODEL_FILE, 3 << 30)
+    assert (await fault(place)).fault is Fault.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("name:", "nonsense:", "cannot be read"),
+        ('"onnxruntime"', '"python"', "the backend 'python'"),
+        ("TYPE_UINT16", "TYPE_UINT8", "other tensors in `input`"),
+        ("allow_ragged_batch: true", "allow_ragged_batch: false", "other tensors in `input`"),
+        ('source_input: "block_len" }\n]\n\n#', 'source_input: "ids" }\n]\n\n#', "in `batch_output`"),
+        ("tokens 2", "tokens 3", "the signature 'tokens 3"),
+        ("max_batch_size: 16", "max_batch_size: 0", "no max_batch_size"),
+        ('name: "new"', 'default_model_filename: "../other.onnx"', "'../other.onnx'"),
+    ],
+)
+async def test_a_configuration_that_does_not_fit(tmp_path: Path, old: str, new: str, says: str) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    graphs.write_config(place, "new")
+    text = (place / "config.pbtxt").read_text()
+    assert old in text
+    (place / "config.pbtxt").write_text(text.replace(old, new))
+    found = await fault(place)
+    assert found.fault is Fault.WRONG_CONFIG
+    assert says in found.message
+
+
+async def test_a_model_file_is_checked_with_the_answers_beside_it(tmp_path: Path) -> None:
+    place = graphs.write_version(tmp_path / "new", graphs.always(0.5))
+    (place / "model.onnx").rename(place / "my.onnx")
+    report = await check_in_process(find_candidate(place / "my.onnx"), tmp_path, "none", seconds=30)
+    assert report.bytes == (place / "my.onnx").stat().st_size

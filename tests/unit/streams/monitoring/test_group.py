@@ -1,0 +1,212 @@
+"""What is known of the workers of a group."""
+
+import logging
+import tracemalloc
+from dataclasses import replace
+
+import pytest
+
+from dehusk.streams.monitoring.group import MAX_WORKERS, Group
+from dehusk.streams.monitoring.history import SLOTS
+from dehusk.streams.monitoring.messages import end_record
+from dehusk.streams.monitoring.state import DependencyState, PartitionLag
+from dehusk.streams.sources.source import Record
+
+from .conftest import NOW, STATE, Clock, Topic, counts
+
+
+def names(group: Group) -> dict[str, float | None]:
+    """The workers, with since when they are gone."""
+    return {row.worker: row.gone_since for row in group.rows}
+
+
+def test_the_figures_of_all_workers_are_summed(topic: Topic) -> None:
+    for worker in ("a", "b"):
+        topic.state(worker)
+    state = topic.group.state
+    assert state is not None
+    assert (state.point.pages_per_second, state.point.lag, state.point.in_flight) == (4.0, 10, 14)
+    assert (state.counts.totals.documents, state.counts.skipped) == (18, {"not-html": 2})
+    assert [row.worker for row in topic.group.rows] == ["a", "b"]
+
+
+def test_without_workers_there_is_no_state(topic: Topic) -> None:
+    assert topic.group.state is None
+    assert topic.group.points() == []
+
+
+def test_a_lost_worker_is_gone_and_then_forgotten_but_not_what_it_did(topic: Topic, clock: Clock) -> None:
+    topic.state("a")
+    topic.point("a", NOW - 20)
+    topic.state("b")
+    for _ in range(8):
+        clock.now += 2
+        topic.state("b")
+    assert names(topic.group) == {"a": NOW, "b": None}
+    state = topic.group.state
+    assert state is not None
+    assert (state.point.pages_per_second, state.counts.totals.pages) == (2.0, 20)
+    clock.now += 55
+    topic.state("b")
+    assert names(topic.group) == {"b": None}
+    assert [point.pages_per_second for point in topic.group.points()] == [2.0]
+    assert topic.group.counts.totals.pages == 20
+
+
+def test_a_worker_that_stops_is_not_gone_and_its_counts_stay(topic: Topic) -> None:
+    topic.state("a")
+    topic.point("a", NOW - 1, of=counts(50))
+    topic.point("a", NOW, of=counts(60))
+    topic.end("a")
+    assert names(topic.group) == {}
+    assert topic.group.counts.totals.pages == 60
+
+
+def test_who_comes_later_reads_the_hour(topic: Topic, clock: Clock) -> None:
+    for minute in range(60):
+        topic.point("ended", NOW - 60 * minute - 20, pages=1.0, of=counts(minute + 1))
+    topic.send(end_record("g", "ended"), 1000.0)
+    topic.point("a", NOW - 20, pages=2.0)
+    points = topic.group.points()
+    assert len(points) == 60
+    assert [point.pages_per_second for point in points[-2:]] == [1.0, 3.0]
+    assert topic.group.counts.totals.pages == 1 + 10
+    assert {point.pages_per_second for point in topic.group.points("ended")} == {1.0}
+    clock.now += 3600 + 60
+    assert topic.group.points() == []
+    assert topic.group.counts.totals.pages == 0
+
+
+def test_a_message_that_comes_again_counts_once(topic: Topic) -> None:
+    for _ in range(3):
+        topic.point("a", NOW - 30)
+        topic.state("a")
+    assert [point.pages_per_second for point in topic.group.points()] == [2.0]
+    assert topic.group.counts.totals.pages == 10
+
+
+def test_clocks_that_differ_by_seconds_change_nothing(topic: Topic) -> None:
+    topic.state("fast", age=-12.0)
+    topic.state("slow", age=12.0)
+    assert names(topic.group) == {"fast": None, "slow": None}
+
+
+def test_a_worker_that_was_killed_long_ago_is_not_shown(topic: Topic) -> None:
+    topic.state("a", age=600.0)
+    assert names(topic.group) == {}
+    assert topic.group.counts.totals.pages == 10
+
+
+def test_other_groups_are_not_counted(topic: Topic, clock: Clock) -> None:
+    other = Topic(topic.group, clock, "other")
+    other.state("a")
+    other.point("a", NOW - 30)
+    assert names(topic.group) == {}
+    assert topic.group.counts.totals.pages == topic.group.malformed == 0
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Record(None, None),
+        Record(b"", b""),
+        Record(b"key", b"value"),
+        Record(b"[1,2]", b"{}"),
+        Record(b'["g","a",1,2]', b"{}"),
+        Record(b'["g","a"]', b""),
+        Record(b'["g","a"]', b"[]"),
+        Record(b'["g","a"]', b'{"layout":2}'),
+        Record(b'["g","a"]', b'{"layout":1,"host":"h","page":null,"state":{}}'),
+        Record(b'["g","a",3]', b'{"layout":1,"point":7,"counts":{}}'),
+        Record(b"[" * 5000, b""),
+        Record(b'["g","a"]', b'{"layout":1' + b" " * (1 << 16) + b"}"),
+        Record(b'["g","%s"]' % (b"a" * 2000), None),
+        Record(b"\xff\xfe", b"\xff"),
+    ],
+)
+def test_messages_of_others_are_counted_and_logged_once(
+    topic: Topic, record: Record, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    for _ in range(3):
+        topic.send(record)
+    assert (topic.group.malformed, len(caplog.records)) == (3, 1)
+    assert "figures" in caplog.text
+    assert topic.group.state is None
+
+
+def test_who_hears_nothing_says_since_when(topic: Topic, clock: Clock) -> None:
+    topic.state("a")
+    assert topic.group.silent_since is None
+    clock.now += 30
+    assert topic.group.silent_since == NOW
+    topic.state("a")
+    assert topic.group.silent_since is None
+
+
+def test_a_dependency_that_one_worker_misses_is_named(topic: Topic) -> None:
+    missing = DependencyState("redis", "pages go without", NOW - 5, "refused")
+    topic.state("a", replace(STATE, dependencies=(missing,), hindrances=("redis is unavailable",)))
+    topic.state("b")
+    state = topic.group.state
+    assert state is not None
+    assert state.dependencies == (replace(missing, reason="to 1 of 2 workers: refused"),)
+    assert state.hindrances == ("a: redis is unavailable",)
+    assert [row.unavailable for row in topic.group.rows] == [("redis",), ()]
+
+
+def test_the_partitions_of_a_lost_worker_stay_until_another_one_reads_them(
+    topic: Topic, clock: Clock
+) -> None:
+    topic.state("a", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 1, 40))))
+    topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 2, 6),)))
+    clock.now += 12
+    topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 2, 6))))
+    state = topic.group.state
+    assert state is not None
+    assert [(each.partition, each.lag) for each in state.partitions] == [(0, 5), (1, 40), (2, 6)]
+    assert state.point.lag == STATE.point.lag + 40
+    assert state.hindrances == ("a is gone: others read its partitions once Kafka has moved them",)
+
+
+def test_a_partition_that_moves_is_shown_once(topic: Topic) -> None:
+    topic.state("a", replace(STATE, partitions=(PartitionLag("raw", 0, 5), PartitionLag("raw", 1, 2))))
+    topic.state("b", replace(STATE, partitions=(PartitionLag("raw", 0, 7),)))
+    state = topic.group.state
+    assert state is not None
+    assert state.partitions == (PartitionLag("raw", 0, 7), PartitionLag("raw", 1, 2))
+    assert state.more_partitions == 0
+
+
+def test_different_versions_are_counted(topic: Topic) -> None:
+    for worker, model in (("a", "dehusk version 7"), ("b", "dehusk version 8"), ("c", "dehusk version 8")):
+        topic.state(worker, replace(STATE, model=model))
+    state = topic.group.state
+    assert state is not None
+    assert (state.version, state.model) == ("0.1.0", "dehusk version 7 (1 of 3), dehusk version 8 (2 of 3)")
+
+
+def test_the_memory_for_many_workers_is_bounded(topic: Topic, clock: Clock) -> None:
+    tracemalloc.start()
+    for number in range(MAX_WORKERS + 50):
+        clock.now += 0.01
+        topic.state(f"worker-{number}")
+        topic.point(f"worker-{number}", clock.now - 20)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(topic.group.rows) == MAX_WORKERS
+    assert topic.group.rows[0].worker == "worker-100"
+    assert taken < MAX_WORKERS * 100_000
+    assert topic.group.points()[0].pages_per_second == 2.0 * MAX_WORKERS
+
+
+def test_an_hour_of_a_worker_has_no_more_than_its_points(topic: Topic, clock: Clock) -> None:
+    for _ in range(2 * SLOTS):
+        clock.now += 10
+        topic.point("a", clock.now)
+    assert len(topic.group.points()) == SLOTS - 2  # the points of the last seconds are still to come
+
+
+def test_a_point_of_the_future_is_left_out(topic: Topic) -> None:
+    topic.point("a", NOW + 600)
+    assert topic.group.points("a") == []

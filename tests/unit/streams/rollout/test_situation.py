@@ -1,0 +1,81 @@
+"""What commands find of a roll-out."""
+
+import time
+
+import pytest
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.pages import Message
+from dehusk.schemas.rollout import Scope, WorkerReport
+from dehusk.streams.kafka.client import Topic
+from dehusk.streams.rollout import situation as module
+from dehusk.streams.rollout.control import Control, ControlKey, ControlTopic, state_record
+from dehusk.streams.rollout.situation import Situation, read_situation
+from dehusk.streams.rollout.transitions import first_state, promote
+from dehusk.streams.settings import KafkaSettings
+
+SCOPE = Scope("m", "group")
+START = promote(first_state("7", "me"), "7", "me")
+KAFKA = KafkaSettings("kafka:9092")
+TOPIC = ControlTopic(KAFKA, "control")
+
+
+@pytest.fixture
+def control(monkeypatch: pytest.MonkeyPatch) -> Control:
+    """What the topic `control`, which alone exists, says."""
+    made = Control()
+
+    async def describe(_kafka, names) -> dict[str, Topic]:
+        return {name: Topic(name, 1, 1) for name in names if name == "control"}
+
+    async def read(_topic) -> Control:
+        return made
+
+    monkeypatch.setattr(module, "describe_topics", describe)
+    monkeypatch.setattr(module, "read_control", read)
+    return made
+
+
+async def test_the_state_and_the_workers_that_are_there_are_found(control: Control) -> None:
+    record, now = state_record(SCOPE, START), int(1000 * time.time())
+    control.take(Message(record.key, record.value), now)
+    for worker, at in (("b", now), ("a", now), ("gone", now - 60_000)):
+        report = WorkerReport(worker, 1, "7").encode()
+        control.take(Message(ControlKey(SCOPE, worker).encode(), report), at)
+    found = await read_situation(TOPIC, SCOPE)
+    assert (found.state, [report.worker for report in found.workers]) == (START, ["a", "b"])
+    other = await read_situation(TOPIC, Scope("m", "other"))
+    assert (other.state, other.workers) == (None, [])
+
+
+@pytest.mark.usefixtures("control")
+async def test_a_topic_that_is_missing_is_told_with_the_command_that_creates_it() -> None:
+    created = "--create --topic missing --partitions 1 --replication-factor 1 --config cleanup.policy=compact"
+    with pytest.raises(ConfigurationError, match=created):
+        await read_situation(ControlTopic(KAFKA, "missing"), SCOPE)
+
+
+def situation(*serving: str) -> Situation:
+    return Situation(SCOPE, None, [WorkerReport(f"worker-{each}", 0, each) for each in serving])
+
+
+@pytest.mark.parametrize(
+    ("serving", "wanted", "pin"),
+    [(["7"], "8", "7"), (["7"], "7", None), ([], "8", None), (["7", "8"], "8", None)],
+)
+def test_workers_without_a_state_are_pinned_before_another_version_comes(
+    serving: list[str], wanted: str, pin: str | None
+) -> None:
+    state = promote(first_state(wanted, "me"), wanted, "me")
+    found = situation(*serving).pinned(state)
+    assert (found and (found.serving, found.revision, found.promoted_at)) == (pin and (pin, 1, None))
+
+
+def test_a_group_with_a_state_is_not_pinned_again() -> None:
+    assert Situation(SCOPE, START, [WorkerReport("a", 1, "7")]).pinned(promote(START, "8", "me")) is None
+
+
+def test_one_of_several_versions_that_workers_label_with_can_be_promoted() -> None:
+    assert situation("6", "7").current("me", serving="6").serving == "6"
+    with pytest.raises(ConfigurationError, match="6 and 7"):
+        situation("6", "7").current("me", serving="8")

@@ -1,0 +1,76 @@
+"""From one state of a roll-out to the next."""
+
+from dataclasses import replace
+
+import pytest
+
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import Part, Rollout
+from dehusk.streams.rollout.transitions import (
+    first_state,
+    promote,
+    roll_back,
+    with_canary,
+    with_shadow,
+    without_version,
+)
+
+START = promote(first_state("7", "me"), "7", "me")
+
+
+def canary(state: Rollout = START, share: float = 0.1) -> Rollout:
+    return with_canary(state, Part("8", share), "me")
+
+
+def test_the_first_state_may_name_the_version_that_serves_anyway() -> None:
+    assert (START.revision, START.serving, START.previous) == (1, "7", None)
+    with pytest.raises(ConfigurationError, match="serves already"):
+        promote(START, "7", "me")
+
+
+def test_a_canary_grows_and_takes_over() -> None:
+    grown = canary(canary(), 0.5)
+    assert (grown.revision, grown.serving, grown.canary) == (3, "7", Part("8", 0.5))
+    assert "0.5 of the sites" in grown.change.reason
+    over = promote(grown, "8", "me")
+    assert (over.serving, over.previous, over.canary) == ("8", "7", None)
+    assert over.promoted_at == over.change.at
+
+
+def test_a_shadow_stays_beside_a_canary_until_it_is_promoted() -> None:
+    both = canary(with_shadow(START, Part("9", 1.0), "me"))
+    assert both.versions == ("7", "8", "9")
+    assert promote(both, "8", "me").shadow == Part("9", 1.0)
+    assert promote(both, "9", "me").shadow is None
+
+
+@pytest.mark.parametrize("step", [with_canary, with_shadow])
+def test_the_version_that_serves_is_not_tried(step) -> None:
+    with pytest.raises(ConfigurationError, match="nothing to try"):
+        step(START, Part("7", 0.5), "me")
+
+
+def test_going_back_ends_what_is_tried_and_then_the_promotion() -> None:
+    tried = canary(promote(START, "6", "me"))
+    stopped = roll_back(tried, "me", "bad")
+    assert (stopped.serving, stopped.canary, stopped.change.reason) == ("6", None, "bad")
+    back = roll_back(stopped, "me", "worse")
+    assert (back.serving, back.previous, back.promoted_at, back.revision) == ("7", None, None, 5)
+    with pytest.raises(ConfigurationError, match="none is known from before"):
+        roll_back(back, "me", "")
+
+
+def test_a_version_that_is_not_fit_is_taken_out_wherever_it_is_named() -> None:
+    both = replace(canary(), shadow=Part("8", 1.0))
+    taken = without_version(both, "8", "a worker", "NaN")
+    assert taken is not None
+    assert (taken.serving, taken.canary, taken.shadow, taken.revision) == ("7", None, None, both.revision + 1)
+    over = promote(canary(), "8", "me")
+    back = without_version(over, "8", "a worker", "NaN")
+    assert back is not None
+    assert (back.serving, back.previous) == ("7", None)
+
+
+def test_nothing_is_taken_out_that_is_not_named_or_that_is_the_only_one() -> None:
+    assert without_version(canary(), "9", "a worker", "NaN") is None
+    assert without_version(START, "7", "a worker", "NaN") is None

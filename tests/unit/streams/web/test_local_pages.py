@@ -1,0 +1,52 @@
+"""Pages for browsers of this machine."""
+
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+
+from dehusk.streams.web.local_pages import embed, fill, is_loopback, is_own_name, page_policy
+
+
+def test_embedded_json_has_no_markup() -> None:
+    assert embed('"<>&"') == '"\\u003c\\u003e\\u0026"'
+
+
+def test_what_fills_a_template_is_not_filled_itself() -> None:
+    assert fill("<p>%%one%%</p>%%two%%", {"one": "%%two%%", "two": "2"}) == "<p>%%two%%</p>2"
+
+
+def test_a_page_may_run_its_own_script_alone() -> None:
+    digest = b64encode(sha256(b"script").digest()).decode()
+    policy = page_policy("script", is_served=False)
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert "connect-src" not in policy
+    assert page_policy("script", is_served=True) == f"{policy}; connect-src 'self'"
+
+
+def test_addresses_of_this_machine_alone_are_known() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.0.0.2", "localhost", "::1", "[::1]")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "", "192.168.1.2", "worker.example.org")))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]"])
+def test_on_this_machine_its_own_names_are_known(host: str) -> None:
+    for named in ("localhost", "LOCALHOST:80", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080"):
+        assert is_own_name(named, host)
+    for named in (
+        "",
+        ":80",
+        "evil.test",
+        "localhost.evil.test",
+        "127.0.0.1.evil.test",
+        "192.168.1.2",
+        "::1",
+        "a b",
+    ):
+        assert not is_own_name(named, host)
+
+
+def test_elsewhere_any_address_is_one_and_the_given_name() -> None:
+    assert is_own_name("192.168.1.2:80", "0.0.0.0")
+    assert is_own_name("Inspector.example.org:80", "inspector.example.org")
+    assert not is_own_name("evil.test", "0.0.0.0")

@@ -1,0 +1,10 @@
+"""What apps of tests are created with."""
+
+from collections.abc import Callable
+
+from dehusk.streams.worker.input.consumer import Hooks
+
+
+def hooks_of(on_removed: Callable[[int], None] = lambda count: None) -> Hooks:
+    """Return hooks that do nothing but note what was removed."""
+    return Hooks(lambda: None, lambda: None, lambda: None, on_removed, print)

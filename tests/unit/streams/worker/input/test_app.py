@@ -1,0 +1,237 @@
+"""How Faust is set up, and the buffer that is bounded in bytes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import AsyncMock
+
+import pytest
+from faust.types import TP
+from mode import Service
+from mode.utils.queues import FlowControlEvent
+
+from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings, TopicSettings
+from dehusk.streams.worker.input.app import FaustApp, create_app, lag
+from dehusk.streams.worker.input.intake import Arrival
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker_settings import WorkerSettings
+from tests.unit.streams.worker.input.apps import hooks_of
+
+PLAIN = KafkaSecurity()
+
+
+def app(security: KafkaSecurity = PLAIN, partitions: int = 8, topics: str = "pages") -> FaustApp:
+    async def put(arrival: Arrival) -> None:
+        raise AssertionError("nothing is read here")
+
+    kafka = KafkaSettings("one:9092, two:9092", security)
+    settings = WorkerSettings(kafka=kafka, topics=TopicSettings(input=topics, group="cleaners"))
+    return create_app(
+        settings,
+        partitions,
+        put,
+        hooks_of(),
+        Membership(6),
+    )
+
+
+async def test_the_group_and_the_brokers_are_those_of_the_settings() -> None:
+    conf = app().conf
+    assert conf.id == "cleaners"
+    assert [str(url) for url in conf.broker] == ["kafka://one:9092", "kafka://two:9092"]
+
+
+async def test_nothing_is_decoded_declared_or_served_by_faust() -> None:
+    conf = app().conf
+    assert (conf.key_serializer, conf.value_serializer) == ("raw", "raw")
+    assert not conf.topic_allow_declare
+    assert not conf.web_enabled
+
+
+@pytest.mark.parametrize(("partitions", "fetched"), [(1, 2 * MIB), (8, 2 * MIB), (16, MIB), (1000, MIB // 4)])
+async def test_many_partitions_fetch_less_each(partitions: int, fetched: int) -> None:
+    assert app(partitions=partitions).conf.consumer_max_fetch_size == fetched
+
+
+async def test_a_plain_listener_needs_no_credentials() -> None:
+    assert app().conf.broker_credentials is None
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+async def test_passwords_reach_the_consumer(protocol) -> None:
+    credentials = app(KafkaSecurity(protocol, "SCRAM-SHA-512", "crawler", "secret")).conf.broker_credentials
+    assert credentials.protocol.value == protocol
+    assert credentials.mechanism.value == "SCRAM-SHA-512"
+    assert (credentials.username, credentials.password) == ("crawler", "secret")
+
+
+async def test_tls_alone_reaches_the_consumer() -> None:
+    assert app(KafkaSecurity("SSL")).conf.broker_credentials.protocol.value == "SSL"
+
+
+def test_no_directory_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begin() -> None:
+        await app().on_first_start()
+
+    monkeypatch.chdir(tmp_path)
+    asyncio.run(begin())
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_stop_that_comes_while_it_starts_waits_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_go_on = asyncio.Event(), asyncio.Event()
+    life: list[str] = []
+
+    class SlowPart(Service):
+        async def on_start(self) -> None:
+            begun.set()
+            await may_go_on.wait()
+            life.append("started")
+
+        async def on_stop(self) -> None:
+            life.append("stopped")
+
+    stopped = app()
+    monkeypatch.setattr(stopped, "on_init_dependencies", lambda: [SlowPart()])
+    monkeypatch.setattr(stopped, "on_start", AsyncMock())  # which would make a consumer and its thread
+    starting = asyncio.create_task(stopped.start())
+    stopping = asyncio.create_task(stopped.stop())
+    await begun.wait()
+    await asyncio.sleep(0)
+    assert not stopped.should_stop
+    may_go_on.set()
+    await asyncio.gather(starting, stopping)
+    assert life == ["started", "stopped"]
+
+
+async def test_what_failed_to_start_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = app()
+    monkeypatch.setattr(failed, "on_init_dependencies", list)
+    monkeypatch.setattr(failed, "on_start", AsyncMock(side_effect=ConnectionError("no broker")))
+    monkeypatch.setattr(failed, "on_stop", AsyncMock())  # which would ask for the consumer
+    with pytest.raises(ConnectionError):
+        await failed.start()
+    await asyncio.wait_for(failed.stop(), timeout=30)
+    assert failed.should_stop
+
+
+@pytest.fixture
+async def made() -> AsyncIterator[FaustApp]:
+    """An app with a consumer, whose thread has an event loop of its own."""
+    with_consumer = app()
+    yield with_consumer
+    with_consumer.consumer._thread.thread_loop.close()
+
+
+async def test_a_worker_knows_how_long_it_has_been_without_partitions(
+    made: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("dehusk.streams.worker.input.app.time.monotonic", lambda: now[0])
+    await made.on_first_start()
+    now[0] += 5
+    assert made.seconds_without_partitions == 5
+    made.consumer.assignment = set
+    made.on_rebalance_start()
+    made.on_rebalance_return()
+    assert made.seconds_without_partitions == 0
+    now[0] += 5
+    made.on_rebalance_start()
+    now[0] += 7
+    assert made.seconds_without_partitions == 7
+
+
+async def test_partitions_that_come_while_it_stops_leave_the_consumer_open(
+    made: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[bool] = []
+    monkeypatch.setattr(made.consumer, "close", lambda: closed.append(True))
+    made._stopped.set()
+    await made._on_partitions_revoked(set())
+    await made._on_partitions_assigned(set())
+    assert not closed
+
+
+async def test_the_lag_is_unknown_until_kafka_has_dealt_the_partitions(
+    made: FaustApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "dehusk.streams.worker.input.app")
+    assert lag(made) is None
+    await made.on_first_start()
+    made.on_rebalance_start()
+    assert lag(made) is None
+    assert [record.message for record in caplog.records].count("waits for its partitions") == 1
+
+
+async def test_what_waits_for_the_agent_is_yet_to_come(made: FaustApp) -> None:
+    await made.on_first_start()
+    made.consumer.assignment = set
+    made.consumer.lag = lambda: {TP("raw", 0): 30, TP("raw", 1): 10}
+    made.on_rebalance_start()
+    made.on_rebalance_return()
+    assert lag(made) == 40
+    made.flow_control = FlowControlEvent(initially_suspended=False)
+    buffer = made.FlowControlQueue()
+    await buffer.put(event(0))
+    await buffer.put(event(MIB))
+    assert lag(made) == 42
+    buffer.get_nowait()
+    assert lag(made) == 41
+
+
+async def test_the_agent_reads_all_topics_of_the_input() -> None:
+    for text, topics in (("a, b", ["a", "b"]), ("^crawl-", ["^crawl-"])):
+        (reader,) = app(topics=text).agents.values()
+        assert list(reader.channel.topics) == topics
+
+
+def event(size: int) -> SimpleNamespace:
+    return SimpleNamespace(message=SimpleNamespace(value=bytes(size)))
+
+
+class Partition:
+    """A partition that the consumer pauses and resumes as the buffer asks."""
+
+    paused = False
+
+    def put(self, buffer, size: int) -> None:
+        buffer.put_nowait_enhanced(event(size), on_pressure_high=self._pause, on_pressure_drop=self._resume)
+
+    def _pause(self) -> None:
+        self.paused = True
+
+    def _resume(self) -> None:
+        self.paused = False
+
+
+async def test_the_buffer_pauses_partitions_by_bytes_and_resumes_them() -> None:
+    made = app()
+    made.flow_control = FlowControlEvent(initially_suspended=False)
+    buffer = made.FlowControlQueue(10 * MIB)
+    partition = Partition()
+    for _ in range(7):
+        partition.put(buffer, MIB)
+    assert not partition.paused
+    partition.put(buffer, MIB)
+    partition.put(buffer, MIB)
+    assert partition.paused
+    while buffer.qsize() > 3 * MIB:
+        buffer.get_nowait()
+    buffer.get_nowait()
+    assert not partition.paused
+
+
+async def test_the_buffer_is_empty_after_it_is_cleared() -> None:
+    made = app()
+    made.flow_control = FlowControlEvent(initially_suspended=False)
+    buffer = made.FlowControlQueue(MIB)
+    await buffer.put(event(2 * MIB))
+    assert buffer.full()
+    buffer.clear()
+    assert buffer.empty()
+    assert not buffer.full()
+    await buffer.put(event(0))
+    assert not buffer.empty()
+    assert len(buffer.get_nowait().message.value) == 0
+    assert buffer.qsize() == 0

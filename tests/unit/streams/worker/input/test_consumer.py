@@ -1,0 +1,78 @@
+"""What the consumer is set up to read, and how far behind it is."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+
+import pytest
+from faust.types import TP
+
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.worker.input.app import FaustApp, create_app
+from dehusk.streams.worker.input.consumer import Conductor, Consumer, ConsumerThread, _lag
+from dehusk.streams.worker.input.intake import Arrival
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker_settings import WorkerSettings
+from tests.unit.streams.worker.input.apps import hooks_of
+
+
+@pytest.fixture
+async def made() -> AsyncIterator[FaustApp]:
+    """An app that reads all topics whose names begin with `crawl-`, with a consumer that is not started."""
+
+    async def put(arrival: Arrival) -> None:
+        raise AssertionError("nothing is read here")
+
+    settings = WorkerSettings(topics=TopicSettings("^crawl-"))
+    app = create_app(settings, 8, put, hooks_of(), Membership(6))
+    thread = app.consumer._thread
+    thread._consumer = thread._create_consumer(thread.thread_loop)
+    yield app
+    await thread._consumer.stop()
+    thread.thread_loop.close()
+
+
+async def test_only_committed_records_are_read(made: FaustApp) -> None:
+    assert made.consumer._thread._consumer._isolation_level == "read_committed"
+
+
+async def test_partitions_of_any_topic_reach_the_agent(made: FaustApp) -> None:
+    channel = made.topic("^crawl-")
+    made.topics.add(channel)
+    crawled = TP("crawl-a", 3)
+    await made.topics.on_partitions_assigned({crawled})
+    assert made.topics._tp_index[crawled] == {channel}
+    assert made.topics.acks_enabled_for("crawl-a")
+
+
+async def test_of_partitions_that_were_given_up_nothing_is_committed(made: FaustApp) -> None:
+    assert not await made.consumer._thread._commit({TP("crawl-a", 3): 17})
+    assert made.consumer.lag() == {}
+    assert made.consumer.highwater(TP("crawl-a", 3)) == 0
+
+
+async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
+    made: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(made.consumer, "idle_seconds", 3600.0)
+    consumer, full = made.consumer, TP("crawl-a", 3)
+    consumer._set_active_tps({full})
+    consumer.on_buffer_full(full)
+    waiting = asyncio.create_task(consumer._wait_next_records(3600.0))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    consumer.on_buffer_drop(full)
+    assert await asyncio.wait_for(waiting, 60) == ({}, set())
+    assert consumer._get_active_partitions() == {full}
+
+
+@pytest.mark.parametrize(
+    ("position", "stable", "offsets"), [(7, 10, 3), (10, 10, 0), (11, 10, 0), (7, None, 0), (None, 10, 0)]
+)
+def test_offsets_count_up_to_the_last_stable_one(position, stable, offsets) -> None:
+    state = SimpleNamespace(position=position, lso=stable, has_valid_position=position is not None)
+    assert _lag(state) == offsets
+
+
+def test_what_faust_says_of_its_services_is_not_logged_as_dehusks() -> None:
+    assert {each.logger.name for each in (Consumer, ConsumerThread, Conductor)} == {"faust"}

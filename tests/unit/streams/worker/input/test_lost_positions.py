@@ -1,0 +1,274 @@
+"""Faust's consumer, where a partition goes or is made again while it is committed and read."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from unittest.mock import AsyncMock
+
+import pytest
+from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
+from aiokafka.structs import OffsetAndMetadata, TopicPartition
+from aiokafka.util import commit_structure_validate
+from faust.types import TP, Message
+
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.worker.input.app import FaustApp, create_app
+from dehusk.streams.worker.input.consumer import Consumer
+from dehusk.streams.worker.input.intake import Arrival
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker_settings import WorkerSettings
+from tests.unit.streams.worker.input.apps import hooks_of
+
+FIRST, SECOND = TP("raw", 0), TP("raw", 1)
+
+
+class Kafka:
+    """aiokafka's consumer, as far as it is asked here."""
+
+    def __init__(self) -> None:
+        self.assigned = {TopicPartition("raw", 0)}
+        self.topics = {"raw"}
+        self.beginnings = {TopicPartition("raw", 0): 0}
+        self.ends = {TopicPartition("raw", 0): 1000}
+        self.positions = {TopicPartition("raw", 0): 100}
+        self.goes_back_to: dict[TopicPartition, int] = {}
+        """What is committed; as aiokafka does, it does not go back to the first offset of all."""
+        self.committed: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
+
+    def assignment(self) -> set[TopicPartition]:
+        return self.assigned
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        return {0, 1} if topic in self.topics else None
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        self.committed.append(commit_structure_validate(offsets))
+
+    async def beginning_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return {each: self.beginnings[each] for each in partitions}
+
+    async def end_offsets(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return {each: self.ends[each] for each in partitions}
+
+    async def position(self, partition: TopicPartition) -> int:
+        return self.positions[partition]
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        self.positions[partition] = offset
+
+    async def seek_to_committed(self) -> Mapping[TopicPartition, int]:
+        return {each: self.goes_back_to[each] for each in self.assigned}
+
+    async def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        self.positions.update({each: self.beginnings[each] for each in partitions})
+
+
+@pytest.fixture
+def removed() -> list[int]:
+    """What the app was told was removed."""
+    return []
+
+
+@pytest.fixture
+async def app(removed: list[int]) -> AsyncIterator[FaustApp]:
+    async def put(arrival: Arrival) -> None:
+        raise AssertionError("nothing is read here")
+
+    made = create_app(
+        WorkerSettings(topics=TopicSettings(input="raw")),
+        2,
+        put,
+        hooks_of(removed.append),
+        Membership(6),
+    )
+    yield made
+    made.consumer._thread.thread_loop.close()
+
+
+@pytest.fixture
+def kafka() -> Kafka:
+    return Kafka()
+
+
+@pytest.fixture
+def consumer(app: FaustApp, kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> Consumer:
+    """The app's consumer, whose thread is this one."""
+
+    async def call(function, *args, **options):
+        return await function(*args, **options)
+
+    consumer = app.consumer
+    consumer._thread._consumer = kafka
+    monkeypatch.setattr(consumer._thread, "call_thread", call)
+    monkeypatch.setattr(app.topics, "acks_enabled_for", lambda topic: topic == "raw")
+    return consumer
+
+
+async def test_nothing_is_committed_of_partitions_that_were_taken_away_meanwhile(
+    consumer: Consumer, kafka: Kafka
+) -> None:
+    assert not await consumer._commit({SECOND: 7})
+    assert consumer._thread.crash_reason is None
+    assert await consumer._commit({FIRST: 5, SECOND: 7})
+    assert kafka.committed == [{TopicPartition("raw", 0): OffsetAndMetadata(5, "")}]
+
+
+async def test_a_commit_does_not_wait_for_a_topic_that_has_gone(
+    consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def try_for_ever(offsets: object) -> None:
+        kafka.topics.clear()
+        await asyncio.sleep(600)
+
+    monkeypatch.setattr(consumer._thread, "check_seconds", 0.01)
+    monkeypatch.setattr(kafka, "commit", try_for_ever)
+    assert not await consumer._commit({FIRST: 5})
+
+
+@pytest.fixture
+def fetch(consumer: Consumer, monkeypatch: pytest.MonkeyPatch):
+    """Reads once, and meets an error."""
+
+    async def failing(error: Exception) -> None:
+        monkeypatch.setattr(consumer._thread, "getmany", AsyncMock(side_effect=error))
+        assert await consumer._getmany({FIRST}, 1.0) == {}
+
+    return failing
+
+
+async def test_a_group_without_offsets_reads_from_the_beginning(fetch, kafka: Kafka) -> None:
+    kafka.beginnings[TopicPartition("raw", 0)] = 3
+    await fetch(NoOffsetForPartitionError(TopicPartition("raw", 0)))
+    assert kafka.positions == {TopicPartition("raw", 0): 3}
+
+
+async def test_messages_that_were_removed_unread_are_counted_and_committed(
+    fetch, consumer: Consumer, kafka: Kafka, removed: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    partition = TopicPartition("raw", 0)
+    kafka.beginnings[partition] = 140
+    consumer._committed_offset[FIRST] = 90
+    for _ in range(2):
+        await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert removed == [40]
+    assert kafka.positions == {partition: 140}
+    assert "partition 0 of topic raw: Kafka removed 40 messages, from offset 100 on" in caplog.text
+    await consumer.commit()
+    assert not kafka.committed, "there is one in flight before them"
+    consumer._committed_offset[FIRST] = 100
+    await consumer.commit()
+    assert kafka.committed == [{partition: OffsetAndMetadata(140, "")}]
+
+
+async def test_what_is_read_behind_removed_messages_is_committed_without_a_list_of_these(
+    fetch, consumer: Consumer, kafka: Kafka
+) -> None:
+    partition = TopicPartition("raw", 0)
+    kafka.beginnings[partition] = kafka.ends[partition] = 10**9
+    consumer._committed_offset[FIRST], consumer._read_offset[FIRST] = 98, 98
+    await fetch(OffsetOutOfRangeError({partition: 100}))  # a transaction ended at 99
+    behind = message(10**9)
+    consumer.ack(behind)
+    await consumer.commit()
+    assert not kafka.committed, "there is one in flight before them"
+    consumer.ack(message(98))
+    for _ in range(2):
+        await consumer.commit()
+    assert [offset.offset for each in kafka.committed for offset in each.values()] == [99, 10**9, 10**9 + 1]
+    assert not consumer._gap[FIRST]
+
+
+async def test_all_partitions_are_looked_after_at_once(
+    fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
+) -> None:
+    first, second = TopicPartition("raw", 0), TopicPartition("raw", 1)
+    kafka.assigned = {first, second}
+    kafka.beginnings |= {first: 140, second: 60}
+    kafka.ends[second] = 1000
+    kafka.positions[second] = 55
+    consumer._read_offset[SECOND] = 54
+    await fetch(OffsetOutOfRangeError({first: 100}))
+    assert sorted(removed) == [5, 40]
+    assert kafka.positions == {first: 140, second: 60}
+
+
+async def test_what_was_read_of_a_topic_that_was_made_again_is_not_committed_any_more(
+    fetch, consumer: Consumer, kafka: Kafka, removed: list[int]
+) -> None:
+    old = message(99)
+    consumer.track_message(old)
+    consumer._read_offset[FIRST] = consumer._committed_offset[FIRST] = 99
+    await fetch(OffsetOutOfRangeError({TopicPartition("raw", 0): 100}))
+    assert kafka.positions == {TopicPartition("raw", 0): 0}
+    assert not removed
+    consumer.ack(old)
+    await consumer.commit()
+    new = message(0)
+    consumer.track_message(new)
+    consumer.ack(new)
+    await consumer.commit()
+    assert [offset.offset for each in kafka.committed for offset in each.values()] == [0, 1]
+
+
+async def test_what_was_known_of_partitions_is_forgotten_when_they_are_assigned(
+    consumer: Consumer, kafka: Kafka, app: FaustApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_assigned", AsyncMock())
+    consumer._committed_offset[FIRST] = 76
+    await consumer.on_partitions_assigned({FIRST})
+    consumer.ack(message(0))
+    await consumer.commit()
+    assert kafka.committed == [{TopicPartition("raw", 0): OffsetAndMetadata(1, "")}]
+
+
+@pytest.mark.parametrize("assigned", [set(), {FIRST}], ids=["none", "some"])
+async def test_nothing_is_read_from_when_partitions_are_taken_away_until_others_are_assigned(
+    consumer: Consumer, kafka: Kafka, app: FaustApp, assigned: set[TP], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", AsyncMock())
+    kafka.assigned = {TopicPartition(*each) for each in assigned}
+    consumer.resume_flow()
+    app.flow_control.resume()
+    await consumer.on_partitions_revoked({FIRST})
+    assert (consumer.flow_active, app.flow_control.is_active()) == (False, False)
+    assert consumer.suspend_flow.is_set()
+
+
+async def test_the_first_message_is_read_again_where_nothing_behind_it_is_committed(
+    consumer: Consumer, kafka: Kafka
+) -> None:
+    kafka.goes_back_to = {TopicPartition("raw", 0): 0}
+    await consumer.perform_seek()
+    assert kafka.positions == {TopicPartition("raw", 0): 0}
+
+
+async def test_without_partitions_there_is_nothing_to_go_back_to(consumer: Consumer, kafka: Kafka) -> None:
+    kafka.assigned = set()
+    await consumer.perform_seek()
+    assert kafka.positions == {TopicPartition("raw", 0): 100}
+
+
+async def test_a_kafka_that_does_not_answer_is_asked_again(
+    fetch, kafka: Kafka, removed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(partitions: object) -> None:
+        raise UnknownTopicOrPartitionError
+
+    monkeypatch.setattr(kafka, "beginning_offsets", fail)
+    await fetch(OffsetOutOfRangeError({TopicPartition("raw", 0): 100}))
+    assert kafka.positions == {TopicPartition("raw", 0): 100}
+    assert not removed
+
+
+def message(offset: int) -> Message:
+    return Message(
+        topic="raw",
+        partition=0,
+        offset=offset,
+        timestamp=0.0,
+        timestamp_type=0,
+        headers=(),
+        key=None,
+        value=b"",
+        checksum=None,
+        tp=FIRST,
+    )

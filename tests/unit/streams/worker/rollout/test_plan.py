@@ -1,0 +1,28 @@
+"""Which sites a canary labels."""
+
+import pytest
+
+from dehusk.streams.worker.rollout.plan import is_of_share
+
+SITES = [f"site-{number}.example" for number in range(4000)]
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_about_the_share_of_the_sites_is_in_it(share: float) -> None:
+    found = sum(is_of_share(site, share) for site in SITES)
+    assert abs(found / len(SITES) - share) < 0.03
+
+
+def test_a_larger_share_keeps_the_sites_of_a_smaller_one() -> None:
+    small, large = ({site for site in SITES if is_of_share(site, share)} for share in (0.1, 0.2))
+    assert small < large
+
+
+def test_a_site_is_where_it_was_in_every_version_of_dehusk() -> None:
+    sites = ("example.org", "example.com", "münchen.de", "a", "b")
+    assert [site for site in sites if not is_of_share(site, 0.5)] == ["b"]
+
+
+def test_all_sites_are_in_the_whole_and_what_has_no_site_is_in_nothing() -> None:
+    assert all(is_of_share(site, 1.0) for site in SITES)
+    assert not is_of_share("", 1.0)

@@ -1,0 +1,211 @@
+"""Transactions of partitions, whose producers fail in the ways Kafka's do."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Mapping
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaConnectionError, KafkaTimeoutError, MessageSizeTooLargeError, ProducerFenced
+
+from dehusk.schemas.outcomes import BrokenReason
+from dehusk.schemas.pages import Message
+from dehusk.streams.kafka.producer import serialized
+from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.settings import TopicSettings
+from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.monitoring.drops import DropLog
+from dehusk.streams.worker.results import CleanedMessage
+from dehusk.streams.worker.steps import transactions
+from dehusk.streams.worker.steps.delivery import ResultWriter
+from dehusk.streams.worker.steps.transactions import TransactionalDelivery
+
+FIRST, SECOND = TopicPartition("raw", 0), TopicPartition("raw", 1)
+
+
+class Kafka:
+    """Transactions by their ids, what they committed, and the errors that come next."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self.committed: list[tuple[str, list[bytes | None], Mapping[TopicPartition, int]]] = []
+        self.offsets: dict[TopicPartition, int] = {}
+        self.largest = 1000
+        self.start_errors: list[Exception] = []
+        self.commit_errors: list[tuple[Exception, bool]] = []
+        """Errors of commits, and whether they are committed nevertheless."""
+        self.closed = 0
+
+    async def fetch_committed(self, partition: TopicPartition) -> int:
+        return self.offsets.get(partition, -1)
+
+
+class Producer:
+    """A producer with one transaction at a time."""
+
+    def __init__(self, kafka: Kafka, transactional_id: str) -> None:
+        self._kafka = kafka
+        self._id = transactional_id
+        self.client = SimpleNamespace(send=None, close=self._close)
+        self._sender = SimpleNamespace(sender_task=None)
+        self._txn_manager = SimpleNamespace(
+            is_fatal_error=lambda: False, wait_for_transaction_end=lambda: None
+        )
+        self._keys: list[bytes | None] = []
+        self._offsets: Mapping[TopicPartition, int] = {}
+
+    async def start(self) -> None:
+        if self._kafka.start_errors:
+            raise self._kafka.start_errors.pop(0)
+        self._kafka.started.append(self._id)
+
+    async def begin_transaction(self) -> None:
+        self._keys = []
+
+    async def send(self, topic, value, key, partition, headers) -> Awaitable[None]:
+        return self._take(value, key)
+
+    async def _take(self, value: bytes, key: bytes | None) -> None:
+        if len(cast("bytes", serialized(value)) or b"") > self._kafka.largest:
+            raise MessageSizeTooLargeError
+        self._keys.append(key)
+
+    async def send_offsets_to_transaction(self, offsets: Mapping[TopicPartition, int], group: str) -> None:
+        assert group == "g"
+        self._offsets = offsets
+
+    async def commit_transaction(self) -> None:
+        error, is_committed = self._kafka.commit_errors.pop(0) if self._kafka.commit_errors else (None, True)
+        if is_committed:
+            self._kafka.committed.append((self._id, self._keys, self._offsets))
+            self._kafka.offsets.update(self._offsets)
+        if error is not None:
+            raise error
+
+    async def _close(self) -> None:
+        self._kafka.closed += 1
+
+    async def stop(self) -> None:
+        """Close it."""
+
+
+@pytest.fixture
+def kafka(monkeypatch: pytest.MonkeyPatch) -> Kafka:
+    monkeypatch.setattr(transactions, "back_off", lambda _attempt: asyncio.sleep(0))
+    return Kafka()
+
+
+@pytest.fixture
+def membership() -> Membership:
+    held = Membership(session_seconds=3600)
+    held.confirm(time.monotonic())
+    return held
+
+
+@pytest.fixture
+async def delivery(kafka: Kafka, membership: Membership) -> TransactionalDelivery:
+    return TransactionalDelivery(
+        lambda name: Producer(kafka, name),
+        "g",
+        ResultWriter(TopicSettings(), DropLog("k:1", "dead")),
+        membership,
+        kafka.fetch_committed,
+    )
+
+
+def cleaned(partition: int, offset: int, size: int = 1) -> CleanedMessage:
+    message = Message(b"key", b"value", topic="raw", partition=partition, offset=offset)
+    return CleanedMessage(message, records=[WrittenDocument(b"%d" % offset, bytes(size))])
+
+
+async def test_each_partition_has_a_transaction_with_the_offset_after_its_last_message(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    await delivery.deliver([cleaned(0, 4), cleaned(1, 9), cleaned(0, 5)])
+    assert sorted(kafka.started) == ["g-raw-0", "g-raw-1"]
+    assert sorted(kafka.committed) == [
+        ("g-raw-0", [b"4", b"5"], {FIRST: 6}),
+        ("g-raw-1", [b"9"], {SECOND: 10}),
+    ]
+
+
+@pytest.mark.parametrize("error", [ProducerFenced(), KafkaTimeoutError(), KafkaConnectionError()])
+async def test_a_transaction_that_fails_is_repeated_by_a_new_producer(
+    delivery: TransactionalDelivery, kafka: Kafka, error: Exception
+) -> None:
+    kafka.commit_errors = [(error, False)]
+    await delivery.deliver([cleaned(0, 4)])
+    assert kafka.started == ["g-raw-0", "g-raw-0"]
+    assert kafka.committed == [("g-raw-0", [b"4"], {FIRST: 5})]
+    assert delivery.failure is None
+
+
+async def test_a_transaction_that_was_committed_though_it_failed_is_not_repeated(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    kafka.commit_errors = [(ProducerFenced(), True)]
+    await delivery.deliver([cleaned(0, 4)])
+    assert kafka.committed == [("g-raw-0", [b"4"], {FIRST: 5})]
+
+
+async def test_what_a_former_owner_has_committed_is_not_delivered_again(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    kafka.offsets[FIRST] = 5
+    await delivery.deliver([cleaned(0, 4), cleaned(0, 5)])
+    assert kafka.committed == [("g-raw-0", [b"5"], {FIRST: 6})]
+
+
+async def test_a_worker_that_is_no_member_any_more_repeats_nothing(
+    delivery: TransactionalDelivery, kafka: Kafka, membership: Membership
+) -> None:
+    membership.lose()
+    delivering = asyncio.create_task(delivery.deliver([cleaned(0, 4)]))
+    await asyncio.sleep(0.1)
+    assert not delivering.done()
+    delivering.cancel()
+    await asyncio.wait([delivering])
+    assert (kafka.started, kafka.committed) == ([], [])
+
+
+async def test_a_document_that_is_too_large_becomes_a_dead_letter_in_the_next_transaction(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    batch = [cleaned(0, 4), cleaned(0, 5, size=2000)]
+    await delivery.deliver(batch)
+    assert kafka.committed == [("g-raw-0", [b"4", b"key"], {FIRST: 6})]
+    assert batch[1].failure is not None
+    assert batch[1].failure.broken.reason is BrokenReason.DOCUMENT_TOO_LARGE
+
+
+async def test_a_producer_that_does_not_start_is_started_again(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    kafka.start_errors = [KafkaConnectionError(), KafkaConnectionError()]
+    await delivery.deliver([cleaned(0, 4)])
+    assert (kafka.started, kafka.closed) == (["g-raw-0"], 2)
+
+
+async def test_nothing_is_committed_of_what_is_given_up(
+    delivery: TransactionalDelivery, kafka: Kafka, membership: Membership
+) -> None:
+    await delivery.deliver([cleaned(0, 3), cleaned(1, 3)])
+    delivery.give_up()
+    assert membership.is_given_up
+    await delivery.renew()
+    assert (kafka.closed, membership.is_held) == (2, True)
+    await delivery.deliver([cleaned(0, 4)])
+    await delivery.close()
+    assert (len(kafka.committed), kafka.closed) == (3, 3)
+
+
+async def test_messages_without_results_commit_their_offsets(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    message = Message(b"key", b"value", topic="raw", partition=1, offset=7)
+    await delivery.deliver([CleanedMessage(message, records=[Record(b"gone", None)]), cleaned(1, 8)])
+    await delivery.deliver([CleanedMessage(Message(None, b"", topic="raw", partition=1, offset=9))])
+    assert [offsets for _, _, offsets in kafka.committed] == [{SECOND: 9}, {SECOND: 10}]

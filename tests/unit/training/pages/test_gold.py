@@ -1,0 +1,74 @@
+import lzma
+
+import orjson
+import pytest
+
+from dehusk.inference.elements import MAX_PATH
+from dehusk.inference.encoding.encoding import encode
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.inference.tokens import tag_token, word_token
+from dehusk.training.pages.gold import GoldPage, has_text, read_gold, segmented
+
+
+def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
+    line = {
+        "id": "7",
+        "url": "https://www.Mill.example:8080/x",
+        "page_type": "forum",
+        "html": "<p>x",
+        "main_content": "x",
+    }
+    file = tmp_path / "pages.jsonl.xz"
+    file.write_bytes(lzma.compress(orjson.dumps(line) + b"\n" + orjson.dumps(line | {"url": None}) + b"\n"))
+    first, second = read_gold([file])
+    assert first == GoldPage("7", "mill.example", "forum", "<p>x", "x", "pages")
+    assert first.may_call_posts_comments
+    assert second.site == "7"
+
+
+def test_pages_of_blocks_are_rebuilt(tmp_path):
+    blocks = [
+        {"path": ["html", "body", "div"], "text": "Home", "label": 0},
+        {"path": ["html", "body", "p"], "text": "The mill", "label": 1},
+        {"path": ["html", "body", "p"], "text": "turns.", "label": 1},
+    ]
+    file = tmp_path / "blocks.jsonl.xz"
+    file.write_bytes(lzma.compress(orjson.dumps({"id": "ce_1", "blocks": blocks})))
+    (page,) = read_gold([file])
+    assert (page.id, page.site, page.page_type, page.text) == ("ce_1", "ce_1", "", "The mill\nturns.")
+    assert segment(page.html.encode()).texts == ("Home", "The mill", "turns.")
+
+
+@pytest.mark.parametrize(
+    "active", ["<script>x()</script>", "<!-- x -->", "<noscript>x</noscript>", "<svg></svg>"]
+)
+def test_a_page_with_active_parts_is_as_crawled(active):
+    assert not GoldPage("1", "mill.example", "article", "<p>The mill" + active, "The mill").stripped
+    assert GoldPage("1", "mill.example", "article", "<p>The mill", "The mill").stripped
+
+
+def block(text, label=0, path=("html", "body", "p")):
+    return {"path": list(path), "text": text, "label": label}
+
+
+def test_blocks_are_encoded_by_their_paths_words_and_punctuation():
+    encoded = encode(segmented([block("The mill"), block("!", path=["td"])]))
+    tags = [tag_token(tag) for tag in ("html", "body", "p", "td")]
+    words = [word_token(word) for word in ("the", "mill", "!")]
+    assert encoded.ids.tolist() == [*tags[:3], *words[:2], tags[3], words[2]]
+    assert encoded.block_lengths.tolist() == [5, 2]
+
+
+def test_of_a_long_path_the_innermost_tags_count():
+    encoded = encode(segmented([block("", path=["div"] * 9000 + ["p"])]))
+    assert encoded.ids.tolist() == [tag_token("div")] * (MAX_PATH - 1) + [tag_token("p")]
+
+
+def test_only_white_space_is_no_text():
+    assert [has_text(block(text)) for text in ("a", " a\n", "\xa0", "", "\t ")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]

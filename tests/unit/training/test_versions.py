@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.training.versions import golden_answers, write_golden
+
+VERSIONS = sorted(file.parent for file in DEFAULT_REPOSITORY.glob(f"*/*/{GOLDEN_FILE}"))
+
+
+def test_golden_answers_survive_being_written(tmp_path):
+    random = np.random.default_rng(3)
+    answers = golden_answers(lambda page: random.random(len(page), np.float32))
+    write_golden(tmp_path / "golden.json", answers)
+    back = read_golden(tmp_path / "golden.json")
+    assert [each.name for each in back] == ["article", "forum", "notice", "shop"]
+    for before, after in zip(answers, back, strict=True):
+        assert (before.probabilities == after.probabilities).all()
+        assert len(after.page) == len(after.probabilities)
+
+
+def test_there_are_versions():
+    assert VERSIONS
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version.parent.name}-{version.name}")
+async def test_every_version_answers_as_the_training_framework_did(version):
+    golden = read_golden(version / GOLDEN_FILE)
+    answers = await OnnxLabeler(version.parent.name, version.name).label([each.page for each in golden])
+    for expected, answer in zip(golden, answers, strict=True):
+        assert answer.probabilities == pytest.approx(expected.probabilities, abs=1e-5)
+        assert answer.comments == pytest.approx(expected.comments, abs=1e-5)

@@ -1,0 +1,175 @@
+"""Versions of models: their answers to pages, their scores on held-out pages, and their publication.
+
+A version is checked before it appears in the model repository.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+import orjson
+
+from dehusk.inference.labelers.golden import (
+    GOLDEN_FILE,
+    GOLDEN_PAGES,
+    LARGEST_DIFFERENCE,
+    GoldenAnswer,
+    golden_page,
+    largest_difference,
+)
+from dehusk.inference.labelers.onnx import OnnxLabeler
+from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE
+from dehusk.inference.selection.selection import select
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.outcomes import Broken
+from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
+from dehusk.training.arrays import Bools, Floats
+from dehusk.training.scores import BlockScores, median_seed, seed_table
+
+if TYPE_CHECKING:
+    import onnx
+
+Answer = Callable[[EncodedPage], Floats]
+"""Probabilities of a page's T blocks: of content, shape [T], or of content and of user comments, [2, T]."""
+
+
+def labeler_answer(labeler: OnnxLabeler) -> Answer:
+    """Return the answers of a version of the model repository on ONNX Runtime, shape [A, T]."""
+
+    def answer(page: EncodedPage) -> Floats:
+        (labels,) = asyncio.run(labeler.label([page]))
+        if isinstance(labels, Broken):
+            raise ConfigurationError(labels.detail)
+        return _rows(labels)
+
+    return answer
+
+
+def _rows(labels: Prediction) -> Floats:
+    return np.stack([each for each in (labels.probabilities, labels.comments) if each is not None])
+
+
+def content_of(answers: Floats) -> Floats:
+    """Return the probabilities of content, shape [T], of an answer."""
+    content: Floats = np.atleast_2d(answers)[0]
+    return content
+
+
+def selected(page: EncodedPage, answers: Floats) -> Bools:
+    """Return the blocks of a page that are kept, shape [T], given an answer to it."""
+    content, *comments = np.atleast_2d(answers)
+    return select(content, page.words, page.repeat, comments[0] if comments else None, page.alike)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Held-out pages, as models of several seeds are scored on them."""
+
+    score: Callable[[Answer], BlockScores]
+    tables: Callable[[BlockScores, Answer], str]
+    """Tables of a model's scores in Markdown."""
+
+    def median(self, answers: Mapping[int, Answer]) -> int:
+        """Return the seed of the model with the median score."""
+        return median_seed({seed: self.score(answer) for seed, answer in answers.items()})
+
+    def report(self, answers: Mapping[int, Answer]) -> str:
+        """Return the tables of the model with the median score, and of the seeds where there are several."""
+        scores = {seed: self.score(answer) for seed, answer in answers.items()}
+        seed = median_seed(scores)
+        tables = self.tables(scores[seed], answers[seed])
+        return f"{tables}\n\n{seed_table(scores)}" if len(scores) > 1 else tables
+
+
+def new_version(repository: Path, version: ModelVersion) -> Path:
+    """Return the directory of a new version.
+
+    Raises:
+        ConfigurationError: it exists.
+    """
+    directory = repository / version.name / version.version
+    if directory.exists():
+        raise ConfigurationError(f"{directory} exists, and versions are immutable; name the next version")
+    return directory
+
+
+def publish(
+    model: "onnx.ModelProto", answer: Answer, pages: Sequence[EncodedPage], card: str, directory: Path
+) -> float:
+    """Write a version's directory with its card and golden answers.
+
+    Returns the largest difference, but for outliers, of its answers from those of `answer`.
+
+    Raises:
+        ConfigurationError: the version exists, or the exported model gives other answers.
+    """
+    new_version(directory.parent.parent, ModelVersion(directory.parent.name, directory.name))
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory.parent.parent, prefix=".publish-") as scratch:
+        staged = Path(scratch, directory.parent.name, directory.name)
+        staged.mkdir(parents=True)
+        (staged / MODEL_FILE).write_bytes(model.SerializeToString())
+        (staged / CARD_FILE).write_text(card, encoding="utf-8")
+        write_golden(staged / GOLDEN_FILE, golden_answers(answer))
+        difference = _difference(answer, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
+        if not difference <= LARGEST_DIFFERENCE:
+            raise ConfigurationError(f"the exported model differs from the trained one by {difference:.1e}")
+        staged.rename(directory)
+    return difference
+
+
+def publish_trained(
+    model: "onnx.ModelProto", answer: Answer, pages: Sequence[EncodedPage], card: str, directory: Path
+) -> None:
+    """Publish a trained model as `publish` does, and print where it is and who uses it."""
+    difference = publish(model, answer, pages, card, directory)
+    click.echo(
+        f"Wrote {directory}; largest difference from the trained one: {difference:.1e}.\n"
+        f"What reads {directory.parent.parent} and names no version uses it from now on."
+    )
+
+
+def refuse_unwritable(directory: Path) -> None:
+    """Check that versions can be written into a directory, or into the one that is to hold it.
+
+    Raises:
+        ConfigurationError: they cannot.
+    """
+    there = next(each for each in (directory, *directory.absolute().parents) if each.exists())
+    try:
+        with tempfile.TemporaryDirectory(dir=there, prefix=".publish-"):
+            pass
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into {directory}: {error.strerror}") from error
+
+
+def _difference(answer: Answer, labeler: OnnxLabeler, pages: Sequence[EncodedPage]) -> float:
+    """Return the largest difference but for outliers; infinite where the exported model rejects a page.
+
+    The exported model reads the pages in batches.
+    """
+    differences = []
+    for page, labels in zip(pages, asyncio.run(labeler.label(pages)), strict=True):
+        if isinstance(labels, Broken):
+            return np.inf
+        differences.append(np.abs(answer(page) - _rows(labels)).ravel())
+    return largest_difference(np.concatenate(differences))
+
+
+def golden_answers(answer: Answer) -> list[GoldenAnswer]:
+    """Answer all golden pages."""
+    answers = []
+    for file in sorted(GOLDEN_PAGES.glob("*.html")):
+        content, *comments = np.atleast_2d(answer(golden_page(file)))
+        answers.append(GoldenAnswer(file.stem, content, comments[0] if comments else None))
+    return answers
+
+
+def write_golden(file: Path, answers: list[GoldenAnswer]) -> None:
+    """Write golden answers as JSON."""
+    file.write_bytes(orjson.dumps(answers, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))

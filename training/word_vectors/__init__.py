@@ -1,1 +1,0 @@
-"""Word vectors of the pages: positive pointwise mutual information of neighbours, in a few dimensions."""
