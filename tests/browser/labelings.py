@@ -1,6 +1,7 @@
 """Sessions of labeling, as they are served, and a hand that labels."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.web.local_pages import serving
 from tests.browser.visits import Visit
 
+SAVED = re.compile(r"^saved \d\d:\d\d:\d\d$")
+"""The word that all labels are saved; Playwright would trim a text "saved ", and find it in file names."""
 Point = tuple[float, float]
 
 
@@ -65,7 +68,7 @@ async def opened(visit: Visit, number: int = 1) -> FrameLocator:
 
 async def saved(page: Page, labels: Path, name: str = "1") -> list[int | None] | None:
     """The labels of a page in the file, once the tool says that all are saved; None where it has none."""
-    await expect(page.locator("#saved")).to_contain_text("saved ")
+    await expect(page.locator("#saved")).to_have_text(SAVED)
     found = [json.loads(line) for line in labels.read_text("utf-8").splitlines()]  # noqa: ASYNC240
     return next((line["labels"] for line in reversed(found) if line["id"] == name), None)
 

@@ -14,7 +14,7 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file
 from tests.browser.conftest import Visiting
 from tests.browser.hostile_pages import HOSTILE, WORDS, hostile_page
-from tests.browser.labelings import UnchangedSession, labeling, opened, pages_of, saved, stroke
+from tests.browser.labelings import SAVED, UnchangedSession, labeling, opened, pages_of, saved, stroke
 from tests.browser.looks import faint_texts, has_focus, tabbed_through, too_wide
 from tests.browser.visits import Visit
 
@@ -144,7 +144,7 @@ async def test_nothing_of_a_page_runs_loads_or_leads_away(
     await expect(frame.locator("h1")).to_have_text("Title")
     await click_all_over(visit.page)
     await visit.page.locator("#block-0").click()
-    await expect(visit.page.locator("#saved")).to_contain_text("saved ")
+    await expect(visit.page.locator("#saved")).to_have_text(SAVED)
     await nothing_happened(visit)
     own = {url.removeprefix(visit.address) for url in visit.requests if url.startswith(visit.address)}
     assert {path.partition("/")[0].partition("#")[0] for path in own} == {"", "pages"}
@@ -157,7 +157,7 @@ async def test_the_frame_of_a_page_would_hold_it_alone(visiting: Visiting, uncha
     await opened(visit, 1 + list(HOSTILE).index(name))
     await click_all_over(visit.page)
     await visit.page.locator("#block-0").click()
-    await expect(visit.page.locator("#saved")).to_contain_text("saved ")
+    await expect(visit.page.locator("#saved")).to_have_text(SAVED)
     await nothing_happened(visit)
 
 
