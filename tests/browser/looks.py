@@ -1,4 +1,4 @@
-"""How a page looks and is reached, as its own browser says it."""
+"""Looks and reach of a page, as its own browser says it."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ async def faint_texts(page: Page) -> list[str]:
 
 
 async def tabbed_through(page: Page) -> tuple[int, int, bool]:
-    """How many elements there are to focus, how many Tab reaches, and whether each shows it."""
+    """Count the elements to focus and those that Tab reaches, and tell if each shows it."""
     await page.evaluate("() => document.activeElement?.blur()")
     there = await _ask(page, "focusable")
     reached, visible = set(), True
@@ -30,13 +30,13 @@ async def tabbed_through(page: Page) -> tuple[int, int, bool]:
 
 
 async def too_wide(page: Page) -> list[str]:
-    """What stands out of the window on the right; empty without horizontal scrolling."""
+    """Find what stands out of the window on the right; empty without horizontal scrolling."""
     width = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
     return list(await _ask(page, "wide")) + ([f"the page by {width} pixels"] if width > 0 else [])
 
 
 async def has_focus(element: Locator) -> bool:
-    """Whether an element is the one that keys go to."""
+    """Tell if an element is the one that keys go to."""
     return bool(await element.evaluate("element => element === document.activeElement"))
 
 

@@ -29,7 +29,7 @@ HOSTILE = '<img src=x onerror="alert(1)">'
 
 
 class Topic:
-    """What workers of a group say of themselves, as all of them hear it."""
+    """Topic on which workers of a group share their records."""
 
     def __init__(self, group: Group) -> None:
         self.group = group

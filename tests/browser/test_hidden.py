@@ -1,4 +1,4 @@
-"""What is hidden on a page, as a browser has it: whatever the styles and attributes of its elements."""
+"""Hidden parts of a page, as a browser has them: whatever the styles and attributes of their elements."""
 
 from collections.abc import AsyncIterator
 

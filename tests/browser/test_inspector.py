@@ -89,7 +89,7 @@ async def test_a_browser_does_what_such_a_page_tries(visiting: Visiting, name: s
 
 
 def is_refusal(said: str) -> bool:
-    """Whether the browser says that it has refused what a page's styles or pictures asked for."""
+    """Tell if the browser says that it has refused what a page's styles or pictures asked for."""
     return "violates the following Content Security Policy directive" in said
 
 
@@ -117,7 +117,7 @@ async def click_all_over(page: Page) -> None:
 
 
 async def hits(page: Page) -> int:
-    """How many of its documents a script of the page has reached."""
+    """Count the documents that a script of the page has reached."""
     return sum([int(await frame.evaluate("() => window.HIT ?? 0")) for frame in page.frames])
 
 

@@ -23,7 +23,7 @@ BODY = f"""<nav><a href=/>Home</a> <a href=/b>Another</a></nav><h1>Title</h1><p>
 <p>Third</p><div hidden>Unseen</div><footer>Imprint</footer>"""
 BLOCKS = ["Home Another", "Title", WORDS.strip(), "Second", "Third", "Unseen", "Imprint"]
 OF_PLAYWRIGHT = "Blocked script execution in 'about:srcdoc'"
-"""What Chromium says of the listeners that Playwright itself puts into the frame."""
+"""Message of Chromium about the listeners that Playwright itself puts into the frame."""
 COVER = "position:fixed;inset:0;z-index:2147483647"
 STYLES = {
     "resets": "*,*::before{outline:none!important;background:none!important;cursor:none!important;all:unset}",

@@ -14,11 +14,11 @@ class Visit:
 
     page: Page
     address: str
-    """Where the server is; it ends with a slash."""
+    """Address of the server; it ends with a slash."""
     elsewhere: list[str]
-    """What other machines were asked for, in vain."""
+    """Requests to other machines, in vain."""
     messages: list[str] = field(default_factory=list)
-    """What the console says: warnings and errors."""
+    """Messages of the console: warnings and errors."""
     dialogs: list[str] = field(default_factory=list)
     navigations: list[str] = field(default_factory=list)
     """URLs that the page itself was led to."""

@@ -29,7 +29,7 @@ HOSTILE_URL = 'javascript:alert(1)//"></script><img src=x onerror=alert(1)>' + "
 
 
 class Worker:
-    """What a worker counts, with its record."""
+    """Worker with counts and their record."""
 
     def __init__(self, group: Group | None = None) -> None:
         self.lags = {TP("raw-pages", number): 10 * number for number in range(8)} | {TP(LONG_NAME, 0): 123456}

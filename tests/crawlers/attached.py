@@ -24,7 +24,7 @@ _STALL_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What dehusk made of a topic."""
+    """Output of dehusk for a topic."""
 
     formats: set[str]
     """As `dehusk probe` recognised them."""
@@ -60,7 +60,7 @@ class Attached:
             assert time.monotonic() < deadline, f"{missing} are missing; {crawler.last_words()}"
 
     def clean(self, *options: str) -> Outcome:
-        """What the worker that `dehusk probe` suggests makes of the topic."""
+        """Clean the topic by the worker that `dehusk probe` suggests."""
         found = self.probe(*options)
         assert [f"--source {name}" in found["worker"] for name in found["formats"]] == [True]
         skipped = self._work(shlex.split(found["worker"])[1:])
@@ -70,7 +70,7 @@ class Attached:
         return Outcome(set(found["formats"]), lengths, skipped, dead_letters, undated)
 
     def probe(self, *options: str) -> dict[str, Any]:
-        """What `dehusk probe` finds on the topic."""
+        """Return what `dehusk probe` finds on the topic."""
         return orjson.loads(run([DEHUSK, "probe", self.topic, *self._topics(), *options, "--json"]))
 
     def _probed_urls(self) -> set[str]:

@@ -1,4 +1,4 @@
-"""What the tests of real crawlers share: a site, a topic for its pages, and the recipes of the docs."""
+"""Fixtures of the tests of real crawlers: a site, a topic for its pages, and the recipes of the docs."""
 
 import re
 import shutil

@@ -13,9 +13,9 @@ from dehusk.streams.local.process import Program
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = Path(__file__).parent / "projects"
-"""What a crawler is told, a folder each."""
+"""Configurations of crawlers, a folder each."""
 CACHE = ROOT / ".cache" / "crawlers"
-"""What is fetched once."""
+"""Folder of what is fetched once."""
 DEHUSK = str(Path(sys.executable).with_name("dehusk"))
 
 
@@ -35,7 +35,7 @@ class Command(Program):
 
 
 def run(command: Sequence[str | Path], folder: Path | None = None, *, status: int = 0) -> str:
-    """What a program printed; where it did not end with this status, the failure tells what it said."""
+    """Return the output of a program; where it did not end with this status, fail with what it said."""
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     assert ended.returncode == status, f"{ended.args}\n{ended.stdout[-8000:]}\n{ended.stderr[-8000:]}"
     return ended.stdout

@@ -8,7 +8,7 @@ from tests.crawlers.attached import Outcome
 from tests.crawlers.programs import PROJECTS, maven, run
 
 PROFILE = "org/archive/crawler/restlet/profile-crawler-beans.cxml"
-"""What Heritrix fills a new job with."""
+"""Text that Heritrix fills a new job with."""
 
 
 def test_every_page_becomes_a_document(site, attached, recipe, tmp_path):

@@ -8,7 +8,7 @@ from tests.crawlers.programs import PROJECTS, Command, classpath
 OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.nio", "java.util")
 ]
-"""What Storm 2's serialisation asks for on Java 17 and newer."""
+"""Options that Storm 2's serialisation needs on Java 17 and newer."""
 
 
 def test_every_page_becomes_a_document(site, attached, recipe, tmp_path):
