@@ -16,7 +16,7 @@ from dehusk.streams.settings import RedisSettings
 
 _SLOTS = 16_384
 _BUS = 10_000
-"""How far above its port a node listens for the other nodes."""
+"""Distance from a node's port to the port at which it listens for the other nodes."""
 _FIRST_OUTGOING = 32_768
 """Ports from here on are those of outgoing connections."""
 

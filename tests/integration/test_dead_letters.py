@@ -32,7 +32,7 @@ async def messages(kafka, topic):
 
 
 async def fail_all(kafka, raw, dead, reason=BrokenReason.INTERNAL_ERROR):
-    """What a worker does to whose every page is broken; answers how many there were."""
+    """Do what a worker does whose every page is broken; return the number of pages."""
     letters = [
         dead_letter(message, Broken(reason, "it broke", "http://x.test/" + str(message.value)), "prepare")
         for message in await messages(kafka, raw)

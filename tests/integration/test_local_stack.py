@@ -35,7 +35,7 @@ async def send(brokers: str, topic: str, value: bytes) -> None:
 
 
 async def stored(brokers: str, topic: str) -> int:
-    """How many messages the topic's first partition holds."""
+    """Count the messages in the topic's first partition."""
     partition = TopicPartition(topic, 0)
     async with AIOKafkaConsumer(bootstrap_servers=brokers) as consumer:
         ends: dict[TopicPartition, int] = await consumer.end_offsets([partition])

@@ -35,7 +35,7 @@ def repository(triton: LocalStack) -> Path:
 
 
 def call(triton: LocalStack, *words: object, status: int = 0) -> dict[str, Any]:
-    """What a command of `dehusk model` prints as JSON."""
+    """Return the output of a command of `dehusk model`, read as JSON."""
     places = ["--triton", triton.addresses.triton_grpc, "--repository", str(triton._repository), "--json"]
     command = [DEHUSK, "model", *map(str, words), *places]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, input="n\n")

@@ -27,7 +27,7 @@ HTML = "<html><title>T</title><body><h1>Head</h1><p>Some text in Größe</p></bo
 
 
 async def run(kafka, *arguments):
-    """What a command prints, run in a thread: it has an event loop of its own."""
+    """Return the output of a command, run in a thread: it has an event loop of its own."""
     command = ["probe", "--brokers", kafka.brokers, *map(str, arguments)]
     result = await asyncio.to_thread(CliRunner().invoke, cli, command)
     if result.exception is not None:

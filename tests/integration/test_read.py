@@ -36,7 +36,7 @@ async def write(kafka, topic, *records):
 
 
 async def run(kafka, *arguments):
-    """What the command prints, run in a thread: it has an event loop of its own."""
+    """Return the output of the command, run in a thread: it has an event loop of its own."""
     command = ["read", "--brokers", kafka.brokers, *arguments]
     result = await asyncio.to_thread(CliRunner().invoke, cli, command)
     if result.exception is not None:

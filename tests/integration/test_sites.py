@@ -38,7 +38,7 @@ def page(site, name, *texts, structures=None, likely=None) -> SiteObservation:
 
 
 def columns(answer):
-    """What is known, as plain values."""
+    """Return the statistics as plain values."""
     return answer.pages, *(getattr(answer, name).tolist() for name in COLUMNS)
 
 
@@ -351,7 +351,7 @@ def flush(stack):
 
 
 def kept(stack, site):
-    """How many texts and structures Redis keeps of a site, and by how much their counts may be too low."""
+    """Return the numbers of a site's texts and structures in Redis, and the error of their counts."""
     with closing(Redis.from_url(stack.addresses.redis)) as client:
         stored = client.hgetall(f"dehusk:3:{{{site}}}")
     names = ("pages", "texts_floor", "structures_floor", "texts", "structures", "begun")
@@ -443,7 +443,7 @@ async def test_a_template_that_is_gone_is_forgotten_though_the_site_is_crawled_f
 
 
 class Halving:
-    """What the store promises of one site whose counts are halved, by plain counting."""
+    """Model of the store, for one site whose counts are halved, by plain counting."""
 
     def __init__(self):
         self.pages, self.counted, self.contents, self.texts = 0, set(), set(), Counter()

@@ -103,14 +103,14 @@ def _run_here(command: list[str], stdin: bytes) -> CompletedProcess[bytes]:
 
 
 def succeed(server: RedisSettings, *words: str | Path, stdin: bytes = b"") -> bytes:
-    """What a command prints that ends with status 0."""
+    """Return the output of a command that ends with status 0."""
     ended = run(server, *words, stdin=stdin)
     assert (ended.returncode, b"skipped" in ended.stderr) == (0, False), ended.stderr
     return ended.stdout
 
 
 def fail(server: RedisSettings, *words: str | Path, stdin: bytes = b"") -> str:
-    """What a command says that ends with status 1."""
+    """Return the message of a command that ends with status 1."""
     ended = run(server, *words, stdin=stdin)
     assert (ended.returncode, b"Traceback" in ended.stderr) == (1, False), ended.stderr
     return ended.stderr.decode()
@@ -136,7 +136,7 @@ def pages(site: str, count: int, start: int = 0) -> list[SiteObservation]:
 async def observe(
     server: RedisSettings, *seen: SiteObservation, bounds: SiteBounds | None = None
 ) -> list[object]:
-    """What is known of each page's site without it, as plain values."""
+    """Return the statistics of each page's site without it, as plain values."""
     store = RedisSiteStatistics(server, bounds or SiteBounds())
     try:
         answers = await store.observe(seen)

@@ -95,7 +95,7 @@ def test_a_key_ends_it(kafka: KafkaSettings, figures: str, fresh: str, key: byte
     os.write(terminal, key)
     try:
         while os.read(terminal, 1 << 16):
-            """What is still to be read."""
+            """Output that is still to be read."""
     except OSError:
         """The terminal is closed."""
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

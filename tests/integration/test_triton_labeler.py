@@ -47,7 +47,7 @@ def page(blocks, seed=0):
 
 
 def inferences(stack):
-    """What Triton counted: requests, and executions of the model."""
+    """Return the counts of Triton: requests, and executions of the model."""
     with urllib.request.urlopen(stack.triton_metrics) as response:
         metrics = response.read().decode()
     return tuple(

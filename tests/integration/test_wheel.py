@@ -36,7 +36,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(installed: Path, code: str) -> str:
-    """What code prints, run far from the checkout."""
+    """Return the output of code that is run far from the checkout."""
     environment = os.environ | {"PYTHONPATH": str(installed)}
     return subprocess.check_output([sys.executable, "-c", code], cwd=installed, env=environment, text=True)
 

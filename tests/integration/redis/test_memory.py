@@ -82,7 +82,7 @@ async def test_counts_that_cannot_be_halved_are_left_as_they_are(start, opened, 
 
 
 def contents(server):
-    """What a server keeps of the site."""
+    """Read what a server keeps of the site."""
     with server.client() as client:
         return client.hgetall("dehusk:3:{a.test}")
 

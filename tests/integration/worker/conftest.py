@@ -71,7 +71,7 @@ class Worker:
         return text in self.log.read_text(errors="replace")
 
     def has_partitions(self) -> bool:
-        """Whether it has its partitions, be they none."""
+        """Tell if it has its partitions, be they none."""
         return re.search(r"reads \d+ partition", self.log.read_text(errors="replace")) is not None
 
     @property
@@ -100,7 +100,7 @@ class Worker:
             )
 
     def is_ready(self) -> bool:
-        """Whether it has partitions and misses no service."""
+        """Tell if it has partitions and misses no service."""
         try:
             with urlopen(self.monitoring + "readyz", timeout=5):
                 return True
@@ -228,7 +228,7 @@ def bench(stack: LocalStack, kafka: KafkaSettings, topics: TopicSettings, tmp_pa
 
 
 Spoil = Callable[[service_pb2.ModelInferRequest], str | None]
-"""What goes wrong with a request: `late`, `refused`, `nan` or nothing."""
+"""Faults of a request: `late`, `refused`, `nan` or nothing."""
 
 
 @dataclass

@@ -40,7 +40,7 @@ def queries() -> set[str]:
 
 @contextmanager
 def scraping(program: Path, folder: Path, targets: dict[str, str]) -> Iterator[Callable[[str], list[object]]]:
-    """What a Prometheus answers to queries that scrapes the targets, `host:port` by their jobs."""
+    """Return the answers of a Prometheus that scrapes the targets, `host:port` by their jobs."""
     jobs = [{"job_name": job, "static_configs": [{"targets": [target]}]} for job, target in targets.items()]
     configuration = folder / "prometheus.yml"
     configuration.write_text(json.dumps({"global": {"scrape_interval": "1s"}, "scrape_configs": jobs}))

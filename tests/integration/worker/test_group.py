@@ -25,7 +25,7 @@ async def figures(kafka: KafkaSettings, fresh: str) -> str:
 
 
 async def events(worker: Worker, of: str) -> AsyncIterator[dict[str, Any]]:
-    """What its page is told: a history, then states."""
+    """Return the events that its page is told: a history, then states."""
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"{worker.monitoring}events?of={quote(of)}") as answer,

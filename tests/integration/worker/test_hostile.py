@@ -41,7 +41,7 @@ DECODERS = {
     "swallows": "memory-budget-exceeded",
     "nothing": "skipped",
 }
-"""What the decoder of `hostile_worker.py` does with a page of that name, and what becomes of the page."""
+"""Effects of pages on the decoder of `hostile_worker.py`, by their names, and what becomes of the pages."""
 
 
 async def test_hostile_pages_end_with_a_reason(bench, site) -> None:
@@ -96,7 +96,7 @@ def _mixed(neighbours: list[Record], hostile: list[Record]) -> list[Record]:
 
 
 async def _fates(bench, names) -> dict[str, str]:
-    """What became of each hostile page: `document`, the reason of its dead letter, or `skipped`."""
+    """Return the outcome of each hostile page: `document`, the reason of its dead letter, or `skipped`."""
     fates = {message.key: "document" for message in await bench.documents()}
     fates |= {letter.original.key: letter.reason for letter in await bench.dead_letters()}
     return {name: fates.get(f"https://h.example/{name}".encode(), "skipped") for name in names}

@@ -6,7 +6,7 @@ from dehusk.streams.settings import MIB
 from dehusk.streams.sources.source import Record
 
 LIMIT = 600 * MIB
-"""What a worker may hold whatever the backlog."""
+"""Memory that a worker may hold whatever the backlog."""
 
 
 async def test_a_backlog_without_triton_does_not_grow_the_worker(bench, site, stack) -> None:

@@ -48,7 +48,7 @@ class Rollout:
         return self.bench.worker(*labeler, "--control-topic", self.topic, *options)
 
     async def run(self, name: str, *words: str, status: int = 0) -> str:
-        """What a command prints."""
+        """Return the output of a command."""
         where = ("--brokers", self.bench.kafka.brokers, "--control-topic", self.topic)
         command = (DEHUSK, "model", name, *words, *where)
         running = await asyncio.create_subprocess_exec(
@@ -59,7 +59,7 @@ class Rollout:
         return (out if status == 0 else err).decode()
 
     async def move(self, name: str, *words: str, status: int = 0) -> str:
-        """What a change prints that workers are waited for with; it asks Triton, if there is one."""
+        """Return the output of a change that waits for workers; it asks Triton, if there is one."""
         group = ("--group", self.bench.topics.group)
         triton = ("--triton", self.address) if self.address else ("--without-triton",)
         place = () if name == "rollback" or "--without-triton" in words else triton
@@ -75,7 +75,7 @@ class Rollout:
         await self.bench.produce(records)
 
     async def versions(self, folder: str) -> dict[str, set[str]]:
-        """Which versions labeled the pages of each host in a folder."""
+        """Return the versions that labeled the pages of each host in a folder."""
         found = defaultdict(set)
         for message in await self.bench.documents():
             document = orjson.loads(message.value)
@@ -91,7 +91,7 @@ class Rollout:
 
 
 def rollbacks(worker) -> Counter[str]:
-    """How many versions a worker has taken back, by the reason."""
+    """Count the versions that a worker has taken back, by the reason."""
     return +Counter(worker.metric("dehusk_rollbacks_total", "reason"))
 
 
@@ -224,7 +224,7 @@ async def test_a_shadow_is_compared_and_nothing_of_it_is_published(proxied) -> N
 
 
 async def _comparison(rollout: Rollout) -> dict:
-    """What is seen of the shadow, once its worker reports that."""
+    """Return the state of the shadow, once its worker reports that."""
     while True:
         compared = (await rollout.status())["comparison"]
         if compared and compared["shadow"]["pages"]:

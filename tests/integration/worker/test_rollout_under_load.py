@@ -29,7 +29,7 @@ def versions_of(outcome: Outcome, labeled_by: str) -> list[float]:
 
 
 def reasons(outcome: Outcome) -> dict[str, str]:
-    """Why each version was taken back, by the control topic."""
+    """Return the reason why each version was taken back, by the control topic."""
     said = [state.change.reason.split() for state, _ in outcome.states if "taken back" in state.change.reason]
     return {words[1]: words[4].rstrip(":") for words in said}
 

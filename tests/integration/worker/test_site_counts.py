@@ -1,4 +1,4 @@
-"""What workers count of sites in Redis: exactly, whoever dies, and again once Redis counts again."""
+"""Counts of sites that workers keep in Redis: exact, whoever dies, and resumed once Redis counts again."""
 
 import asyncio
 from contextlib import asynccontextmanager, closing
@@ -28,7 +28,7 @@ async def store_of(stack):
 
 
 async def observations(bench):
-    """What a worker observes of the pages of the input topic, each once."""
+    """Observe the pages of the input topic as a worker does, each once."""
     source = open_source("html", SourceSettings())
     found = {}
     for message in await bench.messages(bench.topics.input):
@@ -94,7 +94,7 @@ FAULTS = {
     "full": (fill, free, "maxmemory-policy to volatile-lru"),
     "paused": (pause, Redis.ping, "did not answer within"),
 }
-"""What is done to a Redis and undone, and what the worker's log says meanwhile."""
+"""Disturbances of a Redis, how each is undone, and what the worker's log says meanwhile."""
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -1,4 +1,4 @@
-"""Which pages a worker counts together."""
+"""Pages that a worker counts together."""
 
 from dataclasses import replace
 

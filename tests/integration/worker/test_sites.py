@@ -1,4 +1,4 @@
-"""What a worker leaves in Redis of a site, to be seen."""
+"""Statistics of a site that a worker leaves in Redis, to be seen."""
 
 import asyncio
 import random

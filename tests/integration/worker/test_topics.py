@@ -1,4 +1,4 @@
-"""What a worker reads: batches of any codec, committed transactions alone, several topics or a pattern."""
+"""Topics of a worker: batches of any codec, committed transactions alone, several topics or a pattern."""
 
 import asyncio
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ async def keys(bench) -> list[bytes | None]:
 
 
 async def topics_of_documents(bench) -> dict[bytes | None, str]:
-    """Which topic each page came from, by its key."""
+    """Return the topic that each page came from, by its key."""
     documents = await bench.documents()
     return {document.key: orjson.loads(document.value)["source"]["topic"] for document in documents}
 
