@@ -1,4 +1,4 @@
-"""What a worker knows of its dependencies."""
+"""Availability of a worker's dependencies, as the worker knows it."""
 
 import asyncio
 import logging

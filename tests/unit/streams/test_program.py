@@ -7,7 +7,7 @@ from dehusk.streams.wording import program
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the user is; the program is installed in two places below, and the shell finds neither."""
+    """Go to the user's folder; the program is installed in two places below, and the shell finds neither."""
     for place in ("my venv/bin", "other/bin"):
         file = tmp_path / place / "dehusk"
         file.parent.mkdir(parents=True)

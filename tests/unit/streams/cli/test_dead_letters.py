@@ -10,7 +10,7 @@ from dehusk.streams.topics.replay import LetterFilter
 
 @pytest.fixture
 def wanted(monkeypatch: pytest.MonkeyPatch) -> list[LetterFilter]:
-    """What was asked of the topic, which holds nothing."""
+    """Record the requests to the topic, which holds nothing."""
     asked: list[LetterFilter] = []
 
     async def find_letters(_kafka: object, _topic: str, wanted: LetterFilter):  # type: ignore[no-untyped-def]

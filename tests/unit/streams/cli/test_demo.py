@@ -26,7 +26,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[DemoSettings]:
-    """What the demo was told to do, for it is not done: 5 pages come in, and 4 documents out."""
+    """Record the settings of the demo, which does not run: 5 pages come in, and 4 documents out."""
     told: list[DemoSettings] = []
 
     def run(settings: DemoSettings, display: object) -> Summary:

@@ -1,4 +1,4 @@
-"""What `--help` loads: nothing that takes long."""
+"""Modules that `--help` loads: none that takes long."""
 
 import json
 import subprocess

@@ -302,7 +302,7 @@ def test_several_brokers_may_leave_their_port_out(started: list[WorkerSettings])
 
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """What a worker sets in its process, as it was before."""
+    """Restore what a worker sets in its process, at the end of the test."""
     monkeypatch.setattr("dehusk.streams.cli.interrupt_on_signals", lambda: None)
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""Where the demo's site comes from: apt stands on PATH as a script that says what it was asked."""
+"""Sources of the demo's site: apt stands on PATH as a script that says what it was asked."""
 
 from html.parser import HTMLParser
 from pathlib import Path

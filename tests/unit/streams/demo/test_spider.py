@@ -1,4 +1,4 @@
-"""Which links the spider follows, and what it makes of a page."""
+"""Links that the spider follows, and what it makes of a page."""
 
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response

@@ -493,7 +493,7 @@ def test_a_compressed_page_is_read(tmp_path):
 
 
 NOISE = os.urandom(50_000).hex()
-"""What does not compress, so that a file that is cut has pages before the cut."""
+"""Bytes that do not compress, so that a file that is cut has pages before the cut."""
 
 
 def noisy(count):

@@ -1,4 +1,4 @@
-"""What blocks look like, by their paths and boundaries."""
+"""Looks of blocks, by their paths and boundaries."""
 
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.streams.inspection.steps import ShownBlock, shown_blocks

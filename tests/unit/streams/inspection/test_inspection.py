@@ -1,4 +1,4 @@
-"""What is shown of a page, and what each labeler says of it."""
+"""Inspection of a page, and what each labeler says of it."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which message is inspected of the topics of a worker."""
+"""Lookup of the inspected message in the topics of a worker."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -186,7 +186,7 @@ def html_message(url: str, html: str, offset: int) -> Message:
 
 @pytest.fixture
 def newest(monkeypatch: pytest.MonkeyPatch):
-    """What is found of a URL in a topic of some messages, a second apart."""
+    """Look a URL up in a topic of some messages, a second apart."""
 
     async def find(wanted: str, *messages: Message, source: str = "auto") -> object:
         async def read(*_: object) -> AsyncIterator[tuple[Message, int]]:

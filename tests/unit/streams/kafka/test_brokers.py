@@ -1,4 +1,4 @@
-"""What the brokers' answers, and their silence, say about Kafka."""
+"""Errors of the brokers, and their silence, in words about Kafka."""
 
 import asyncio
 
@@ -45,7 +45,7 @@ async def test_brokers_that_do_not_answer_are_missed_until_they_do(absence) -> N
 
 
 class Checks:
-    """What is to be done about rights and topics, and about what is not taken."""
+    """Checks of rights and topics, and their results."""
 
     failure: UnavailableError | ConfigurationError | None = None
     denied = False

@@ -1,4 +1,4 @@
-"""Which topics an input names."""
+"""Topics that an input names."""
 
 import pytest
 

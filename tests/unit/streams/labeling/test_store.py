@@ -1,4 +1,4 @@
-"""Which pages are offered, and which are refused."""
+"""Pages that are offered, and pages that are refused."""
 
 from dataclasses import replace
 

@@ -21,7 +21,7 @@ def properties(node: KafkaNode) -> dict[str, str]:
 
 
 def formatted(node: KafkaNode) -> None:
-    """What Kafka's own formatting leaves behind."""
+    """Write the files that Kafka's own formatting leaves behind."""
     data = node.directory / "data"
     data.mkdir(parents=True)
     (data / "meta.properties").write_text(f"#\ncluster.id={node.cluster}\nnode.id={node.number}\nversion=1\n")

@@ -122,7 +122,7 @@ RUNS = "from pathlib import Path; import sys, time; Path(sys.argv[1]).touch(); t
 
 @pytest.fixture
 def said() -> list[str]:
-    """What the user is told."""
+    """Return the list of messages to the user."""
     return []
 
 

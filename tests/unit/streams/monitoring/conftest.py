@@ -70,7 +70,7 @@ class Clock:
 
 @dataclass
 class Topic:
-    """What workers write, read by a group at the same moment."""
+    """Topic whose records a group reads at the moment when workers write them."""
 
     group: Group
     clock: Clock

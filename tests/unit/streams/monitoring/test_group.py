@@ -1,4 +1,4 @@
-"""What is known of the workers of a group."""
+"""Knowledge of the workers of a group."""
 
 import logging
 import tracemalloc

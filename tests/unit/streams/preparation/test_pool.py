@@ -109,7 +109,7 @@ def messages(*values: str) -> list[Message]:
 
 
 def told(outcomes: list[Outcomes]) -> list[str]:
-    """What became of each message: the detail of a skip, the reason of a broken one."""
+    """Return the outcome of each message: the detail of a skip, the reason of a broken one."""
     found = [each[0] for each in outcomes if isinstance(each, tuple) and len(each) == 1]
     assert len(found) == len(outcomes)
     return [each.detail if isinstance(each, Skipped) else each.reason.value for each in found]

@@ -1,4 +1,4 @@
-"""What a message becomes in a preparation process."""
+"""Steps of a message in a preparation process."""
 
 import pickle
 from collections.abc import Sequence

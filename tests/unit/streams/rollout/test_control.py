@@ -1,4 +1,4 @@
-"""What a control topic says, and who may change it."""
+"""Records of a control topic, and the right to change it."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from dataclasses import replace
@@ -116,7 +116,7 @@ class Topic:
             yield Sent(outgoing, None)
 
     def compacted(self) -> Control:
-        """What the topic says once only the last record of each key is left."""
+        """Return what the topic says once only the last record of each key is left."""
         control = Control()
         for each in {each.key: each for each in self.held}.values():
             control.take(each, 0)

@@ -1,4 +1,4 @@
-"""What commands find of a roll-out."""
+"""Situation of a roll-out, as commands find it."""
 
 import time
 
@@ -22,7 +22,7 @@ TOPIC = ControlTopic(KAFKA, "control")
 
 @pytest.fixture
 def control(monkeypatch: pytest.MonkeyPatch) -> Control:
-    """What the topic `control`, which alone exists, says."""
+    """Return what the topic `control`, which alone exists, says."""
     made = Control()
 
     async def describe(_kafka, names) -> dict[str, Topic]:

@@ -1,4 +1,4 @@
-"""Who uses which version, by the control topic."""
+"""Users of each version, by the control topic."""
 
 import time
 
@@ -16,7 +16,7 @@ SEVEN = pin(first_state("7", "me"), "me")
 
 
 def topic(states: dict[Scope, Rollout], workers: dict[Scope, WorkerReport], *, age: int = 0) -> Control:
-    """What is on the topic, written so many seconds ago."""
+    """Return the records on the topic, written so many seconds ago."""
     control, at = Control(), int(1000 * (time.time() - age))
     for scope, state in states.items():
         record = state_record(scope, state)

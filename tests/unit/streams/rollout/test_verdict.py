@@ -1,4 +1,4 @@
-"""Whether a version has to go."""
+"""Verdict on a version that may have to go."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which pages are known for copies of each other."""
+"""Pages that are known for copies of each other."""
 
 import numpy as np
 import pytest

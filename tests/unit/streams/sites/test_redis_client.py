@@ -1,4 +1,4 @@
-"""What errors of a Redis mean, by the words of its client."""
+"""Errors of a Redis, told apart by the words of its client."""
 
 import asyncio
 import re

@@ -43,7 +43,7 @@ def is_copy(counted: dict[int, Page], number: int, page: Page) -> bool:
 
 
 def recount(counted: dict[int, Page], number: int, page: Page) -> list[tuple[float, ...]]:
-    """What is known of each block by the other pages that were counted, in their order."""
+    """Return what is known of each block by the other pages that were counted, in their order."""
     others = [other for name, other in counted.items() if name != number]
     return [
         (

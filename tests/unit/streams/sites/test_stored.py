@@ -1,4 +1,4 @@
-"""What Redis keeps of a site, sound and damaged."""
+"""Statistics of a site as Redis keeps them, sound and damaged."""
 
 from base64 import b64encode
 

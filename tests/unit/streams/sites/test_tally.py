@@ -1,4 +1,4 @@
-"""What a page adds to its site, and what is known without it."""
+"""Counts that a page adds to its site, and what is known without it."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_texts_and_structures_are_told_apart_and_added_up(blocks: list[tuple[int
 def known(
     standing: Standing, *, texts: int, pages: int, blocks: int, likelihood: float
 ) -> tuple[int, int, int, int, float]:
-    """What is known of each block of a page of two likely blocks of one text and structure, of five pages."""
+    """Compute what is known of each block of a page of two likely blocks of one text and structure."""
     page = tally(page_of([7, 7], [8, 8], [1.0, 1.0]))
     in_units = round(likelihood * LIKELIHOOD_UNIT)
     counts = Counts(5, standing, np.array([texts]), np.array([[pages], [blocks], [in_units]]))

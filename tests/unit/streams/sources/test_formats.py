@@ -1,4 +1,4 @@
-"""What all crawler formats have in common: they read messages of their crawler, write them, refuse others."""
+"""Duties of all crawler formats: they read messages of their crawler, write them, refuse others."""
 
 import gzip
 from base64 import b64encode

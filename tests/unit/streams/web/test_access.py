@@ -1,4 +1,4 @@
-"""Who may see the monitoring pages."""
+"""Access to the monitoring pages."""
 
 import asyncio
 import logging
@@ -166,7 +166,7 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture
 def trusting(authority: Authority) -> ssl.SSLContext:
-    """What checks the pages' certificate."""
+    """Return the context that checks the pages' certificate."""
     return ssl.create_default_context(cafile=authority.file)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the worker's steps share."""
+"""Fixtures that the tests of the worker's steps share."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What is said of labelers that do not tell user comments apart."""
+"""Warnings about labelers that do not tell user comments apart."""
 
 from dataclasses import replace
 

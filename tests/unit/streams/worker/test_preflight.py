@@ -1,4 +1,4 @@
-"""What a worker says when something is missing."""
+"""Checks of a worker at its start, and what it says when something is missing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Whether there are traces."""
+"""Settings that turn traces on."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""When a worker counts as standing still."""
+"""Watchdog of a worker that stands still."""
 
 import pytest
 
@@ -27,7 +27,7 @@ class Work:
         self.watchdog = Watchdog(lambda: self.waits, lambda: self.age, 300, clock.monotonic)
 
     def pass_time(self, seconds: int, *, loop_turns: bool = True) -> str | None:
-        """What the watchdog says in the end, looking every second."""
+        """Return what the watchdog says in the end, looking every second."""
         for _ in range(seconds):
             self.clock.now += 1
             if loop_turns:

@@ -19,7 +19,7 @@ REPORT = WorkerReport("host-1", 1, "7", figures={"7": Figures(pages=3, words=10,
 
 
 class Cluster:
-    """What the commands find, and what they write."""
+    """Roll-out that the commands find, and their records."""
 
     def __init__(self) -> None:
         self.situation = Situation(SCOPE, START, [REPORT])

@@ -55,7 +55,7 @@ def run(*words: str, env: dict[str, str] | None = None) -> Result:
 
 
 def parameters(*words: str, env: dict[str, str] | None = None) -> dict[str, Any]:
-    """What reaches the command that these words call; it does nothing."""
+    """Return the settings that reach the command that these words call; it does nothing."""
     reached: list[dict[str, Any]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(click.Command, "invoke", lambda _, context: reached.append(context.params))
@@ -229,7 +229,7 @@ def test_an_error_names_the_variables_in_words() -> None:
 
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
-    """What is said of an environment with these variables."""
+    """Return the message about an environment with these variables."""
 
     monkeypatch.setattr("dehusk.streams.cli.shared.configuration.are_json", lambda: False)
 

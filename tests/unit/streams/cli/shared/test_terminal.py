@@ -1,4 +1,4 @@
-"""How far a command has come, on a terminal."""
+"""Progress of a command on a terminal."""
 
 import io
 
@@ -61,7 +61,7 @@ def terminal():
 
 
 def shown(terminal, paths, *, shown):
-    """What is on the terminal once all pages are done."""
+    """Return the terminal's content once all pages are done."""
     position = InputPosition()
     with page_progress("cleaning", terminal, paths, position, shown=shown) as advance:
         for number, _ in enumerate(read_pages(paths, 1000, position=position), start=1):

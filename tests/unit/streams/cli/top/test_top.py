@@ -53,7 +53,7 @@ def report(workers: int = 2, partitions: int = 4, gone: int = 0) -> GroupReport:
 
 
 def lines(shown: GroupReport, width: int = 80, height: int | None = 24) -> list[str]:
-    """What a terminal of that size shows."""
+    """Return what a terminal of that size shows."""
     console = Console(file=StringIO(), width=width, height=height or 1000, force_terminal=False)
     console.print(render(shown, width, height))
     assert isinstance(console.file, StringIO)
@@ -159,7 +159,7 @@ def test_numbers_of_strangers_are_shown_as_they_are() -> None:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
-    """What is asked for, of a topic that holds nothing."""
+    """Record the requests to a topic that holds nothing."""
     asked: list[tuple[str, str, str]] = []
 
     async def read_group(kafka: KafkaSettings, topic: str, name: str) -> Group:

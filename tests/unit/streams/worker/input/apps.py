@@ -1,4 +1,4 @@
-"""What apps of tests are created with."""
+"""Settings that apps of tests are created with."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the agent makes of the stream's events."""
+"""Agent that gathers the stream's events."""
 
 from collections.abc import AsyncIterator
 from types import SimpleNamespace

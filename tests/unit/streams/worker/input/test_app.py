@@ -1,4 +1,4 @@
-"""How Faust is set up, and the buffer that is bounded in bytes."""
+"""Settings of Faust, and the buffer that is bounded in bytes."""
 
 import asyncio
 from collections.abc import AsyncIterator

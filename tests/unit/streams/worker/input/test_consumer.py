@@ -1,4 +1,4 @@
-"""What the consumer is set up to read, and how far behind it is."""
+"""Partitions that the consumer is set up to read, and its lag."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -31,7 +31,7 @@ class Kafka:
         self.ends = {TopicPartition("raw", 0): 1000}
         self.positions = {TopicPartition("raw", 0): 100}
         self.goes_back_to: dict[TopicPartition, int] = {}
-        """What is committed; as aiokafka does, it does not go back to the first offset of all."""
+        """Offsets that are committed; as in aiokafka, none goes back to the first offset of all."""
         self.committed: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
 
     def assignment(self) -> set[TopicPartition]:
@@ -64,7 +64,7 @@ class Kafka:
 
 @pytest.fixture
 def removed() -> list[int]:
-    """What the app was told was removed."""
+    """Return the removals that the app was told of."""
     return []
 
 

@@ -36,13 +36,13 @@ def settings() -> WorkerSettings:
 
 @pytest.fixture
 def drops() -> DropLog:
-    """What the worker remembers of its latest pages."""
+    """Return the worker's memory of its latest pages."""
     return DropLog("k:1", "dead")
 
 
 @pytest.fixture
 def inspector(settings: WorkerSettings) -> Inspector:
-    """What asks the process, which starts when it is asked."""
+    """Return the front of the process, which starts when it is asked."""
     return Inspector(settings)
 
 

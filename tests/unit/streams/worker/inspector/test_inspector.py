@@ -196,7 +196,7 @@ async def test_the_end_of_the_worker_ends_the_process(settings: WorkerSettings) 
 
 
 def score_of(pid: int) -> int:
-    """How likely the kernel ends a process where memory lacks."""
+    """Read how likely the kernel ends a process where memory lacks."""
     return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
 
 

@@ -1,4 +1,4 @@
-"""What is said of messages that give no document."""
+"""Reports of messages that give no document."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What servers say of themselves."""
+"""Reports of servers on themselves."""
 
 from dataclasses import dataclass, field
 from itertools import count

@@ -1,4 +1,4 @@
-"""What a worker tells the topic of its group."""
+"""Records of a worker on the topic of its group."""
 
 import asyncio
 from collections.abc import Callable

@@ -40,15 +40,15 @@ class World:
         self.kept = {(each.site, each.key): each for each in pages}
         self.gone: set[int] = set()
         self.results: dict[int, list[object]] = {}
-        """What becomes of a message instead of a document, in order."""
+        """Outcomes of messages instead of documents, in order."""
         self.away: list[str] = []
-        """What does not answer when it is asked for the next times."""
+        """Services that do not answer when they are asked for the next times."""
         self.cleaned: list[list[int]] = []
         self.alone: list[int] = []
         self.sent: list[bytes | None] = []
         self.refused: set[bytes] = set()
         self.newer: FirstPage | None = None
-        """What comes while the first document is on its way."""
+        """Messages that come while the first document is on its way."""
         self.newer_while_cleaned: FirstPage | None = None
         self.dependencies = name_dependencies(WorkerSettings())
         self.metrics = Metrics(CollectorRegistry(), ())

@@ -1,4 +1,4 @@
-"""What is told of first pages when a batch is delivered, and what is asked for."""
+"""Requests of second cleanings when a batch with first pages is delivered."""
 
 import pytest
 

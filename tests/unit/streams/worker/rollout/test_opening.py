@@ -1,4 +1,4 @@
-"""How a worker begins to follow a roll-out."""
+"""Start of a worker that follows a roll-out."""
 
 import re
 from dataclasses import replace

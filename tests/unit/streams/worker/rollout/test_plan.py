@@ -1,4 +1,4 @@
-"""Which sites a canary labels."""
+"""Sites that a canary labels."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a worker tells of its versions."""
+"""Reports of a worker on its versions."""
 
 import asyncio
 import time

@@ -25,7 +25,7 @@ def plan(models, share: float = 1.0) -> Plan:
 
 
 async def compared(shadow: Shadow, made: Plan, pages: Sequence[PackedPage]) -> Comparison:
-    """What the shadow says of pages that the serving version has labeled."""
+    """Return the shadow's labels of pages that the serving version has labeled."""
     answers = await made.serving.labeler.label([page.encoded for page in pages])
     shadow.offer(made, pages, answers, 0.1)
     running = asyncio.create_task(shadow.run())

@@ -1,4 +1,4 @@
-"""What is delivered for a message, by what became of its pages."""
+"""Deliveries for a message, by what became of its pages."""
 
 from dehusk.schemas.documents import SCHEMA_VERSION
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone

@@ -1,4 +1,4 @@
-"""What the audit topic is told of a message."""
+"""Records of messages on the audit topic."""
 
 import json
 from pathlib import Path

@@ -181,7 +181,7 @@ async def test_pages_that_cannot_be_encoded_are_not_prepared_for_ever(
 
 
 def template(**known: int) -> dict[str, int]:
-    """What a document tells of its site, zeros but for what is said."""
+    """Return the fields of a document on its site, zeros but for those given."""
     return {"pages_seen": 0, "blocks_matched": 0, "blocks_dropped": 0, "blocks_saved": 0} | known
 
 

@@ -33,9 +33,9 @@ class Page:
     value: bytes | None
     is_huge: bool
     postponed: int
-    """How often it is, until it is cleaned."""
+    """Number of times that it is postponed, until it is cleaned."""
     turns: int
-    """How many turns of the event loop its cleaning takes."""
+    """Turns of the event loop that its cleaning takes."""
 
 
 @dataclass

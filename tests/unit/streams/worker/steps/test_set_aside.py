@@ -1,4 +1,4 @@
-"""What leaves its batch for a lane, and what does not."""
+"""Messages that leave their batch for a lane, and those that do not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the log says of a model that is swapped."""
+"""Log lines about a model that is swapped."""
 
 import asyncio
 from collections.abc import Sequence
