@@ -41,7 +41,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def merge(base: Any, over: Any) -> Any:
-    """What compose makes of two files: maps are merged, commands replaced."""
+    """Merge two files as compose does: maps are merged, commands replaced."""
     if not isinstance(base, dict) or not isinstance(over, dict) or isinstance(over, Replacement):
         return over
     merged = base | {key: merge(base.get(key), value) for key, value in over.items()}

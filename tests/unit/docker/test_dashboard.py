@@ -1,4 +1,4 @@
-"""What Prometheus scrapes and Grafana shows, against the metrics that a worker has."""
+"""Configuration of Prometheus and Grafana, against the metrics that a worker has."""
 
 import json
 import re

@@ -147,7 +147,7 @@ def test_folders_that_are_named_exist() -> None:
 
 @EVERY_PAGE
 def test_files_that_are_named_exist(page: str) -> None:
-    """What is in backticks and begins like a folder of the repository is a file or folder of it."""
+    """Check that all names in backticks that begin like a folder of the repository are files or folders."""
     named = set(re.findall(r"`((?:\.ci|[a-z_]+)/(?!\d)[\w./-]+)`", PAGES[page]))  # dehusk/7 is a version
     ours = {name for name in named if (ROOT / name.split("/")[0]).is_dir() and not name.startswith("build/")}
     assert {name for name in ours if not (ROOT / name).exists()} == set()

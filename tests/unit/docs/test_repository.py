@@ -1,4 +1,4 @@
-"""What holds for the repository as a whole."""
+"""Rules for the repository as a whole."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ TOP = {"pyproject.toml", "streams", "inference", "model_repository", "schemas", 
 
 @pytest.fixture(scope="module")
 def files() -> list[Path]:
-    """What git tracks; an unpacked archive has no git."""
+    """Return the files that git tracks; an unpacked archive has no git."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")

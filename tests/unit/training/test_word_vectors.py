@@ -54,7 +54,7 @@ def page(html, site="mill.test"):
 
 
 def counts(pages, *words, window=2):
-    """How often the first word and each of the others stand together."""
+    """Count how often the first word and each of the others stand together."""
     tokens = np.sort(np.array([word_token(word) for word in words], np.uint32))
     found = cooccurrences(pages, tokens, window).toarray()
     places = [int(np.flatnonzero(tokens == word_token(word))[0]) for word in words]

@@ -1,4 +1,4 @@
-"""What Helm makes of the chart."""
+"""Output of Helm for the chart."""
 
 import json
 import platform
@@ -103,7 +103,7 @@ SETS: dict[str, Values] = {
 
 
 def call(function: str, **options: str | int) -> subprocess.CompletedProcess[str]:
-    """What Helm's function printed, or on standard error the reason why it refused."""
+    """Return the output of Helm's function, or the reason on standard error why it refused."""
     command = [sys.executable, Path(__file__).with_name("native.py"), helm_library(), function]
     return subprocess.run(command, input=json.dumps(options), capture_output=True, text=True, check=False)
 
@@ -114,7 +114,7 @@ def template(values: Values, version: str = NEWEST) -> subprocess.CompletedProce
 
 
 def notes(values: Values) -> str:
-    """What `helm install` would say at its end."""
+    """Return what `helm install` would say at its end."""
     only_said = {"dry_run": 1, "dry_run_option": "client", "client_only": 1}
     installed = rendered("Install", yaml.safe_dump(values), NEWEST, **only_said)
     assert installed.returncode == 0, installed.stderr
@@ -125,7 +125,7 @@ def notes(values: Values) -> str:
 def rendered(
     function: str, values: str, version: str, **options: str | int
 ) -> subprocess.CompletedProcess[str]:
-    """What a function makes of the chart, as the release `crawl` in the namespace `pages`; once for each."""
+    """Render the chart by a function, as the release `crawl` in the namespace `pages`; once for each."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "values.yaml"
         file.write_text(values)

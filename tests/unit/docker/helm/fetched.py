@@ -1,4 +1,4 @@
-"""What the tests of the chart fetch once, each checked by its hash: Helm, and the schemas of Kubernetes."""
+"""Files that the tests of the chart fetch once, checked by hashes: Helm, and the schemas of Kubernetes."""
 
 import fcntl
 import subprocess

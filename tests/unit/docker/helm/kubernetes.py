@@ -20,7 +20,7 @@ _OPEN = "x-kubernetes-preserve-unknown-fields"
 
 
 def errors(document: dict[str, Any], version: str) -> list[str]:
-    """What this version of Kubernetes would refuse: fields of a wrong type, unknown ones and missing ones."""
+    """Find what this version of Kubernetes would refuse: fields of a wrong type, unknown, or missing."""
     group, _, api = document["apiVersion"].rpartition("/")
     schema = _custom(group, api, document["kind"]) or _own(group, api, document["kind"], version)
     return [f"{error.json_path}: {error.message}" for error in Draft7Validator(schema).iter_errors(document)]

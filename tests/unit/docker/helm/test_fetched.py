@@ -1,4 +1,4 @@
-"""What is fetched for the tests of the chart: once, whole, and no other file than was tested with."""
+"""Files that are fetched for the tests of the chart: once, whole, and only those that were tested with."""
 
 from collections.abc import Callable
 from hashlib import sha256

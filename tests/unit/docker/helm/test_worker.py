@@ -1,4 +1,4 @@
-"""What the chart tells the worker, as the worker's own command line reads it."""
+"""Settings that the chart gives the worker, as the worker's own command line reads them."""
 
 import re
 import subprocess

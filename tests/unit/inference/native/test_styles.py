@@ -1,4 +1,4 @@
-"""What hides text; tests/browser/test_hidden.py asks a browser the same of other markup."""
+"""Styles that hide text; tests/browser/test_hidden.py asks a browser the same of other markup."""
 
 import pytest
 

@@ -43,7 +43,7 @@ def labeler(exported, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def together(exported):
-    """What the graph answers to pages that run as one batch, whatever their lengths."""
+    """Return the answers of the graph to pages that run as one batch, whatever their lengths."""
     session = onnxruntime.InferenceSession(exported)
     names = [tensor.name for tensor in SIGNATURE.answer]
     return lambda pages: np.stack(session.run(names, batch(pages)))

@@ -70,7 +70,7 @@ def second(structures, answers):
 
 
 def run(structures, answers, second):
-    """What the graph answers to the pages as one batch."""
+    """Return the answers of the graph to the pages as one batch."""
     scores = [answer.scores for answer in answers]
     unscored = [block_inputs(page, of_page) for page, of_page in zip(structures, scores, strict=True)]
     features = np.rint(np.concatenate(unscored)[:, : -len(SCORES)] * 255)

@@ -41,7 +41,7 @@ def harbour_html(number: int) -> str:
 
 
 def labels_of(html: str) -> list[int]:
-    """What a reader says of a page of the mill."""
+    """Label a page of the mill as a reader does."""
     return [int("part" in text and TEASER not in text) for text in segment(html.encode()).texts]
 
 

@@ -1,4 +1,4 @@
-"""Which pages are learned from."""
+"""Pages that are learned from."""
 
 from dataclasses import replace
 

@@ -67,7 +67,7 @@ def session(model):
 
 
 def answers(session, pages):
-    """What the graph gives to pages of one window each, in one batch."""
+    """Return the answers of the graph to pages of one window each, in one batch."""
     batch = [window for each in pages for window in windows(each, WEB2TEXT)]
     return [content for (content,) in run(session, WEB2TEXT, batch)]
 
