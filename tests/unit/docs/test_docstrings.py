@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = ("benchmarks", "codegen", "dehusk", "inference", "schemas", "streams", "training")
+FOLDERS = (
+    "benchmarks",
+    "codegen",
+    "dehusk",
+    "docs/hooks",
+    "inference",
+    "schemas",
+    "streams",
+    "tests",
+    "training",
+)
 FILES = sorted(
     file.relative_to(ROOT)
     for folder in FOLDERS
