@@ -65,7 +65,8 @@ def command(*, site_name: str, pages: int, labeler: str, directory: Path | None,
         site = find_site(site_name, default_cache())
         if site.instead:
             display.milestone(site.instead)
-        display.milestone(f"the site to crawl: {site.name}, {site.directory}")
+        place = f", {site.directory}" if site.directory else ""
+        display.milestone(f"the site to crawl: {site.name}{place}")
         summary = run_demo(DemoSettings(site, pages, labeler, folder), display)
     if as_json:
         click.echo(summary.to_json())

@@ -76,7 +76,7 @@ def run_demo(settings: DemoSettings, display: Display) -> Summary:
     services = [service for service in SERVICES if service != "triton" or settings.labeler == "triton"]
     with (
         temporary_folder() as folder,
-        serve(settings.site.directory) as url,
+        serve(settings.site.root(folder / "site")) as url,
         LocalStack(folder, services=services, report=display.service) as stack,
     ):
         kafka = KafkaSettings(stack.addresses.kafka)

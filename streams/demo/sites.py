@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 
 from dehusk.schemas.errors import DehuskError, UnavailableError
+from dehusk.streams.demo.handbook import write_handbook
 from dehusk.streams.folders import writing
 
 _APT_SECONDS = 180
@@ -26,12 +27,24 @@ class Site:
     """A static site on disk."""
 
     name: str
-    directory: Path
-    """Root of the web server."""
+    directory: Path | None
+    """Root of the web server; None for the handbook, which is written where it is served from."""
     start: str = "index.html"
     """Start of the crawl, relative to the directory."""
     instead: str = ""
     """Reason for this site in place of the one that was wanted first, if any."""
+
+    def root(self, folder: Path) -> Path:
+        """Return the root of the web server, after writing the handbook into the folder if it is the site.
+
+        Raises:
+            ConfigurationError: the folder cannot be written.
+        """
+        if self.directory is not None:
+            return self.directory
+        with writing(folder):
+            write_handbook(folder)
+        return folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,7 @@ DOCUMENTATION = {
     ),
     "apache": Documentation(["apache2-doc"], "usr/share/doc/apache2-doc/manual", "en/index.html"),
 }
-SHIPPED = Site("shipped", Path(__file__).parent / "site")
+SHIPPED = Site("shipped", None)
 NAMES = ("auto", *DOCUMENTATION, SHIPPED.name)
 
 

@@ -1,7 +1,6 @@
 """Fixtures of the tests of real crawlers: a site, a topic for its pages, and the recipes of the docs."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,8 +38,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The handbook that dehusk ships, and a page whose markup alone declares its encoding, on loopback."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(SHIPPED.directory, folder, dirs_exist_ok=True)
-    start = folder / SHIPPED.start
+    start = SHIPPED.root(folder) / SHIPPED.start
     start.write_text(start.read_text().replace("</body>", f"{LINKS}</body>"))
     files = {file.relative_to(folder): file.stat().st_size for file in folder.rglob("*.html")}
     (folder / "old.html").write_text(OLD_PAGE, "windows-1252")

@@ -10,11 +10,11 @@ import orjson
 import psutil
 import pytest
 
-from dehusk.streams.demo.sites import SHIPPED
+from dehusk.streams.demo.handbook import CHAPTERS
 from tests.settling import left_running
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
-PAGES = len(list(SHIPPED.directory.rglob("*.html")))
+PAGES = len(CHAPTERS)
 
 
 def start(temporary: Path, *options: str) -> subprocess.Popen[str]:

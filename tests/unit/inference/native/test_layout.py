@@ -11,12 +11,12 @@ from selectolax.lexbor import LexborNode
 from dehusk.inference.native.layout import outline
 from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
 from dehusk.inference.segmentation import parser
+from dehusk.streams.demo import handbook
 
 Said = str | tuple[str, list[tuple[str, str]], str, str] | None
 TAG = re.compile(b"(<[^>]*>)")
 FOREIGN = re.compile("^(xlink|xml|xmlns):")
 ROOT = Path(__file__).parents[4]
-SITES = ("streams/demo/site/**/*.html", "inference/golden_pages/*.html")
 ODD = b"""<!doctype html><?x y?><html lang=en><!-- c --><title>t &amp; u</title>
 <body class='a  b' ID=top data-a-name-of-more-than-16=1 a" <=2 \xc3\xa4=3 hidden a:b=4 class=twice>
 <template shadowrootmode=open><p id=in>shadow</p></template><x-y>short</x-y>
@@ -37,7 +37,8 @@ PAGES = {
     )
     + b"<p "
     + " ".join(f"{name}=v" for name in NUMBERED_ATTRIBUTES).encode(),
-    **{page.name: page.read_bytes() for pattern in SITES for page in sorted(ROOT.glob(pattern))},
+    **{page.name: page.read_bytes() for page in sorted(ROOT.glob("inference/golden_pages/*.html"))},
+    **{path: html.encode() for path, html in handbook.pages()},
 }
 PIECES = (
     *(b"<template>", b"</template>", b"<svg>", b"</svg>", b"<math>", b"<foreignobject>", b"<table>", b"</p>"),

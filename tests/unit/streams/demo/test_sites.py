@@ -1,15 +1,13 @@
 """Sources of the demo's site: apt stands on PATH as a script that says what it was asked."""
 
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.error import HTTPError, URLError
-from urllib.parse import urldefrag
 from urllib.request import urlopen
 
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.demo.sites import DOCUMENTATION, NAMES, SHIPPED, find_site, serve
+from dehusk.streams.demo.sites import DOCUMENTATION, NAMES, SHIPPED, Site, find_site, serve
 
 APT = """#!/bin/sh
 echo "$*" >> "{asked}"
@@ -90,7 +88,7 @@ def test_auto_takes_the_shipped_site_where_there_is_no_apt(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     site = find_site("auto", tmp_path / "cache")
-    assert site.directory == SHIPPED.directory
+    assert site.name == "shipped"
     assert site.instead.startswith("Python's documentation cannot be had: apt-get is not on this machine")
     with pytest.raises(UnavailableError, match="--site shipped"):
         find_site("python", tmp_path / "cache")
@@ -108,30 +106,21 @@ def test_every_site_has_a_name() -> None:
     assert set(NAMES) == {"auto", "shipped", *DOCUMENTATION}
 
 
-class Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value for name, value in attrs if name == "href" and value]
+def test_the_shipped_site_is_written_where_it_is_served(tmp_path: Path) -> None:
+    root = find_site("shipped", tmp_path / "cache").root(tmp_path / "site")
+    assert root == tmp_path / "site"
+    assert (root / SHIPPED.start).is_file()
+    assert not (tmp_path / "cache").exists()
 
 
-def test_the_shipped_site_hangs_together() -> None:
-    pages = {page.resolve() for page in SHIPPED.directory.rglob("*.html")}
-    reached, waiting = set(), [(SHIPPED.directory / SHIPPED.start).resolve()]
-    while waiting:
-        page = waiting.pop()
-        assert page.is_file(), f"a link leads to {page}"
-        if page not in reached and page.suffix == ".html":
-            links = Links()
-            links.feed(page.read_text())
-            waiting += [
-                (page.parent / urldefrag(link).url).resolve() for link in links.found if link[0] != "#"
-            ]
-        reached.add(page)
-    assert pages <= reached
-    assert len(pages) >= 12
+def test_a_site_on_disk_is_served_from_there(tmp_path: Path) -> None:
+    assert Site("python", Path("/usr/share")).root(tmp_path / "site") == Path("/usr/share")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_for_the_shipped_site_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="cannot write /proc/nope"):
+        SHIPPED.root(Path("/proc/nope"))
 
 
 def test_a_page_is_served_with_its_content_type(tmp_path: Path) -> None:
