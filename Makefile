@@ -24,7 +24,7 @@ lint: setup ## check style, types and layers, and that the tests of crawlers can
 test-unit: setup ## run the tests that need no service
 	.venv/bin/pytest -m "not training" --numprocesses auto --dist loadfile tests/unit $(ARGS)
 
-test: lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton, and in Chromium (10 to 20 minutes)
+test: lint ## check style, types and layers, and run the tests on the real Kafka, Redis and Triton, and in Chromium (15 to 20 minutes on two cores)
 	.venv/bin/pytest -m "not training" --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-browser: setup ## run the tests of the pages for browsers, in Chromium
@@ -91,27 +91,31 @@ if (sys.platform, platform.machine()) == ("linux", "x86_64"):
 endef
 export HAS_LIBPYTHON
 
-define CAN_COMPILE
+define HAS_COMPILER
 import os, shutil, sys, sysconfig
 compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC")).split()[0]
-sys.exit(not (shutil.which(compiler) and os.path.exists(sysconfig.get_path("include") + "/Python.h")))
+sys.exit(shutil.which(compiler) is None)
 endef
-export CAN_COMPILE
+export HAS_COMPILER
+
+define HAS_HEADERS
+import os, sys, sysconfig
+sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))
+endef
+export HAS_HEADERS
 
 # $(call install,VENV,LOCK): a virtual environment with exactly what the lock names, and this checkout in it.
 define install
-	@command -v $(PYTHON) >/dev/null \
-		|| { echo "Python is missing; install it with: sudo apt-get install python3 python3-venv"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "Python is missing; install it with: \
+	sudo apt-get install python3 python3-venv python3-dev gcc libc6-dev"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; install it and run: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
-		|| { echo "Python's venv is missing; install it with: sudo apt-get install python3-venv"; exit 1; }
-	@$(PYTHON) -c "$$CAN_COMPILE" \
-		|| { v=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); echo "A C compiler and Python's \
-	headers are needed; install them with: sudo apt-get install gcc libc6-dev python$$v-dev"; exit 1; }
-	@$(PYTHON) -c "$$HAS_LIBPYTHON" \
-		|| { v=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
-			echo "Triton needs Python's library; install it with: sudo apt-get install libpython$$v"; exit 1; }
+	@v=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); missing=; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python$$v-venv"; \
+	$(PYTHON) -c "$$HAS_COMPILER" || missing="$$missing gcc libc6-dev"; \
+	$(PYTHON) -c "$$HAS_HEADERS" || missing="$$missing python$$v-dev"; \
+	$(PYTHON) -c "$$HAS_LIBPYTHON" || missing="$$missing libpython$$v"; \
+	test -z "$$missing" || { echo "Packages are missing; install them with: sudo apt-get install$$missing"; exit 1; }
 	@echo "Installing $(2) into $(1); the first time takes a few minutes."
 	@$(PYTHON) -m venv $(1)
 	@$(1)/bin/pip install -qq --disable-pip-version-check --no-deps --require-hashes --requirement $(2)
