@@ -36,7 +36,7 @@ test-training: .venv-training/.ready ## run the tests that need the training fra
 test-crawlers: setup ## run the recipes of docs/how-to/crawlers.md with real crawlers, fetched into .cache (a few minutes, the first time a quarter of an hour; ARGS='-k scrapy')
 	.venv/bin/pytest --timeout 1800 tests/crawlers $(ARGS)
 
-bench: setup ## measure the stream and its steps beside trafilatura and resiliparse
+bench: setup ## measure the stream and its steps, compared with trafilatura and resiliparse
 	.venv/bin/python -m benchmarks $(ARGS)
 
 docs: .venv-docs/.ready ## build the documentation as a website into build/site (ARGS='--site-dir DIR'; a dead link fails)
