@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import orjson
 
 from dehusk.schemas.documents import Origin, origin_of
@@ -31,6 +32,12 @@ _FIRST_SEARCHED = 1_000
 _GROWTH = 10
 _OPENINGS = (b"{", b"[", b"<", b"WARC/")
 """Beginnings of values in which a URL is readable; others are compressed or framed."""
+
+
+class _DocumentSource(msgspec.Struct):
+    """The part of a document that names its message."""
+
+    source: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +85,11 @@ class Lookup:
     def _source(self, document: Message) -> Origin:
         """Return the position of the message of a document, as the document has it."""
         try:
-            source = Origin(**orjson.loads(document.value or b"")["source"])
-        except (ValueError, TypeError, KeyError):
+            source = msgspec.convert(orjson.loads(document.value or b""), _DocumentSource).source
+        except ValueError as error:
             raise ConfigurationError(
                 f"{origin_of(document)} does not say where its message is: documents of --format document do"
-            ) from None
+            ) from error
         if not input_topics(self._topics).match(source.topic):
             raise ConfigurationError(f"its message is at {source}, which is no input of this worker")
         return source

@@ -11,13 +11,17 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
 import orjson
+from msgspec import Meta
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.folders import remove_abandoned, writing
 
 _PREFIX = "dehusk-stack-"
+_Port = Annotated[int, Meta(ge=1, le=65_535)]
 
 
 @contextmanager
@@ -86,8 +90,10 @@ def assign_ports(names: Sequence[str], file: Path) -> Ports:
 
 def _read(file: Path) -> dict[str, int]:
     try:
-        return {str(name): int(number) for name, number in orjson.loads(file.read_bytes()).items()}
+        return msgspec.convert(orjson.loads(file.read_bytes()), dict[str, _Port])
     except FileNotFoundError:
         return {}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ConfigurationError(f"{file} is damaged: remove it, and other ports are taken") from error
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{file} is damaged: remove it, and other ports are taken ({error})"
+        ) from error

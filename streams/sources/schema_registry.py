@@ -11,6 +11,7 @@ from urllib.error import HTTPError
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import Request, urlopen
 
+import msgspec
 from fastavro.schema import parse_schema
 from fastavro.types import Schema as AvroSchema
 
@@ -47,6 +48,22 @@ class _Failure:
     until: float
     refused_since: float
     """Monotonic time since which it has been refused, without an answer in between."""
+
+
+class _Reference(msgspec.Struct):
+    """Version of another schema that a schema refers to."""
+
+    name: str
+    subject: str
+    version: int
+
+
+class _Answer(msgspec.Struct):
+    """Answer of the registry for an Avro schema."""
+
+    schema: str
+    """The schema itself, as JSON."""
+    references: tuple[_Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +167,21 @@ class SchemaRegistry:
             ) from error
 
     def _parse(
-        self, answer: dict[str, Any], named: dict[str, Any], parsed: dict[str, AvroSchema | None]
+        self, fields: dict[str, Any], named: dict[str, Any], parsed: dict[str, AvroSchema | None]
     ) -> AvroSchema:
         """Parse a schema after those that it refers to, of which each is parsed once, by its path."""
-        for needed in answer.get("references", ()):
-            path = f"/subjects/{quote(needed['subject'], safe='')}/versions/{int(needed['version'])}"
-            name = str(needed["name"])
+        answer = msgspec.convert(fields, _Answer, strict=False)
+        for needed in answer.references:
+            path = f"/subjects/{quote(needed.subject, safe='')}/versions/{needed.version}"
             if path in parsed:
                 if parsed[path] is None:
-                    raise ValueError(f"it refers to {name}, which refers to it")
+                    raise ValueError(f"it refers to {needed.name}, which refers to it")
                 continue
             if len(parsed) >= MAX_REFERENCES:
                 raise ValueError(f"it refers to more than {MAX_REFERENCES} schemas")
             parsed[path] = None
-            parsed[path] = self._parse(self._get(path, name), named, parsed)
-        return parse_schema(json.loads(answer["schema"]), named_schemas=named)
+            parsed[path] = self._parse(self._get(path, needed.name), named, parsed)
+        return parse_schema(json.loads(answer.schema), named_schemas=named)
 
     def _get(self, path: str, reference: str) -> dict[str, Any]:
         request = Request(self._base + path, headers=self._headers)  # noqa: S310 the constructor checks the scheme

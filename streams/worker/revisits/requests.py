@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
+import msgspec
 import orjson
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
@@ -27,19 +28,25 @@ Handle = Callable[[Sequence[str]], Awaitable[object]]
 _log = logging.getLogger(__name__)
 
 
+class _Request(msgspec.Struct):
+    """Value of a request; its key is the site."""
+
+    group: str
+
+
 def request(site: str, group: str) -> Record:
     """Return the record that asks workers of the group to clean the first pages of a site again."""
-    return Record(site.encode(errors="surrogatepass"), orjson.dumps({"group": group}))
+    return Record(site.encode(errors="surrogatepass"), msgspec.json.encode(_Request(group)))
 
 
 def _read_site(record: ConsumerRecord, group: str) -> str | None:
     """Return the site of a request; None if it is for another group or malformed."""
     try:
-        fields = orjson.loads(record.value or b"")
+        asked = msgspec.convert(orjson.loads(record.value or b""), _Request)
         site = (record.key or b"").decode(errors="surrogatepass")
     except ValueError:
         return None
-    return site if isinstance(fields, dict) and fields.get("group") == group else None
+    return site if asked.group == group else None
 
 
 class Requests:

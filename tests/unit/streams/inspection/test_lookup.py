@@ -73,6 +73,11 @@ async def test_a_document_leads_to_its_message() -> None:
         (Origin(TOPICS.dead_letters, 0, 5), [letter(RAW, None)], "too large: try raw-pages/3/41"),
         (Origin("dead-letters", 0, 5), [Message(b"", b"", (), "dead-letters", 0, 5)], "no dead letter"),
         (Origin(TOPICS.output, 1, 9), [document(None)], "does not say where its message is"),
+        (
+            Origin(TOPICS.output, 1, 9),
+            [document({"topic": 7, "partition": 0, "offset": 0})],
+            "does not say where its message is",
+        ),
         (Origin(TOPICS.output, 1, 9), [Message(b"k", None, (), TOPICS.output, 1, 9)], "does not say where"),
         (
             Origin(TOPICS.output, 1, 9),

@@ -155,7 +155,7 @@ def test_a_port_whose_connections_were_closed_a_moment_ago_is_not_taken(file: Pa
     assert assign_ports(["redis"], file).taken == {}
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"redis": "here"}', '{"redis": null}'])
+@pytest.mark.parametrize("content", ["", "[]", '{"redis": "here"}', '{"redis": null}', '{"redis": 70000}'])
 def test_a_file_that_is_damaged_is_named(file: Path, content: str) -> None:
     file.write_text(content)
     with pytest.raises(ConfigurationError, match=r"ports\.json is damaged: remove it"):

@@ -77,7 +77,7 @@ async def test_a_site_that_is_asked_for_twice_is_handled_once() -> None:
     assert await handled(Consumer([record(1, "a"), record(2, "a")])) == [["a"]]
 
 
-@pytest.mark.parametrize("value", [None, b"{", b"[]", b"1", b'{"group": "other"}'])
+@pytest.mark.parametrize("value", [None, b"{", b"[]", b"1", b'{"group": "other"}', b'{"group": 7}'])
 async def test_what_is_no_request_to_this_group_is_passed_over(value: bytes | None) -> None:
     consumer = Consumer([record(1, "a", value=value), record(2, "b")])
     assert await handled(consumer) == [["b"]]
