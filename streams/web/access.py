@@ -1,4 +1,4 @@
-"""Access to the monitoring pages: their token, names, certificate, and policy for browsers."""
+"""Access to the monitoring pages: their token, names and certificate."""
 
 import asyncio
 import hmac
@@ -11,22 +11,12 @@ from aiohttp.typedefs import Handler, Middleware
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.tls import load_certificate, server_context
-from dehusk.streams.web.local_pages import is_loopback, is_own_name
+from dehusk.streams.web.local_pages import is_loopback, own_names_only
 
 _OPEN = {"/healthz", "/livez", "/readyz"}
 """Paths for load balancers and orchestrators, which have no token."""
 _REFUSAL = "this page needs `Authorization: Bearer TOKEN`, or in a browser /?token=TOKEN once\n"
-_FOREIGN_NAME = (
-    "the monitoring pages of this machine are served under no such name; ask for localhost, "
-    "or have --monitoring-token guard them\n"
-)
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
+_ALTERNATIVE = ", or have --monitoring-token guard them"
 CHECK_SECONDS = 10.0
 """Interval at which the files of the certificate are checked."""
 _log = logging.getLogger(__name__)
@@ -36,7 +26,7 @@ def guards(host: str, token: str | None) -> list[Middleware]:
     """Return what guards all pages: the token if there is one, else names on the loopback interface."""
     if token is not None:
         return [Guard(token).middleware()]
-    return [_refuse_foreign_names(host)] if is_loopback(host) else []
+    return [own_names_only(host, "the monitoring pages", _ALTERNATIVE)] if is_loopback(host) else []
 
 
 class Guard:
@@ -69,25 +59,6 @@ class Guard:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         is_bearer = scheme.lower() == "bearer" and _same(token.strip(), self._token)
         return is_bearer or _same(request.cookies.get(self._name, ""), self._cookie)
-
-
-async def restrict(_: web.Request, response: web.StreamResponse) -> None:
-    """Have browsers load nothing from elsewhere, and show no page inside another one."""
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)
-
-
-def _refuse_foreign_names(host: str) -> Middleware:
-    """Return what refuses requests by the names of other sites, which may lead to this machine."""
-
-    @web.middleware
-    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        named = request.headers.get("Host")
-        if named is None or is_own_name(named, host):  # all browsers name one
-            return await handler(request)
-        return web.Response(text=_FOREIGN_NAME, status=421)
-
-    return check
 
 
 def _same(given: str, expected: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
 from importlib.resources import files
@@ -51,7 +51,6 @@ def _is_address(name: str) -> bool:
 
 
 _HEADERS = {
-    "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -97,38 +96,63 @@ def listening(address: str, advice: str) -> Iterator[None]:
         raise ConfigurationError(f"cannot listen on {address}: {error}; {advice}") from error
 
 
-def own_names_only(host: str, served: str) -> Middleware:
-    """Return what refuses requests by other names, which may have been made to lead here."""
+def own_names_only(host: str, served: str, alternative: str = "") -> Middleware:
+    """Return what refuses requests by other names, which may have been made to lead here.
+
+    Args:
+        host: where the server listens.
+        served: the pages, for the text of the refusal.
+        alternative: what else than another name helps, for that text.
+    """
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not is_own_name(request.headers.get("Host", ""), host):
+        named = request.headers.get("Host")
+        if named is not None and not is_own_name(named, host):  # all browsers name one
             raise web.HTTPMisdirectedRequest(
-                text=f"{served} is served under no such name; ask for localhost\n"
+                text=f"no such name leads to {served}; ask for localhost{alternative}\n"
             )
         return await handler(request)
 
     return guard
 
 
+AddHeaders = Callable[[web.Request, web.StreamResponse], Awaitable[None]]
+"""Handler of `on_response_prepare`."""
+
+
+def restrict_browsers(policy: str, *, caching: str = "no-store") -> AddHeaders:
+    """Return what adds a content security policy, and headers that keep other sites out, to responses."""
+    headers = _HEADERS | {
+        "Cache-Control": caching,
+        "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
+    }
+
+    async def add_headers(_: web.Request, response: web.StreamResponse) -> None:
+        for name, value in headers.items():
+            response.headers.setdefault(name, value)
+
+    return add_headers
+
+
+_SHARED_STYLE = files(__package__).joinpath("single_page.css").read_text("utf-8")
+
+
 class SinglePage:
     """A page in one file of HTML, filled from a template, a style and a script in a package."""
 
     def __init__(self, package: str, name: str) -> None:
-        self._template, self._style, self._script = (
+        self._template, style, self._script = (
             files(package).joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
         )
+        self._style = _SHARED_STYLE + style
+        self.restrict = restrict_browsers(page_policy(self._script, is_served=True))
+        """Handler of `on_response_prepare`: browsers run the page's own script alone, and keep nothing."""
 
     def html(self, *, is_served: bool, **parts: str) -> str:
         """Return the page, with parts of its template."""
         policy = page_policy(self._script, is_served=is_served)
         return fill(self._template, {"policy": policy, "style": self._style, "script": self._script, **parts})
-
-    async def restrict(self, _: web.Request, response: web.StreamResponse) -> None:
-        """Have browsers run the page's own script alone, and keep nothing."""
-        policy = page_policy(self._script, is_served=True)
-        response.headers.update(_HEADERS)
-        response.headers["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
 
 
 def page_policy(script: str, *, is_served: bool) -> str:

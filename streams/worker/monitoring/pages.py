@@ -22,14 +22,18 @@ from aiohttp.http import HttpProcessingError
 from aiohttp.log import server_logger
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from dehusk.streams.web.access import Certificate, guards, restrict
-from dehusk.streams.web.local_pages import is_loopback, listening, serving
+from dehusk.streams.web.access import Certificate, guards
+from dehusk.streams.web.local_pages import is_loopback, listening, restrict_browsers, serving
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
 from dehusk.streams.worker_settings import MonitoringSettings
 
 _FILES = Path(__file__).with_name("static")
 _PAGE = (_FILES / "index.html").read_text(encoding="utf-8")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
 _ADVICE = "choose another with --monitoring HOST:PORT, port 0 for any free one"
 _log = logging.getLogger(__name__)
 
@@ -120,7 +124,7 @@ def _create_application(
     settings: MonitoringSettings, live: Live, stall: Callable[[], str | None]
 ) -> web.Application:
     pages = web.Application(middlewares=guards(settings.host, settings.token))
-    pages.on_response_prepare.append(restrict)
+    pages.on_response_prepare.append(restrict_browsers(_POLICY, caching="no-cache"))
     pages.on_shutdown.append(partial(_disconnect, live))
     pages.add_routes(_routes(live.monitor, stall))
     pages.router.add_get("/events", live.feed.serve)
