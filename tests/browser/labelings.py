@@ -20,8 +20,8 @@ from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.web.local_pages import serving
 from tests.browser.visits import Visit
 
-SAVED = re.compile(r"^saved \d\d:\d\d:\d\d$")
-"""The word that all labels are saved; Playwright would trim a text "saved ", and find it in file names."""
+SAVED = re.compile(r"^(saved \d\d:\d\d:\d\d|the saved labels were taken)$")
+"""Texts of a page without unsaved labels; Playwright would trim "saved ", and find it in file names."""
 Point = tuple[float, float]
 
 
