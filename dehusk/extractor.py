@@ -23,7 +23,7 @@ _LIMITS = PageLimits()
 
 
 class Extractor:
-    """Cleans pages with one model and one set of options, by the steps of `dehusk clean`.
+    """Cleaner of pages with one model and one set of options, by the steps of `dehusk clean`.
 
     It is safe to use from several threads at once; the model, half of a page's time, runs beside other
     threads. Where it is sent to another process, the model is loaded there anew. It holds no connection and
@@ -80,11 +80,11 @@ class Extractor:
             if not isinstance(self._arguments[name], bool):
                 raise ConfigurationError(f"{name} is {self._arguments[name]!r}; it may be True or False")
         self._options = DocumentOptions(
-            with_blocks,
-            _one_of("hidden_text", hidden_text, ("model", "drop")) == "drop",
-            Comments(_one_of("comments", comments, tuple(Comments))),
-            MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel))),
-            Rendering(with_markdown, with_html, links, images, tables),
+            with_blocks=with_blocks,
+            drop_hidden=_one_of("hidden_text", hidden_text, ("model", "drop")) == "drop",
+            comments=Comments(_one_of("comments", comments, tuple(Comments))),
+            metadata=MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel))),
+            rendering=Rendering(with_markdown, with_html, links, images, tables),
         )
         self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks
         self._labeler = (

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.inference.sites import SiteKey, host_of
-from dehusk.schemas.documents import Comments
-from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Rendering
+from dehusk.inference.sites import host_of
 from dehusk.schemas.outcomes import Damaged
 from dehusk.schemas.pages import Prediction, RawPage
 from dehusk.streams.cli.shared.interrupts import (
@@ -23,22 +20,18 @@ from dehusk.streams.cli.shared.interrupts import (
     interrupts_postponed,
     tell_interrupted,
 )
-from dehusk.streams.cli.shared.options import Url, was_typed
+from dehusk.streams.cli.shared.options import Url, choice_option, gathered_options, was_typed
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
-    comments_are_told_apart,
-    comments_option,
-    hidden_text_option,
-    metadata_option,
+    document_options,
     page_limit_options,
     processes_option,
-    rendering_options,
     site_key_option,
 )
 from dehusk.streams.cli.shared.service_options import labeler_options, redis_client_options
 from dehusk.streams.cli.shared.terminal import page_progress, plain_console
 from dehusk.streams.files.readers import STANDARD_INPUT, InputPosition, read_pages
-from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, PageLimits, RedisSettings, TritonSettings
+from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS
 from dehusk.streams.wording import pluralize, printable
 from dehusk.streams.worker_settings import WorkerSettings, available_processors
 
@@ -225,48 +218,37 @@ Examples:
 )
 @site_key_option
 @base_url_option
-@redis_client_options(
-    "site_statistics", seconds_help="How long Redis may take for a batch of pages until the command ends."
-)
+@redis_client_options(seconds_help="How long Redis may take for a batch of pages until the command ends.")
 @processes_option(
     available_processors,
     shown="one per processor",
     help="Pages are taken apart in so many processes and labeled in so many threads.",
 )
-@comments_option
-@hidden_text_option
-@metadata_option
-@click.option("--no-blocks", is_flag=True, help="Leave out the blocks: lines are much shorter.")
-@click.option(
-    "--format",
-    "document_format",
-    type=click.Choice(["json", "markdown", "html"]),
-    default="json",
-    show_default=True,
-    help="What is written for each page: a line of JSON, or nothing but its content as Markdown, below its "
-    "title and URL, or as HTML, one page after the other.",
+@document_options(
+    click.option(
+        "--no-blocks",
+        "with_blocks",
+        is_flag=True,
+        callback=lambda _context, _option, no_blocks: not no_blocks,
+        help="Leave out the blocks: lines are much shorter.",
+    ),
+    choice_option(
+        "--format",
+        values=["json", "markdown", "html"],
+        default="json",
+        help="What is written for each page: a line of JSON, or nothing but its content as Markdown, below "
+        "its title and URL, or as HTML, one page after the other.",
+    ),
 )
-@rendering_options
 @page_limit_options("gets an error", with_size=True)
+@gathered_options("settings", WorkerSettings)
 def command(
     *,
     paths: tuple[Path, ...],
-    labeler: str,
-    triton: TritonSettings,
-    model_repository: Path,
     site_statistics: str | None,
     two_pass: bool,
-    site_key: str,
-    base_url: str | None,
-    redis: RedisSettings,
-    processes: int,
-    comments: str,
-    hidden_text: str,
-    metadata: str,
-    no_blocks: bool,
-    document_format: str,
-    rendering: Rendering,
-    limits: PageLimits,
+    base_url: str,
+    settings: WorkerSettings,
 ) -> None:
     """Clean pages offline: the pipeline of the stream, without Kafka, and without Redis if you like.
 
@@ -288,30 +270,14 @@ def command(
     """
     from dehusk.streams.labelers import open_labeler
 
-    if labeler != "onnx" and was_typed("model_repository"):
-        raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
+    if settings.labeler != "onnx" and was_typed("model_repository"):
+        raise click.UsageError(f"--model-repository is for --labeler onnx, not {settings.labeler}")
     paths = paths or (STANDARD_INPUT,)
     site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
     _require_statistics(site_statistics, paths, two_pass=two_pass)
-    settings = WorkerSettings(
-        redis=redis,
-        site_key=SiteKey(site_key),
-        labeler=labeler,
-        triton=triton,
-        model_repository=model_repository,
-        page=limits,
-        processes=processes,
-        options=DocumentOptions(
-            not no_blocks, hidden_text == "drop", Comments(comments), MetadataLevel(metadata), rendering
-        ),
-        comments_are_told_apart=comments_are_told_apart(comments),
-        format=document_format,
-    )
     open_one = partial(open_labeler, settings)
     with exit_at_once_on_errors():
-        run = OfflineRun(
-            paths, settings, open_one, site_statistics, two_pass=two_pass, base_url=base_url or ""
-        )
+        run = OfflineRun(paths, settings, open_one, site_statistics, two_pass, base_url)
         try:
             pages = asyncio.run(run.clean())
         except KeyboardInterrupt:

@@ -13,7 +13,7 @@ import click
 import orjson
 
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.cli.shared.options import with_options
+from dehusk.streams.cli.shared.options import gathered_options
 from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import plain_console, print_table
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
@@ -37,15 +37,15 @@ def _checked_reason(_context: click.Context, _option: click.Parameter, reason: s
     )
 
 
-def _gather_selection(
-    *, reason: str | None, stage: str | None, url: str | None, **others: object
-) -> dict[str, object]:
+def _selection(*, reason: str | None, stage: str | None, url: str | None) -> LetterFilter:
     from dehusk.streams.topics.replay import LetterFilter
 
-    return {**others, "selection": LetterFilter(reason, stage, url)}
+    return LetterFilter(reason, stage, url)
 
 
-_selection_options = with_options(
+_selection_options = gathered_options(
+    "selection",
+    _selection,
     topic_option("--topic", default=TopicSettings().dead_letters, help="The dead-letter topic."),
     click.option(
         "--reason",
@@ -56,7 +56,6 @@ _selection_options = with_options(
     click.option("--stage", metavar="STAGE", help="Only what failed in this step, e.g. prepare."),
     click.option("--url", metavar="TEXT", help="Only pages whose URL holds this text."),
     click.option("--all", "settled_too", is_flag=True, help="Also those that were put back already."),
-    gather=_gather_selection,
 )
 """Options that select letters; they reach the command as `topic`, `settled_too` and `selection`."""
 

@@ -75,7 +75,7 @@ def command(
     topic: str,
     crawler: str,
     rate: float | None,
-    base_url: str | None,
+    base_url: str,
     warc_directory: Path | None,
     compression: Compression,
     max_page_mib: int,
@@ -99,7 +99,7 @@ def command(
     require_warc_directory(crawler, settings)
     source = open_source(crawler, settings)
     position = InputPosition()
-    pages = read_pages(paths, settings.max_bytes, base_url or "", needs_url=True, position=position)
+    pages = read_pages(paths, settings.max_bytes, base_url, needs_url=True, position=position)
     console, counts = plain_console(stderr=True), FeedCounts()
     with exit_at_once_on_errors():
         asyncio.run(describe_topic(kafka, topic, Operation.WRITE))

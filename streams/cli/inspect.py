@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import webbrowser
 from contextlib import aclosing, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.schemas.documents import Comments
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.options import DocumentOptions
-from dehusk.streams.cli.shared.options import Address, was_typed
+from dehusk.streams.cli.shared.options import Address, gathered_options, was_typed
 from dehusk.streams.cli.shared.page_options import (
     comments_option,
     hidden_text_option,
@@ -23,14 +22,12 @@ from dehusk.streams.cli.shared.page_options import (
 )
 from dehusk.streams.cli.shared.service_options import kafka_options, labeler_options
 from dehusk.streams.files.readers import STANDARD_INPUT
-from dehusk.streams.settings import KafkaSettings, PageLimits, TritonSettings
 from dehusk.streams.wording import printable
 from dehusk.streams.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
     from dehusk.streams.inspection.inspection import Inspection
     from dehusk.streams.preparation.pool import PreparationPool
-    from dehusk.streams.sources.registry import SourceSettings
     from dehusk.streams.sources.source import Decoded
 
 
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
 class _Request:
     """Options that name the page and the output."""
 
-    page: str
+    place: str
     """A file, `-`, or the URL of a page of the topic."""
     topic: str | None
     url: str | None
@@ -57,7 +54,7 @@ Examples:
   dehusk inspect crawl.warc.gz --page https://example.org/a
   dehusk inspect https://example.org/a --topic raw-pages --brokers kafka-1:9092""",
 )
-@click.argument("page", metavar="FILE|URL|-")
+@click.argument("place", metavar="FILE|URL|-")
 @click.option(
     "--topic",
     metavar="TOPIC",
@@ -75,8 +72,7 @@ Examples:
     when=" at first",
     repository_help="The models to choose from; those that come with dehusk by default.",
 )
-@comments_option
-@hidden_text_option
+@gathered_options("options", DocumentOptions, comments_option, hidden_text_option)
 @page_limit_options("is refused")
 @click.option(
     "--listen",
@@ -95,24 +91,9 @@ Examples:
     metavar="FILE",
     help="Write the inspector as one HTML file, with what every labeler says, and serve nothing.",
 )
-def command(
-    *,
-    page: str,
-    topic: str | None,
-    url: str | None,
-    kafka: KafkaSettings,
-    source: str,
-    source_settings: SourceSettings,
-    labeler: str,
-    triton: TritonSettings,
-    model_repository: Path,
-    comments: str,
-    hidden_text: str,
-    limits: PageLimits,
-    listen: str,
-    opens: bool,
-    output: Path | None,
-) -> None:
+@gathered_options("settings", WorkerSettings)
+@gathered_options("request", _Request)
+def command(*, request: _Request, settings: WorkerSettings) -> None:
     """Show what becomes of each block of a page, and why, on a local web page.
 
     The page is one of a FILE (HTML, JSON lines or WARC), standard input (-), or with --topic the newest one
@@ -124,33 +105,23 @@ def command(
     Nothing of the page runs or is loaded. Ctrl-C ends the inspector. The status is 1 if the page cannot be
     cleaned; then the reason is told.
     """
-    _require_fitting(topic, url, opens=opens, output=output)
-    settings = WorkerSettings(
-        kafka=kafka,
-        source=source,
-        source_settings=source_settings,
-        labeler=labeler,
-        triton=triton,
-        model_repository=model_repository,
-        page=replace(limits, max_bytes=source_settings.max_bytes),
-        options=DocumentOptions(drop_hidden=hidden_text == "drop", comments=Comments(comments)),
-    )
-    with suppress(KeyboardInterrupt) if output is None else nullcontext():
-        asyncio.run(_inspect(_Request(page, topic, url, listen, opens, output), settings))
+    _check_options(request)
+    with suppress(KeyboardInterrupt) if request.output is None else nullcontext():
+        asyncio.run(_inspect(request, settings))
 
 
-def _require_fitting(topic: str | None, url: str | None, *, opens: bool, output: Path | None) -> None:
+def _check_options(request: _Request) -> None:
     """Check that the options go together.
 
     Raises:
         click.UsageError: they do not.
     """
-    if topic and url:
+    if request.topic and request.url:
         raise click.UsageError("--page is for files; with --topic, the URL is the argument")
     for option in ("brokers", "source"):
-        if not topic and was_typed(option):
+        if not request.topic and was_typed(option):
             raise click.UsageError(f"--{option} is for --topic")
-    if output and (opens or was_typed("listen")):
+    if request.output and (request.opens or was_typed("listen")):
         raise click.UsageError("--output serves nothing: it goes without --open and --listen")
 
 
@@ -173,8 +144,8 @@ async def _page(request: _Request, settings: WorkerSettings, pool: PreparationPo
     from dehusk.streams.inspection.lookup import page_of_file, page_of_topic
 
     if request.topic:
-        return await page_of_topic(settings.kafka, request.topic, request.page, pool)
-    path = STANDARD_INPUT if request.page == str(STANDARD_INPUT) else Path(request.page)
+        return await page_of_topic(settings.kafka, request.topic, request.place, pool)
+    path = STANDARD_INPUT if request.place == str(STANDARD_INPUT) else Path(request.place)
     return page_of_file(path, request.url, settings.page.max_bytes)
 
 

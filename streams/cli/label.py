@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dehusk.streams.cli.shared.options import gathered_options
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options
 from dehusk.streams.cli.shared.service_options import labeler_options
-from dehusk.streams.settings import PageLimits, TritonSettings
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -82,19 +82,9 @@ What the labels are for:
     help="Where the tool is served, to this machine alone.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open a browser.")
-def command(
-    *,
-    paths: tuple[Path, ...],
-    labels: Path,
-    limit: int | None,
-    labeler: str,
-    triton: TritonSettings,
-    model_repository: Path,
-    base_url: str | None,
-    limits: PageLimits,
-    port: int,
-    opens: bool,
-) -> None:
+@gathered_options("settings", WorkerSettings)
+@gathered_options("request", _Request)
+def command(*, request: _Request, settings: WorkerSettings) -> None:
     """Label the blocks of pages as content or boilerplate, on a local web page.
 
     PAGES are files of HTML, JSON lines {"id","url","html"} or WARC, plain or compressed, or - for standard
@@ -107,13 +97,6 @@ def command(
 
     Nothing of a page runs or is loaded.
     """
-    settings = WorkerSettings(
-        labeler=labeler,
-        triton=triton,
-        model_repository=model_repository,
-        page=limits,
-    )
-    request = _Request(paths, base_url or "", limit, labels, port, opens)
     with suppress(KeyboardInterrupt):
         _label(request, settings)
 

@@ -2,17 +2,12 @@
 
 import asyncio
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from dehusk.inference.labelers.labeler import LABELERS, LOCAL_LABELERS
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
-from dehusk.inference.sites import SiteKey
-from dehusk.schemas.documents import Comments
-from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Rendering
 from dehusk.streams.cli.shared.interrupts import interrupts_postponed
 from dehusk.streams.cli.shared.options import (
     Address,
@@ -20,17 +15,15 @@ from dehusk.streams.cli.shared.options import (
     OptionalFile,
     Url,
     choice_option,
+    enum_option,
+    gathered_options,
     seconds_option,
     was_typed,
 )
 from dehusk.streams.cli.shared.page_options import (
-    comments_are_told_apart,
-    comments_option,
-    hidden_text_option,
-    metadata_option,
+    document_options,
     page_limit_options,
     processes_option,
-    rendering_options,
     require_warc_directory,
     site_key_option,
     source_options,
@@ -45,20 +38,15 @@ from dehusk.streams.cli.shared.service_options import (
     require_labeler_of_triton,
     revisit_options,
     topic_option,
+    triton_settings,
 )
 from dehusk.streams.logs import configure_logs
 from dehusk.streams.settings import (
-    Compression,
     FlowLimits,
-    Guarantee,
-    KafkaSettings,
-    PageLimits,
-    RedisSettings,
     TopicSettings,
     TritonSettings,
     WhenTritonIsUnavailable,
 )
-from dehusk.streams.sources.registry import SourceSettings
 from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings, default_processes
 
@@ -79,6 +67,41 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     if token and not re.fullmatch(r"[A-Za-z0-9._~-]{16,}", token):
         raise click.BadParameter("it needs 16 characters or more, all of them letters, digits or one of -._~")
     return token or None
+
+
+def _topics(
+    *,
+    input_topic: str,
+    output: str,
+    dead_letters: str,
+    group: str,
+    revisit_after: int,
+    revisit_topic: str,
+    audit_topic: str | None,
+    monitoring_topic: str | None,
+    control_topic: str | None,
+) -> TopicSettings:
+    revisits = revisit_topic if revisit_after else None
+    others = (revisits, audit_topic, monitoring_topic, control_topic)
+    return checked_topics(TopicSettings(input_topic, output, dead_letters, group, *others))
+
+
+def _flow(*, processes: int, grace_seconds: float) -> FlowLimits:
+    return FlowLimits(batches=processes + 2, grace_seconds=grace_seconds)
+
+
+def _monitoring(
+    *,
+    monitoring: str,
+    monitoring_token: str | None,
+    monitoring_certificate_file: Path | None,
+    monitoring_key_file: Path | None,
+    no_inspector: bool,
+) -> MonitoringSettings:
+    files = (monitoring_certificate_file, monitoring_key_file)
+    require_both("monitoring", *files)
+    host, _, port = monitoring.rpartition(":")
+    return MonitoringSettings(host.strip("[]"), int(port), monitoring_token, *files, not no_inspector)
 
 
 @click.command(
@@ -163,10 +186,9 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     default=_TRITON.timeout,
     help="How long Triton may take for one page until it counts as unavailable.",
 )
-@choice_option(
+@enum_option(
     "--when-triton-is-unavailable",
-    values=[choice.value for choice in WhenTritonIsUnavailable],
-    default=WhenTritonIsUnavailable.WAIT.value,
+    default=WhenTritonIsUnavailable.WAIT,
     help="`wait` reads no further until Triton is back; `rules` goes on with Boilerpipe's rules and marks "
     "the documents as degraded.",
 )
@@ -178,18 +200,13 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
 @revisit_options
 @choice_option(
     "--format",
-    "document_format",
     values=FORMATS,
     default=_WORKER.format,
     help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, Markdown, or "
     "HTML of the content alone.",
 )
 @compression_option
-@comments_option
-@hidden_text_option
-@metadata_option
-@click.option("--with-blocks", is_flag=True, help="List every block with its probability.")
-@rendering_options
+@document_options(click.option("--with-blocks", is_flag=True, help="List every block with its probability."))
 @processes_option(
     default_processes,
     shown="one per processor, at most 4",
@@ -197,10 +214,9 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     "gains more.",
 )
 @page_limit_options("is a dead letter")
-@choice_option(
+@enum_option(
     "--delivery",
-    values=[guarantee.value for guarantee in Guarantee],
-    default=_WORKER.delivery.value,
+    default=_WORKER.delivery,
     help="With exactly-once, results and offsets are written in transactions: readers of committed records "
     "see each page once, whatever fails. It costs some throughput and latency.",
 )
@@ -272,50 +288,12 @@ def _token(_context: click.Context, _option: click.Parameter, token: str | None)
     callback=_log_json,
     help="Log JSON lines, for log collectors, of errors that end the worker, too.",
 )
-def command(
-    *,
-    kafka: KafkaSettings,
-    input_topic: str,
-    output: str,
-    dead_letters: str,
-    audit_topic: str | None,
-    monitoring_topic: str | None,
-    control_topic: str | None,
-    group: str,
-    source: str,
-    source_settings: SourceSettings,
-    labeler: str,
-    model_repository: Path,
-    triton: str,
-    model: str,
-    model_version: str,
-    triton_seconds: float,
-    when_triton_is_unavailable: str,
-    redis: RedisSettings,
-    site_key: str,
-    revisit_after: int,
-    revisit_topic: str,
-    document_format: str,
-    compression: Compression,
-    with_blocks: bool,
-    comments: str,
-    hidden_text: str,
-    metadata: str,
-    rendering: Rendering,
-    processes: int,
-    limits: PageLimits,
-    delivery: str,
-    session_seconds: float,
-    grace_seconds: float,
-    monitoring: str,
-    monitoring_token: str | None,
-    monitoring_certificate_file: Path | None,
-    monitoring_key_file: Path | None,
-    otlp: str | None,
-    no_inspector: bool,
-    log_level: str,
-    log_json: bool,
-) -> None:
+@gathered_options("topics", _topics)
+@gathered_options("triton", triton_settings)
+@gathered_options("flow", _flow)
+@gathered_options("monitoring", _monitoring)
+@gathered_options("settings", WorkerSettings)
+def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None:
     """Clean the pages of a Kafka topic while the crawl runs.
 
     Reads the pages of any crawler from the input topics, takes navigation, banners and footers off, and
@@ -329,69 +307,19 @@ def command(
         from dehusk.streams.worker.run import run_worker
 
     configure_logs(log_level, as_json=log_json)
-    require_warc_directory(source, source_settings)
-    require_labeler_of_triton(labeler)
-    if labeler != "onnx" and was_typed("model_repository"):
-        raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
-    _check_versions(control_topic, labeler, model_version)
-    settings = WorkerSettings(
-        kafka=kafka,
-        topics=checked_topics(
-            TopicSettings(
-                input_topic,
-                output,
-                dead_letters,
-                group,
-                revisits=revisit_topic if revisit_after else None,
-                audit=audit_topic,
-                monitoring=monitoring_topic,
-                control=control_topic,
-            )
-        ),
-        delivery=Guarantee(delivery),
-        session_seconds=session_seconds,
-        source=source,
-        source_settings=source_settings,
-        redis=redis,
-        site_key=SiteKey(site_key),
-        revisit_after=revisit_after,
-        labeler=labeler,
-        triton=TritonSettings(triton, model, model_version, triton_seconds),
-        model_repository=model_repository,
-        when_triton_is_unavailable=WhenTritonIsUnavailable(when_triton_is_unavailable),
-        page=replace(limits, max_bytes=source_settings.max_bytes),
-        flow=FlowLimits(batches=processes + 2, grace_seconds=grace_seconds),
-        processes=processes,
-        format=document_format,
-        compression=compression,
-        options=DocumentOptions(
-            with_blocks, hidden_text == "drop", Comments(comments), MetadataLevel(metadata), rendering
-        ),
-        comments_are_told_apart=comments_are_told_apart(comments),
-        monitoring=_monitoring(
-            monitoring,
-            monitoring_token,
-            monitoring_certificate_file,
-            monitoring_key_file,
-            inspector=not no_inspector,
-        ),
-        otlp=otlp,
-    )
+    require_warc_directory(settings.source, settings.source_settings)
+    require_labeler_of_triton(settings.labeler)
+    if settings.labeler != "onnx" and was_typed("model_repository"):
+        raise click.UsageError(f"--model-repository is for --labeler onnx, not {settings.labeler}")
+    if settings.topics.control:
+        _check_versions(settings)
     asyncio.run(run_worker(settings))
 
 
-def _monitoring(
-    address: str, token: str | None, certificate: Path | None, key: Path | None, *, inspector: bool
-) -> MonitoringSettings:
-    require_both("monitoring", certificate, key)
-    host, _, port = address.rpartition(":")
-    return MonitoringSettings(host.strip("[]"), int(port), token, certificate, key, inspector)
-
-
-def _check_versions(control_topic: str | None, labeler: str, version: str) -> None:
-    if control_topic and version:
+def _check_versions(settings: WorkerSettings) -> None:
+    if settings.triton.version:
         raise click.UsageError("--control-topic says which versions label: leave --model-version out")
-    if control_topic and labeler in LOCAL_LABELERS:
+    if settings.labeler in LOCAL_LABELERS:
         raise click.UsageError(
-            f"--control-topic is for a model's versions, and --labeler {labeler} has no model"
+            f"--control-topic is for a model's versions, and --labeler {settings.labeler} has no model"
         )

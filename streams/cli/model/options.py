@@ -16,8 +16,8 @@ from dehusk.streams.cli.shared.options import (
     Name,
     NumberRange,
     Option,
+    gathered_options,
     seconds_option,
-    with_options,
 )
 from dehusk.streams.cli.shared.service_options import kafka_options
 from dehusk.streams.models.names import check_model, split_name
@@ -170,17 +170,6 @@ class RolloutOptions:
     def version(self) -> str:
         """Version that the command names."""
         return self.name[1]
-
-
-def gathered_options(name: str, kind: type[Any], *options: Option) -> Option:
-    """Return a decorator that adds options; the fields of a dataclass reach the command as its instance."""
-    names = {each.name for each in fields(kind)}
-
-    def gather(**values: object) -> dict[str, object]:
-        arguments = {key: values.pop(key) for key in names & values.keys()}
-        return {name: kind(**arguments), **values}
-
-    return with_options(*options, gather=gather)
 
 
 @dataclass(frozen=True, slots=True)

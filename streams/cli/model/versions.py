@@ -16,7 +16,6 @@ from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.cli.model.options import (
     NOT_TO_BE_SERVED,
     Sources,
-    gathered_options,
     json_option,
     repository_option,
     source_options,
@@ -24,7 +23,7 @@ from dehusk.streams.cli.model.options import (
     yes_option,
 )
 from dehusk.streams.cli.model.views import print_added, print_fault, print_removed, print_report
-from dehusk.streams.cli.shared.options import NumberRange, seconds_option
+from dehusk.streams.cli.shared.options import NumberRange, gathered_options, seconds_option
 from dehusk.streams.cli.shared.terminal import ask
 from dehusk.streams.models.names import MAX_LATENCY, FaultError, check_model, check_version, split_name
 from dehusk.streams.settings import KafkaSettings, TritonSettings

@@ -3,10 +3,11 @@
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import wraps
+from enum import StrEnum
+from functools import reduce, wraps
+from inspect import signature
 from math import isfinite
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -16,8 +17,6 @@ from dehusk.streams.wording import without_password
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
-Gather = Callable[..., dict[str, Any]]
-"""Turns the values of options into those that reach the command."""
 FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
 _ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
@@ -115,33 +114,55 @@ def _has_address(url: str) -> bool:
         return False
 
 
-def with_options(*options: Option, gather: Gather | None = None) -> Option:
-    """Return a decorator that adds options to a command, in this order.
-
-    With `gather`, the command is called with the values that this makes of all values.
-    """
+def with_options(*options: Option) -> Option:
+    """Return a decorator that adds options to a command, in this order."""
 
     def decorate(command: Command) -> Command:
-        decorated = command if gather is None else _gathering(command, gather)
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
+        return reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
     return decorate
 
 
-def _gathering(command: Command, gather: Gather) -> Command:
-    @wraps(command)
-    def call(**values: object) -> None:
-        command(**gather(**values))
+def gathered_options(name: str, make: Callable[..., object], *options: Option) -> Option:
+    """Return a decorator that adds options, whose values reach the command as the one that `make` returns.
 
-    return call
+    `make` is called with those values that are named as its parameters, or as the fields of a dataclass. The
+    command, and what gathers below this decorator, get such a value only if they name it, too.
+    """
+    taken = signature(make).parameters.keys()
+
+    def decorate(command: Command) -> Command:
+        wanted = vars(command).get("wanted", signature(command).parameters.keys())
+
+        @wraps(command)
+        def call(**values: object) -> None:
+            others = {key: value for key, value in values.items() if key in wanted or key not in taken}
+            others[name] = make(**{key: values[key] for key in taken & values.keys()})
+            command(**others)
+
+        vars(call)["wanted"] = taken | (wanted - {name})
+        return with_options(*options)(call)
+
+    return decorate
 
 
 def choice_option(*names: str, values: Iterable[str], default: str, help: str) -> Option:  # noqa: A002 click's
     """Return an option that takes one of some words."""
     return click.option(
         *names, type=click.Choice(list(values)), default=default, show_default=True, help=help
+    )
+
+
+def enum_option(name: str, *, default: StrEnum, help: str) -> Option:  # noqa: A002 click's
+    """Return an option that takes the value of a member of an enumeration, and gives the member."""
+    kind = type(default)
+    return click.option(
+        name,
+        type=click.Choice([each.value for each in kind]),
+        default=default.value,
+        show_default=True,
+        callback=lambda _context, _option, value: kind(value),
+        help=help,
     )
 
 

@@ -8,15 +8,16 @@ import click
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import Rendering
+from dehusk.schemas.options import DocumentOptions, Rendering
 from dehusk.streams.cli.shared.options import (
     Option,
     Url,
     choice_option,
+    enum_option,
+    gathered_options,
     number_option,
     seconds_option,
     was_typed,
-    with_options,
 )
 from dehusk.streams.settings import MIB, PageLimits
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, NAMES, FieldPaths
@@ -25,7 +26,6 @@ from dehusk.streams.sources.warc import NO_DIRECTORY, WarcPointer
 
 _WITH_FIELDS = {"json", "auto"}
 """The values of --source that read objects whose fields can be named."""
-_KEEP_OR_DROP = ("keep", "drop")
 
 
 def max_page_option(otherwise: str) -> Option:
@@ -38,22 +38,14 @@ def max_page_option(otherwise: str) -> Option:
 
 
 def page_limit_options(otherwise: str, *, with_size: bool = False) -> Option:
-    """Return the options of the limits of a page, which reach the command as `limits`.
+    """Return the options of the limits of a page, which reach the command as `page: PageLimits`.
 
     `otherwise` is a part of the help: what happens to pages beyond them. Without `with_size`, the largest
-    size is the default, as other options give it.
+    size is that of `source_options`.
     """
-
-    def gather(
-        *,
-        page_seconds: float,
-        max_page_blocks: int,
-        max_page_mib: int = PageLimits().max_bytes // MIB,
-        **others: object,
-    ) -> dict[str, object]:
-        return {**others, "limits": PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks)}
-
-    return with_options(
+    return gathered_options(
+        "page",
+        _page_limits,
         seconds_option(
             "--page-seconds",
             least=0.1,
@@ -68,8 +60,11 @@ def page_limit_options(otherwise: str, *, with_size: bool = False) -> Option:
             f"{otherwise}.",
         ),
         *([max_page_option(otherwise)] if with_size else []),
-        gather=gather,
     )
+
+
+def _page_limits(*, max_page_mib: int, page_seconds: float, max_page_blocks: int) -> PageLimits:
+    return PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks)
 
 
 def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Option:  # noqa: A002 click's
@@ -77,7 +72,7 @@ def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Op
     return number_option("--processes", default=default, shown=shown, help=help)
 
 
-def _gather_source(
+def _source_settings(
     *,
     source: str,
     field: tuple[str, ...],
@@ -85,12 +80,10 @@ def _gather_source(
     schema_registry: str | None,
     framed: bool,
     max_page_mib: int,
-    **others: object,
-) -> dict[str, object]:
+) -> SourceSettings:
     if field and source not in _WITH_FIELDS:
         raise click.UsageError("--field is for --source json")
-    settings = SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry, framed)
-    return {"source": source, "source_settings": settings, **others}
+    return SourceSettings(max_page_mib * MIB, _paths(field), warc_directory, schema_registry, framed)
 
 
 def _paths(fields: tuple[str, ...]) -> FieldPaths:
@@ -103,7 +96,9 @@ def _paths(fields: tuple[str, ...]) -> FieldPaths:
     return tuple(paths.items())
 
 
-source_options = with_options(
+source_options = gathered_options(
+    "source_settings",
+    _source_settings,
     choice_option(
         "--source",
         values=SOURCES,
@@ -135,7 +130,6 @@ source_options = with_options(
         "not recognised, as pages can begin with the same bytes.",
     ),
     max_page_option("is a dead letter"),
-    gather=_gather_source,
 )
 """Options of a crawler format, which reach a command as `source` and `source_settings`."""
 
@@ -152,65 +146,64 @@ def require_warc_directory(crawler: str, settings: SourceSettings) -> None:
 
 base_url_option = click.option(
     "--base-url",
+    callback=lambda _context, _option, url: url or "",
     type=Url("http", "https", "file"),
     metavar="URL",
     help="HTML files get URLs below this one, as they lie below PATH; by default file:///… of their path.",
 )
-site_key_option = choice_option(
+site_key_option = enum_option(
     "--site-key",
-    values=[key.value for key in SiteKey],
-    default=SiteKey.HOST.value,
+    default=SiteKey.HOST,
     help="Which pages are of one site: those of a host (blog.example.org); of all hosts of a domain that "
     "can be registered (.example.org); or of a folder at the top of a host (example.org/blog).",
 )
-hidden_text_option = choice_option(
+hidden_text_option = click.option(
     "--hidden-text",
-    values=["model", "drop"],
+    "drop_hidden",
+    type=click.Choice(["model", "drop"]),
     default="model",
+    show_default=True,
+    callback=lambda _context, _option, treatment: treatment == "drop",
     help="What becomes of text that the page hides, by `hidden`, an inline style, a closed dialog or "
     "popover: `model` leaves it to the model, for panels and answers hide so; `drop` keeps it out of the "
     "document's text.",
 )
-comments_option = choice_option(
+comments_option = enum_option(
     "--comments",
-    values=[each.value for each in Comments],
-    default=Comments.SEPARATE.value,
+    default=Comments.SEPARATE,
     help="What becomes of user comments: `separate` puts them into the field `comments`, `include` into "
     "the text, `drop` leaves them out. Posts of a forum are content; so are comments that stand alone.",
 )
-metadata_option = choice_option(
+_metadata_option = enum_option(
     "--metadata",
-    values=[each.value for each in MetadataLevel],
-    default=MetadataLevel.FAST.value,
+    default=MetadataLevel.FAST,
     help="What documents say of their pages, such as author and date: `fast` reads what pages declare to "
     "machines, `full` bylines and dates in the text, too, where they declare none, `none` nothing.",
 )
 
 
-def comments_are_told_apart(comments: str) -> bool:
+def _are_comments_told_apart(*, comments: Comments) -> bool:
     """Return True if the command line sets an option of user comments that needs them apart from the text."""
-    return was_typed("comments") and comments != Comments.INCLUDE
+    return was_typed("comments") and comments is not Comments.INCLUDE
 
 
-def _gather_rendering(
-    *, with_markdown: bool, links: str, images: str, tables: str, **others: object
-) -> dict[str, object]:
-    kept = {"links": links == "keep", "images": images == "keep", "tables": tables == "keep"}
-    return {"rendering": Rendering(with_markdown, **kept), **others}
-
-
-rendering_options = with_options(
+_rendering_options = gathered_options(
+    "rendering",
+    Rendering,
     click.option(
         "--with-markdown",
+        "markdown",
         is_flag=True,
         help="Add the field `markdown`: the content with its headings, emphasis, links, images, lists, "
         "quotations, code, tables and formulas.",
     ),
     *(
-        choice_option(
+        click.option(
             f"--{name}",
-            values=_KEEP_OR_DROP,
+            type=click.Choice(["keep", "drop"]),
             default="keep",
+            show_default=True,
+            callback=lambda _context, _option, treatment: treatment == "keep",
             help=f"What becomes of {name} in Markdown and HTML{dropped}. The text is the same in any case.",
         )
         for name, dropped in (
@@ -219,6 +212,20 @@ rendering_options = with_options(
             ("tables", ", their texts included; tables that lay out a page are none"),
         )
     ),
-    gather=_gather_rendering,
 )
-"""Options of Markdown and HTML, which reach a command as `rendering: Rendering`."""
+
+
+def document_options(*others: Option) -> Option:
+    """Return the options of documents, others among them.
+
+    They reach a command as `options: DocumentOptions` and `comments_are_told_apart`.
+    """
+    return gathered_options(
+        "options",
+        DocumentOptions,
+        gathered_options("comments_are_told_apart", _are_comments_told_apart, comments_option),
+        hidden_text_option,
+        _metadata_option,
+        *others,
+        _rendering_options,
+    )

@@ -1,7 +1,7 @@
 """Options of the services that commands use: Kafka and its topics, Redis, Triton and its models."""
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
@@ -16,6 +16,7 @@ from dehusk.streams.cli.shared.options import (
     Option,
     Url,
     choice_option,
+    gathered_options,
     seconds_option,
     was_typed,
     with_options,
@@ -34,7 +35,7 @@ from dehusk.streams.settings import (
 )
 
 
-def _gather_kafka(
+def _kafka_settings(
     *,
     brokers: str,
     security_protocol: SecurityProtocol,
@@ -44,13 +45,12 @@ def _gather_kafka(
     tls_ca_file: Path | None,
     tls_certificate_file: Path | None,
     tls_key_file: Path | None,
-    **others: object,
-) -> dict[str, object]:
+) -> KafkaSettings:
     credentials = (sasl_mechanism, sasl_username, sasl_password)
     files = (tls_ca_file, tls_certificate_file, tls_key_file)
     security = KafkaSecurity(security_protocol, *credentials, *files)
     _check_security(security)
-    return {"kafka": KafkaSettings(brokers, security), **others}
+    return KafkaSettings(brokers, security)
 
 
 def _check_security(security: KafkaSecurity) -> None:
@@ -79,7 +79,9 @@ def require_both(prefix: str, certificate: Path | None, key: Path | None) -> Non
         )
 
 
-kafka_options = with_options(
+kafka_options = gathered_options(
+    "kafka",
+    _kafka_settings,
     click.option(
         "--brokers",
         type=Brokers(),
@@ -116,7 +118,6 @@ kafka_options = with_options(
         help="PEM file of the client's certificate, where the brokers ask for one.",
     ),
     click.option("--tls-key-file", type=FILE, help="PEM file of the key of --tls-certificate-file."),
-    gather=_gather_kafka,
 )
 """Options of a Kafka cluster and its security, which reach a command as `kafka: KafkaSettings`."""
 compression_option = choice_option(
@@ -178,33 +179,17 @@ def redis_options(
         show_default=True,
         help=help,
     )
-    return with_options(url, redis_client_options("redis", seconds_help=seconds_help))
+    return with_options(url, redis_client_options(seconds_help=seconds_help))
 
 
-def redis_client_options(url: str, *, seconds_help: str) -> Option:
+def redis_client_options(*, seconds_help: str) -> Option:
     """Return options of a Redis client, which reach the command as `redis: RedisSettings`.
 
-    `url` is the parameter of the command that holds the URL.
+    The command has the URL as `redis` or `site_statistics`.
     """
-
-    def gather(
-        *,
-        redis_seconds: float,
-        redis_cluster: bool,
-        redis_ca_file: Path | None,
-        redis_certificate_file: Path | None,
-        redis_key_file: Path | None,
-        **others: Any,  # noqa: ANN401 the values of the command, of any type
-    ) -> dict[str, object]:
-        files = (redis_ca_file, redis_certificate_file, redis_key_file)
-        redis = RedisSettings(others[url] or RedisSettings().url, redis_cluster, redis_seconds, *files)
-        require_both("redis", redis.certificate_file, redis.key_file)
-        if (redis.ca_file or redis.certificate_file) and not redis.url.startswith("rediss://"):
-            name = url.replace("_", "-")
-            raise click.UsageError(f"--redis-…-file options need a --{name} URL that begins with rediss://")
-        return {**others, "redis": redis}
-
-    return with_options(
+    return gathered_options(
+        "redis",
+        _redis_settings,
         seconds_option("--redis-seconds", least=0.1, default=RedisSettings().timeout, help=seconds_help),
         click.option("--redis-cluster", is_flag=True, help="The URL is one of a Redis Cluster."),
         click.option(
@@ -219,8 +204,37 @@ def redis_client_options(url: str, *, seconds_help: str) -> Option:
             help="PEM file of the client's certificate, where Redis asks for one.",
         ),
         click.option("--redis-key-file", type=FILE, help="PEM file of the key of --redis-certificate-file."),
-        gather=gather,
     )
+
+
+def _redis_settings(
+    *,
+    redis: str = "",
+    site_statistics: str | None = None,
+    redis_seconds: float,
+    redis_cluster: bool,
+    redis_ca_file: Path | None,
+    redis_certificate_file: Path | None,
+    redis_key_file: Path | None,
+) -> RedisSettings:
+    url = redis or site_statistics or RedisSettings().url
+    files = (redis_ca_file, redis_certificate_file, redis_key_file)
+    require_both("redis", redis_certificate_file, redis_key_file)
+    if (redis_ca_file or redis_certificate_file) and not url.startswith("rediss://"):
+        name = "redis" if redis else "site-statistics"
+        raise click.UsageError(f"--redis-…-file options need a --{name} URL that begins with rediss://")
+    return RedisSettings(url, redis_cluster, redis_seconds, *files)
+
+
+def triton_settings(
+    *,
+    triton: str | None,
+    model: str,
+    model_version: str,
+    triton_seconds: float = TritonSettings().timeout,
+) -> TritonSettings:
+    """Return the settings of Triton and its model, from the options of both."""
+    return TritonSettings(triton or TritonSettings().address, model, model_version, triton_seconds)
 
 
 model_options = with_options(
@@ -248,21 +262,19 @@ def labeler_options(*, when: str = "", repository_help: str) -> Option:
     They reach the command as `labeler`, `triton` (TritonSettings) and `model_repository`. `when` is a part of
     the help: when that labeler labels.
     """
-
-    def gather(
-        *, labeler: str | None, triton: str | None, model: str, model_version: str, **others: object
-    ) -> dict[str, object]:
-        labeler = labeler or ("triton" if triton else "onnx")
-        require_labeler_of_triton(labeler)
-        settings = TritonSettings(triton or TritonSettings().address, model, model_version)
-        return {**others, "labeler": labeler, "triton": settings}
-
-    return with_options(
-        click.option(
-            "--labeler",
-            type=click.Choice(LABELERS),
-            help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the default), "
-            "on a Triton server (the default with --triton), or one without a model, as Boilerpipe's rules.",
+    return gathered_options(
+        "triton",
+        triton_settings,
+        gathered_options(
+            "labeler",
+            _labeler,
+            click.option(
+                "--labeler",
+                type=click.Choice(LABELERS),
+                help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the "
+                "default), on a Triton server (the default with --triton), or one without a model, as "
+                "Boilerpipe's rules.",
+            ),
         ),
         click.option(
             "--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server."
@@ -275,8 +287,13 @@ def labeler_options(*, when: str = "", repository_help: str) -> Option:
             help=repository_help,
         ),
         model_options,
-        gather=gather,
     )
+
+
+def _labeler(*, labeler: str | None, triton: str | None) -> str:
+    labeler = labeler or ("triton" if triton else "onnx")
+    require_labeler_of_triton(labeler)
+    return labeler
 
 
 def require_labeler_of_triton(labeler: str) -> None:

@@ -1,12 +1,17 @@
 """The options that commands share, as the values that reach them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from dehusk.streams.cli.shared.page_options import source_options
+from dehusk.schemas.documents import Comments
+from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.options import DocumentOptions, Rendering
+from dehusk.streams.cli.shared.options import Option, gathered_options
+from dehusk.streams.cli.shared.page_options import document_options, source_options
 from dehusk.streams.cli.shared.service_options import kafka_options
 from dehusk.streams.settings import MIB, KafkaSecurity, KafkaSettings
 from dehusk.streams.sources.registry import SourceSettings
@@ -47,6 +52,74 @@ def run(command: click.Command, *options: str, env: dict[str, str] | None = None
         catch_exceptions=False,
         standalone_mode=False,
     )
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    y: int = 0
+
+
+X = click.option("--x", type=int, default=1)
+Y = click.option("--y", type=int, default=2)
+
+
+def gathered(*options: Option) -> dict[str, object]:
+    """The values that reach a command, which names `x` beside the point."""
+    reached: list[dict[str, object]] = []
+
+    @click.command()
+    @gathered_options("point", Point, *options)
+    def command(*, x: int, **others: object) -> None:
+        reached.append({"x": x, **others})
+
+    run(command)
+    return reached[0]
+
+
+def test_gathered_values_reach_the_command_as_one_and_by_name_where_it_names_them() -> None:
+    assert gathered(X, Y) == {"x": 1, "point": Point(1, 2)}
+
+
+def test_a_field_without_an_option_has_its_default() -> None:
+    assert gathered(X) == {"x": 1, "point": Point(1)}
+
+
+def test_a_value_that_nothing_gathers_reaches_the_command() -> None:
+    assert gathered(X, click.option("--other")) == {"x": 1, "point": Point(1), "other": None}
+
+
+def test_values_are_gathered_from_gathered_ones_and_from_shared_ones() -> None:
+    reached: list[tuple[int, Point]] = []
+
+    @click.command()
+    @gathered_options("far", lambda *, point, y: point.x * y, gathered_options("point", Point, X, Y))
+    @gathered_options("end", lambda *, point: Point(-point.x, -point.y))
+    def command(*, far: int, end: Point) -> None:
+        reached.append((far, end))
+
+    run(command)
+    assert reached == [(2, Point(-1, -2))]
+
+
+def test_options_of_documents_reach_the_command_as_one_value() -> None:
+    reached: list[DocumentOptions] = []
+
+    @click.command()
+    @document_options(click.option("--with-blocks", is_flag=True))
+    def command(*, options: DocumentOptions, comments_are_told_apart: bool) -> None:
+        assert comments_are_told_apart
+        reached.append(options)
+
+    run(command, "--comments", "separate")
+    run(command, "--comments", "drop", "--hidden-text", "drop", "--metadata", "none", "--images", "drop")
+    rendering = Rendering(images=False)
+    assert reached == [
+        DocumentOptions(),
+        DocumentOptions(
+            drop_hidden=True, comments=Comments.DROP, metadata=MetadataLevel.NONE, rendering=rendering
+        ),
+    ]
 
 
 def test_by_default_kafka_is_here_and_plain() -> None:
