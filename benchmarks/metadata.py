@@ -11,6 +11,7 @@ from benchmarks.pages import Page
 from benchmarks.steps import Step, best_times
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.metadata import Metadata, MetadataLevel
+from dehusk.schemas.options import DocumentOptions
 
 _THEIRS = {
     "author": "author",
@@ -71,7 +72,7 @@ def report(title: str, result: Comparison) -> str:
 
 
 def _segmenting(level: MetadataLevel) -> Callable[[Page], Metadata | None]:
-    return lambda page: segment(page.html, url=page.url, metadata=level).metadata
+    return lambda page: segment(page.html, url=page.url, options=DocumentOptions(metadata=level)).metadata
 
 
 def _with_dehusk(page: Page) -> Mapping[str, Any]:

@@ -23,15 +23,7 @@ def prepare(
 ) -> PreparedPage | Broken:
     """Segment and encode a page, with the markup that the options need, or say why it cannot be."""
     try:
-        segmented = segment(
-            page.html,
-            max_blocks,
-            url=page.url,
-            metadata=options.metadata,
-            drop_hidden=options.drop_hidden,
-            with_markup=options.rendering.needs_markup,
-            with_tree=bool(encodings),
-        )
+        segmented = segment(page.html, max_blocks, url=page.url, options=options, with_tree=bool(encodings))
     except PageError as error:
         return Broken(error.reason, str(error), page.url)
     encoded = encode(segmented, encodings)

@@ -45,3 +45,4 @@ class DocumentOptions:
 
 
 DEFAULT_OPTIONS = DocumentOptions()
+WITHOUT_METADATA = DocumentOptions(metadata=MetadataLevel.NONE)

@@ -18,6 +18,7 @@ from dehusk.inference.tokens import count_words, count_words_of_markup
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.markup import DocumentTree, Markup
 from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.options import WITHOUT_METADATA, DocumentOptions
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Declarations, SegmentedPage, Structure
 
@@ -114,14 +115,13 @@ def segment(
     max_blocks: int = sys.maxsize,
     *,
     url: str = "",
-    metadata: MetadataLevel = MetadataLevel.NONE,
-    drop_hidden: bool = False,
-    with_markup: bool = False,
+    options: DocumentOptions = WITHOUT_METADATA,
     with_tree: bool = False,
 ) -> SegmentedPage:
-    """Return the text blocks of a page, given in UTF-8, and its metadata; `url` is the base of its addresses.
+    """Return the text blocks of a page, given in UTF-8; `url` is the base of its addresses.
 
-    Markup and the whole document are included where asked for. Hidden text is no metadata with `drop_hidden`.
+    Metadata and markup are included as the options need them, and the whole document with `with_tree`. Where
+    documents drop hidden text, it is no metadata.
 
     The content of `<noscript>` counts if it has over a hundred words and more than all that is shown: such a
     page is made for readers without scripts.
@@ -131,14 +131,7 @@ def segment(
     """
     tags = _count_tags(html, max_blocks)
     markup = end_like_xml(html)
-    read = partial(
-        _read,
-        max_blocks=max_blocks,
-        metadata=metadata,
-        drop_hidden=drop_hidden,
-        with_markup=with_markup,
-        with_tree=with_tree,
-    )
+    read = partial(_read, max_blocks=max_blocks, options=options, with_tree=with_tree)
     reading = read(markup, tags=tags if markup is html else None)
     walk = reading.walk
     uncovered = uncover(markup, title=walk.head.title or "", has_shadow_roots=walk.has_shadow_roots)
@@ -183,9 +176,7 @@ def _read(
     html: bytes,
     *,
     max_blocks: int,
-    metadata: MetadataLevel,
-    drop_hidden: bool,
-    with_markup: bool,
+    options: DocumentOptions,
     with_tree: bool,
     tags: int | None = None,
     scripting: bool = True,
@@ -195,7 +186,7 @@ def _read(
     root = document.root
     address = root.mem_id if root is not None else 0
     try:
-        recording = Recording() if with_markup else None
+        recording = Recording() if options.rendering.needs_markup else None
         texts = BlockTexts() if with_tree else None
         walk = Walk(
             document, address, max_blocks, fallback=not scripting, recording=recording, block_texts=texts
@@ -204,12 +195,12 @@ def _read(
     except MemoryError as error:
         raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML") from error
     properties = None
-    if metadata is not MetadataLevel.NONE:
+    if options.metadata is not MetadataLevel.NONE:
         properties = Properties(
             document,
             address,
-            bylines=metadata is MetadataLevel.FULL,
-            hiding=walk.hiding if drop_hidden else {},
+            bylines=options.metadata is MetadataLevel.FULL,
+            hiding=walk.hiding if options.drop_hidden else {},
         )
     language = primary_language(root.attributes.get("lang")) if root is not None else None
     return _Reading(walk, language, properties, tree)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions
+from dehusk.schemas.options import WITHOUT_METADATA
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, Tombstone
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.preparation.steps import Outcome, PackedPage, Postponed, Preparer, decode
@@ -24,8 +23,6 @@ from dehusk.streams.sources.registry import (
 )
 from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.source import Decoded, Source
-
-_WITHOUT_METADATA = DocumentOptions(metadata=MetadataLevel.NONE)
 
 
 class Verdict(StrEnum):
@@ -104,7 +101,7 @@ def _prepared(source: Source, message: Message, max_blocks: int) -> Prepared:
     pages = decode(source, message)
     if isinstance(pages, Postponed):
         return Prepared((Finding(Verdict.WAITS, pages.detail),))
-    preparer = Preparer(max_blocks, _WITHOUT_METADATA)
+    preparer = Preparer(max_blocks, WITHOUT_METADATA)
     found = (finding(preparer.prepare(page), page) for page in pages)
     is_of_another = any(
         isinstance(page, Broken) and page.reason is BrokenReason.WRONG_FORMAT for page in pages

@@ -8,7 +8,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.extraction import content_hash, extract
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template
-from dehusk.schemas.metadata import Metadata, MetadataLevel
+from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.options import DocumentOptions
 from dehusk.schemas.pages import BlockFrequencies, ModelVersion, PageIdentity, Prediction, PreparedPage
 
@@ -207,6 +207,6 @@ def test_the_keys_of_duplicates_are_those_of_the_text() -> None:
 
 
 def test_metadata_are_those_of_the_page() -> None:
-    segmented = segment(b"<meta name=author content=Ann><p>x", metadata=MetadataLevel.FAST)
+    segmented = segment(b"<meta name=author content=Ann><p>x", options=DocumentOptions())
     page = PreparedPage(IDENTITY, segmented, encode(segmented))
     assert extract(page, labels(1), None).metadata == segmented.metadata == Metadata(author="Ann")

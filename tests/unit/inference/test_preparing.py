@@ -18,7 +18,7 @@ def test_a_page_is_segmented_and_encoded() -> None:
     prepared = prepare(PAGE)
     assert isinstance(prepared, PreparedPage)
     assert prepared.identity == identify(PAGE)
-    assert prepared.segmented == segment(PAGE.html, url=PAGE.url, metadata=MetadataLevel.FAST)
+    assert prepared.segmented == segment(PAGE.html, url=PAGE.url, options=DocumentOptions())
     assert prepared.segmented.structure is None
     assert prepared.encoded.ids.tolist() == encode(prepared.segmented).ids.tolist()
 

@@ -9,14 +9,15 @@ from selectolax.lexbor import LexborHTMLParser
 from dehusk.inference.document.html import ATTRIBUTES, html
 from dehusk.inference.document.outline import outline
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.schemas.options import NO_RENDERING, Rendering
+from dehusk.schemas.options import NO_RENDERING, DocumentOptions, Rendering
 
 URL = "https://a.test/b/c"
+WITH_MARKUP = DocumentOptions(rendering=Rendering(markdown=True))
 SAFE = ("http://", "https://", "ftp://", "mailto:", "tel:")
 
 
 def html_of(page: str, left_out: str = "", rendering: Rendering = NO_RENDERING) -> str:
-    segmented = segment(page.encode(), with_markup=True)
+    segmented = segment(page.encode(), options=WITH_MARKUP)
     content = np.array([text not in left_out.split() for text in segmented.texts], np.bool_)
     return html(outline(segmented, content, URL, rendering))
 

@@ -12,7 +12,7 @@ from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
 from dehusk.inference.extraction import plain_text
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.schemas.options import NO_RENDERING, Rendering
+from dehusk.schemas.options import NO_RENDERING, DocumentOptions, Rendering
 from dehusk.schemas.pages import SegmentedPage
 
 RENDERER = (
@@ -21,12 +21,13 @@ RENDERER = (
     .use(dollarmath_plugin, allow_space=False, allow_digits=False)
 )
 URL = "https://a.test/b/c"
+WITH_MARKUP = DocumentOptions(rendering=Rendering(markdown=True))
 IMAGE = "\0"
 EXPONENT = re.compile(r"(?<=[\w)\]])\^(?=[+\-\u2212]?[0-9])")
 
 
 def segmented(html: str) -> SegmentedPage:
-    return segment(html.encode(), with_markup=True)
+    return segment(html.encode(), options=WITH_MARKUP)
 
 
 def markdown_of(html: str, left_out: str = "", rendering: Rendering = NO_RENDERING) -> str:

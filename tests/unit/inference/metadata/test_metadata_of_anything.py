@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 import dehusk.schemas
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.metadata import Metadata, MetadataLevel
+from dehusk.schemas.options import DocumentOptions
 from tests.unit.schemas.test_documents import DOCUMENT
 
 SCHEMA = Path(dehusk.schemas.__file__).parent / "json" / "cleaned-document.schema.json"
@@ -96,7 +97,7 @@ MARKUP = st.sampled_from(
 
 def assert_sound(html: bytes, url: str = "https://a.test/b") -> Metadata:
     for level in (MetadataLevel.FAST, MetadataLevel.FULL):
-        metadata = segment(html, url=url, metadata=level).metadata
+        metadata = segment(html, url=url, options=DocumentOptions(metadata=level)).metadata
         assert metadata is not None
         VALIDATOR.validate(json.loads(replace(DOCUMENT, metadata=metadata).to_json()))
     return metadata

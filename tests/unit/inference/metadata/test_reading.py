@@ -7,12 +7,13 @@ import pytest
 
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.metadata import Metadata, MetadataLevel
+from dehusk.schemas.options import DocumentOptions
 
 URL = "https://www.a.test/b/c.html"
 
 
 def read(html: str, *, url: str = URL, level: MetadataLevel = MetadataLevel.FAST) -> Metadata:
-    metadata = segment(html.encode(), url=url, metadata=level).metadata
+    metadata = segment(html.encode(), url=url, options=DocumentOptions(metadata=level)).metadata
     assert metadata is not None
     return metadata
 
@@ -274,6 +275,7 @@ def test_hidden_text_is_metadata_unless_it_is_dropped(
     html: str, author: str | None, shown: str | None
 ) -> None:
     for drop_hidden, expected in ((False, author), (True, shown)):
-        page = segment(html.encode(), metadata=MetadataLevel.FULL, drop_hidden=drop_hidden)
+        options = DocumentOptions(metadata=MetadataLevel.FULL, drop_hidden=drop_hidden)
+        page = segment(html.encode(), options=options)
         assert page.metadata is not None
         assert page.metadata.author == expected

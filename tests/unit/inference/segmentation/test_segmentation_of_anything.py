@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from dehusk.inference.elements import MAX_PATH
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import PageError
+from dehusk.schemas.metadata import MetadataLevel
+from dehusk.schemas.options import DocumentOptions, Rendering
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import SegmentedPage
 
+WITH_MARKUP = DocumentOptions(metadata=MetadataLevel.NONE, rendering=Rendering(markdown=True))
 TAGS = """
 a b body br button dialog div form frameset html li math noscript option p pre script select span svg table td
 template textarea title tr ul x-y
@@ -54,7 +57,7 @@ def test_any_markup_gives_sound_columns(html: str) -> None:
 
 @given(st.lists(SNIPPETS | TEXT, max_size=40).map("".join))
 def test_what_is_recorded_of_the_markup_changes_nothing_else(html: str) -> None:
-    bare, page = segment(html.encode()), segment(html.encode(), with_markup=True)
+    bare, page = segment(html.encode()), segment(html.encode(), options=WITH_MARKUP)
     assert bare == page
     assert bare.markup is None
     markup = page.markup
