@@ -65,7 +65,7 @@ Y = click.option("--y", type=int, default=2)
 
 
 def gathered(*options: Option) -> dict[str, object]:
-    """The values that reach a command, which names `x` beside the point."""
+    """Return the values that reach a command, which names `x` beside the point."""
     reached: list[dict[str, object]] = []
 
     @click.command()
