@@ -13,7 +13,7 @@ import click
 import orjson
 
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.streams.cli.shared.options import gathered_options
+from dehusk.streams.cli.shared.options import gathered_options, json_option
 from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import plain_console, print_table
 from dehusk.streams.settings import Compression, KafkaSettings, TopicSettings
@@ -87,7 +87,7 @@ Examples:
     show_default=True,
     help="Show the last so many; all are counted.",
 )
-@click.option("--json", "as_json", is_flag=True, help="All of them, one JSON object per line.")
+@json_option("All of them, one JSON object per line.")
 def list_command(
     *,
     kafka: KafkaSettings,

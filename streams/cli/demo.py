@@ -11,9 +11,9 @@ from tempfile import TemporaryFile, mkdtemp
 import click
 from rich.console import Console
 
-from dehusk.inference.labelers.labeler import LABELERS
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.shared.options import choice_option, number_option
+from dehusk.streams.cli.shared.options import FOLDER, choice_option, json_option, number_option
+from dehusk.streams.cli.shared.service_options import labeler_option
 from dehusk.streams.demo.sites import NAMES, find_site
 from dehusk.streams.folders import writing
 from dehusk.streams.local.stack import default_cache
@@ -33,19 +33,17 @@ _COLUMNS = 160
     "handbook that comes with dehusk, which `auto` takes where Python's documentation cannot be had.",
 )
 @number_option("--pages", default=1000, help="At most so many pages.")
-@choice_option(
-    "--labeler",
-    values=LABELERS,
+@labeler_option(
     default="triton",
     help="What labels the blocks; `onnx` needs no Triton, and all but these two no model.",
 )
 @click.option(
     "--directory",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Where the documents and logs are written; by default a new temporary folder, which is "
     "removed if the demo is interrupted.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
+@json_option("Print the summary as one line of JSON.")
 def command(*, site_name: str, pages: int, labeler: str, directory: Path | None, as_json: bool) -> None:
     """Crawl a real site into Kafka and clean it while it is crawled.
 

@@ -15,7 +15,12 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, tell_interrupted
 from dehusk.streams.cli.shared.options import NumberRange
-from dehusk.streams.cli.shared.page_options import base_url_option, max_page_option, require_warc_directory
+from dehusk.streams.cli.shared.page_options import (
+    base_url_option,
+    max_page_option,
+    require_warc_directory,
+    warc_directory_option,
+)
 from dehusk.streams.cli.shared.service_options import compression_option, kafka_options, topic_option
 from dehusk.streams.cli.shared.terminal import Advance, page_progress, plain_console
 from dehusk.streams.files.readers import InputPosition, read_pages
@@ -61,11 +66,7 @@ Examples:
     help="At most so many pages a second.",
 )
 @base_url_option
-@click.option(
-    "--warc-directory",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="With --as warc-pointer: where the WARC files are written that the messages point to.",
-)
+@warc_directory_option("With --as warc-pointer: where the WARC files are written that the messages point to.")
 @compression_option
 @max_page_option("is not sent")
 def command(

@@ -13,7 +13,7 @@ import click
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.options import DocumentOptions
-from dehusk.streams.cli.shared.options import Address, gathered_options, was_typed
+from dehusk.streams.cli.shared.options import Address, gathered_options, open_option, was_typed
 from dehusk.streams.cli.shared.page_options import (
     comments_option,
     hidden_text_option,
@@ -82,7 +82,7 @@ Examples:
     show_default=True,
     help="Where the inspector is served; port 0 is any free one.",
 )
-@click.option("--open", "opens", is_flag=True, help="Open a browser.")
+@open_option
 @click.option(
     "--output-file",  # its name for variables and files, where `output` is the topic of workers
     "--output",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.streams.cli.shared.options import gathered_options
+from dehusk.streams.cli.shared.options import gathered_options, open_option
 from dehusk.streams.cli.shared.page_options import base_url_option, page_limit_options
 from dehusk.streams.cli.shared.service_options import labeler_options
 from dehusk.streams.wording import pluralize
@@ -81,7 +81,7 @@ What the labels are for:
     show_default="any free one",
     help="Where the tool is served, to this machine alone.",
 )
-@click.option("--open", "opens", is_flag=True, help="Open a browser.")
+@open_option
 @gathered_options("settings", WorkerSettings)
 @gathered_options("request", _Request)
 def command(*, request: _Request, settings: WorkerSettings) -> None:

@@ -14,6 +14,7 @@ import orjson
 from click.core import ParameterSource
 from rich.filesize import decimal
 
+from dehusk.streams.cli.shared.options import json_option
 from dehusk.streams.cli.shared.page_options import source_options
 from dehusk.streams.cli.shared.service_options import (
     checked_topics,
@@ -82,7 +83,7 @@ Examples:
     show_default=True,
     help="With --create: how many TOPIC gets, which is how many workers can share it. Others get as many.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+@json_option()
 def command(
     *,
     topics: tuple[str, ...],

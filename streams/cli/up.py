@@ -15,6 +15,8 @@ from rich.table import Table
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, models
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.cli.shared.options import FOLDER, json_option
+from dehusk.streams.cli.shared.service_options import repository_option
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.local.folder import temporary_folder
 from dehusk.streams.local.stack import SERVICES, Addresses, LocalStack, Report, Restarts, default_cache
@@ -29,32 +31,22 @@ from dehusk.streams.settings import (
 )
 from dehusk.streams.wording import program
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 @click.command(name="up", epilog="Ctrl-C stops everything; a second Ctrl-C kills it.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON, once all answer."
-)
+@json_option("Print the addresses as one line of JSON, once all answer.")
 @click.option(
     "--keep",
-    type=_FOLDER,
+    type=FOLDER,
     metavar="DIR",
     help="Keep data, logs and ports in DIR for the next start; by default a temporary folder, removed at the "
     "end.",
 )
 @click.option("--nodes", type=click.Choice([1, 3]), default=1, show_default=True, help="Kafka servers.")
-@click.option(
-    "--model-repository",
-    type=_FOLDER,
-    metavar="DIR",
-    default=DEFAULT_REPOSITORY,
-    help="The models that Triton serves; those that come with dehusk by default.",
-)
+@repository_option(help="The models that Triton serves; those that come with dehusk by default.")
 @click.option("--without-triton", is_flag=True, help="Start Kafka and Redis only.")
 @click.option(
     "--cache",
-    type=_FOLDER,
+    type=FOLDER,
     metavar="DIR",
     default=default_cache,
     help="Where Kafka's jars are kept once they are fetched; ~/.cache/dehusk by default.",

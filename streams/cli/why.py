@@ -10,7 +10,8 @@ import click
 import orjson
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.cli.shared.service_options import kafka_options
+from dehusk.streams.cli.shared.options import json_option
+from dehusk.streams.cli.shared.service_options import kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.wording import pluralize, printable
@@ -28,13 +29,10 @@ Examples:
 )
 @click.argument("url")
 @kafka_options
-@click.option(
-    "--audit-topic",
-    metavar="TOPIC",
-    required=True,
-    help="The topic that workers write with their option of this name.",
+@optional_topic_option(
+    "--audit-topic", required=True, help="The topic that workers write with their option of this name."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all that is known.")
+@json_option("One JSON object per line, with all that is known.")
 def command(*, url: str, kafka: KafkaSettings, audit_topic: str, as_json: bool) -> None:
     """Say what became of the page of URL, each time that a worker was done with it.
 

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import click
 
-from dehusk.inference.labelers.labeler import LABELERS, LOCAL_LABELERS
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.streams.cli.shared.interrupts import interrupts_postponed
 from dehusk.streams.cli.shared.options import (
     Address,
-    Name,
     OptionalFile,
     Url,
     choice_option,
@@ -31,13 +29,18 @@ from dehusk.streams.cli.shared.page_options import (
 from dehusk.streams.cli.shared.service_options import (
     checked_topics,
     compression_option,
+    group_option,
     kafka_options,
+    labeler_option,
     model_options,
+    optional_topic_option,
     redis_options,
+    repository_option,
     require_both,
     require_labeler_of_triton,
     revisit_options,
     topic_option,
+    triton_option,
     triton_settings,
 )
 from dehusk.streams.logs import configure_logs
@@ -51,7 +54,6 @@ from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings, default_processes
 
 _TOPICS = TopicSettings()
-_TRITON = TritonSettings()
 _WORKER = WorkerSettings()
 
 
@@ -128,62 +130,39 @@ def _monitoring(
     default=_TOPICS.dead_letters,
     help="The topic for messages that cannot be cleaned, each with the reason in its headers.",
 )
-@click.option(
+@optional_topic_option(
     "--audit-topic",
-    metavar="TOPIC",
     help="A topic for what became of each message, whether or not it gave a document: a record of some 400 "
     "bytes, from which `dehusk why` answers. None by default.",
 )
-@click.option(
+@optional_topic_option(
     "--monitoring-topic",
-    metavar="TOPIC",
     help="A topic on which the workers share their figures, so that the live page of each shows the whole "
     "group, and `dehusk top` shows it in a terminal. None by default.",
 )
-@click.option(
+@optional_topic_option(
     "--control-topic",
-    metavar="TOPIC",
     help="The topic that says which versions of the model label which part of the crawl. `dehusk model` "
     "writes to it, by default to dehusk-control, which `dehusk up` creates. None by default: then the newest "
     "labels, or the one of --model-version.",
 )
-@click.option(
-    "--group",
-    type=Name(),
-    metavar="NAME",
-    default=_TOPICS.group,
-    show_default=True,
-    help="The consumer group; a new name reads the topic from its beginning.",
-)
+@group_option("The consumer group; a new name reads the topic from its beginning.")
 @source_options
-@choice_option(
-    "--labeler",
-    values=LABELERS,
+@labeler_option(
     default="triton",
     help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
     "process, or one without a model, as Boilerpipe's rules.",
 )
-@click.option(
-    "--model-repository",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    default=DEFAULT_REPOSITORY,
-    show_default="those that come with dehusk",
+@repository_option(
     help="The models of --labeler onnx, as DIR/NAME/NUMBER/model.onnx.",
+    shown="those that come with dehusk",
 )
-@click.option(
-    "--triton",
-    type=Address(),
-    metavar="HOST:PORT",
-    default=_TRITON.address,
-    show_default=True,
-    help="Triton's gRPC address.",
-)
+@triton_option()
 @model_options
 @seconds_option(
     "--triton-seconds",
     least=0.1,
-    default=_TRITON.timeout,
+    default=TritonSettings().timeout,
     help="How long Triton may take for one page until it counts as unavailable.",
 )
 @enum_option(

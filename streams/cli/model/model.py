@@ -13,13 +13,13 @@ from dehusk.schemas.rollout import Scope
 from dehusk.streams.cli.model.options import (
     NOT_TO_BE_SERVED,
     Sources,
-    group_option,
-    json_option,
     source_options,
+    workers_option,
 )
 from dehusk.streams.cli.model.rollout import COMMANDS
 from dehusk.streams.cli.model.versions import add_command, remove_command, verify_command
 from dehusk.streams.cli.model.views import print_shown, print_versions
+from dehusk.streams.cli.shared.options import json_option
 from dehusk.streams.models.names import split_name
 from dehusk.streams.settings import KafkaSettings
 
@@ -39,7 +39,7 @@ Examples:
   dehusk model list --json | jq -r '.versions[] | select(.is_default) | .version'""",
 )
 @source_options("Show which versions the roll-outs on this topic name, too.")
-@json_option
+@json_option()
 def list_command(*, sources: Sources, as_json: bool) -> None:
     """List the versions on disk and on Triton: state, signature, size and hash.
 
@@ -72,8 +72,8 @@ Examples:
   dehusk model show dehusk/8 --control-topic dehusk-control""",
 )
 @click.argument("name", metavar="MODEL[/VERSION]")
-@source_options("Show what the workers that follow this topic have seen, too.", group_option)
-@json_option
+@source_options("Show what the workers that follow this topic have seen, too.", workers_option)
+@json_option()
 def show_command(*, name: str, sources: Sources, group: str, as_json: bool) -> None:
     """Show what is known of a version; without VERSION, of the default one.
 

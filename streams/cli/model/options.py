@@ -12,53 +12,33 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Limits, Scope
 from dehusk.streams.cli.shared.options import (
-    Address,
-    Name,
     NumberRange,
     Option,
     gathered_options,
+    json_option,
     seconds_option,
+    yes_option,
 )
-from dehusk.streams.cli.shared.service_options import kafka_options
+from dehusk.streams.cli.shared.service_options import (
+    group_option,
+    kafka_options,
+    optional_topic_option,
+    repository_option,
+    triton_option,
+)
 from dehusk.streams.models.names import check_model, split_name
-from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings, TopicSettings, TritonSettings
+from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings
 
 NOT_TO_BE_SERVED = 3
 """Exit status where a version is not to be served; 1 is for other errors."""
 
-triton_option = click.option(
-    "--triton",
-    type=Address(),
-    metavar="HOST:PORT",
-    default=TritonSettings().address,
-    show_default=True,
-    help="gRPC address of the Triton server.",
-)
-repository_option = click.option(
-    "--model-repository",
+stored_versions_option = repository_option(
     "--repository",
     "repository",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    default=DEFAULT_REPOSITORY,
-    show_default="the one that comes with dehusk",
     help="The model repository: the directory that Triton serves.",
+    shown="the one that comes with dehusk",
 )
-group_option = click.option(
-    "--group",
-    type=Name(),
-    metavar="NAME",
-    default=TopicSettings().group,
-    show_default=True,
-    help="The consumer group of the workers; each group is moved alone.",
-)
-yes_option = click.option("--yes", is_flag=True, help="Do not ask before.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
-
-
-def _control_topic_option(default: str | None, help: str = "The topic that the workers follow.") -> Option:  # noqa: A002 click's
-    """Return the option of the control topic, whose default is None where a command can do without it."""
-    return click.option("--control-topic", metavar="TOPIC", default=default, show_default=True, help=help)
+workers_option = group_option("The consumer group of the workers; each group is moved alone.")
 
 
 def _without_triton_option(help: str) -> Option:  # noqa: A002 click's
@@ -105,13 +85,16 @@ def _limits(_context: click.Context, _option: click.Parameter, given: tuple[str,
 
 _MODEL = click.argument("name", metavar="MODEL", callback=_model_name)
 _VERSION = click.argument("name", metavar="MODEL/VERSION", callback=_version_name)
-_TARGET = (kafka_options, _control_topic_option(CONTROL_TOPIC), group_option, json_option)
+_CONTROL = optional_topic_option(
+    "--control-topic", default=CONTROL_TOPIC, help="The topic that the workers follow."
+)
+_TARGET = (kafka_options, _CONTROL, workers_option, json_option())
 _PLACE = (
-    triton_option,
+    triton_option(),
     _without_triton_option(
         "Ask no Triton: the workers of the group run the model themselves (--labeler onnx)."
     ),
-    repository_option,
+    stored_versions_option,
 )
 _LIMIT = click.option(
     "--limit",
@@ -186,11 +169,11 @@ class Sources:
 def source_options(topic_help: str, *others: Option) -> Option:
     """Return a decorator that adds options, others among them; those of sources are the value `sources`."""
     places = (
-        triton_option,
+        triton_option(),
         _without_triton_option("Ask no Triton: look at the disk alone."),
-        repository_option,
+        stored_versions_option,
     )
-    topic = _control_topic_option(None, topic_help)
+    topic = optional_topic_option("--control-topic", help=topic_help)
     return gathered_options("sources", Sources, *places, topic, *others, kafka_options)
 
 

@@ -11,22 +11,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.inference.labelers.labeler import LABELERS, LOCAL_LABELERS
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.cli.model.options import (
     NOT_TO_BE_SERVED,
     Sources,
-    json_option,
-    repository_option,
     source_options,
-    triton_option,
-    yes_option,
+    stored_versions_option,
 )
 from dehusk.streams.cli.model.views import print_added, print_fault, print_removed, print_report
-from dehusk.streams.cli.shared.options import NumberRange, gathered_options, seconds_option
+from dehusk.streams.cli.shared.options import (
+    NumberRange,
+    gathered_options,
+    json_option,
+    seconds_option,
+    yes_option,
+)
+from dehusk.streams.cli.shared.service_options import labeler_option, model_option, triton_option
 from dehusk.streams.cli.shared.terminal import ask
 from dehusk.streams.models.names import MAX_LATENCY, FaultError, check_model, check_version, split_name
-from dehusk.streams.settings import KafkaSettings, TritonSettings
+from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.wording import printable
 
 if TYPE_CHECKING:
@@ -56,25 +60,16 @@ class _Checks:
 _check_options = gathered_options(
     "checks",
     _Checks,
-    click.option(
-        "--labeler",
-        type=click.Choice(LABELERS),
+    labeler_option(
         metavar="[triton|onnx]",
         default="triton",
-        show_default=True,
         callback=_require_versions,
         help="Who runs the version: the Triton server, under another name and from memory, or ONNX Runtime "
         "in a process of this command.",
     ),
-    triton_option,
-    repository_option,
-    click.option(
-        "--model",
-        metavar="NAME",
-        default=TritonSettings().model,
-        show_default=True,
-        help="The model that the version is of.",
-    ),
+    triton_option(),
+    stored_versions_option,
+    model_option("The model that the version is of."),
     seconds_option(
         "--timeout", least=0.1, default=60.0, help="How long a load, or the answer to a page, may take."
     ),
@@ -110,7 +105,7 @@ Examples:
 )
 @click.argument("what", metavar="DIR|FILE|MODEL/VERSION")
 @_check_options
-@json_option
+@json_option()
 def verify_command(*, what: str, checks: _Checks, as_json: bool) -> None:
     """Check a version without touching what is served.
 
@@ -151,7 +146,7 @@ Examples:
 @click.option("--no-verify", is_flag=True, help="Add it unchecked.")
 @_check_options
 @yes_option
-@json_option
+@json_option()
 def add_command(
     *,
     place: Path,
@@ -255,7 +250,7 @@ Examples:
     "Refuse a version that a state on this topic names or goes back to; have Triton serve the others first."
 )
 @yes_option
-@json_option
+@json_option()
 def remove_command(*, name: str, sources: Sources, yes: bool, as_json: bool) -> None:
     """Delete a version from the repository; refuses the default one and the only one.
 

@@ -18,6 +18,7 @@ from dehusk.streams.wording import without_password
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
 FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
 _ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
 _BROKER = re.compile(rf"{_HOST}(:\d{{1,5}})?")
@@ -180,6 +181,15 @@ def number_option(
 ) -> Option:
     """Return an option that takes a whole number above 0; help shows the default, or `shown` instead."""
     return click.option(name, type=click.IntRange(min=1), default=default, show_default=shown, help=help)
+
+
+def json_option(help: str = "Everything as one JSON object.") -> Option:  # noqa: A002 click's
+    """Return `--json`, which reaches the command as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help=help)
+
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask before.")
+open_option = click.option("--open", "opens", is_flag=True, help="Open a browser.")
 
 
 def was_typed(parameter: str) -> bool:

@@ -96,6 +96,13 @@ def _paths(fields: tuple[str, ...]) -> FieldPaths:
     return tuple(paths.items())
 
 
+def warc_directory_option(help: str) -> Option:  # noqa: A002 click's
+    """Return the option of the directory of the WARC files that messages point to."""
+    return click.option(
+        "--warc-directory", type=click.Path(exists=True, file_okay=False, path_type=Path), help=help
+    )
+
+
 source_options = gathered_options(
     "source_settings",
     _source_settings,
@@ -112,11 +119,7 @@ source_options = gathered_options(
         help="With --source json: where a message holds what, e.g. --field url=page.link --field html=body. "
         f"Names: {', '.join(NAMES)}; each stands at the top under its own name by default.",
     ),
-    click.option(
-        "--warc-directory",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="With --source warc-pointer: where the crawler writes its WARC files.",
-    ),
+    warc_directory_option("With --source warc-pointer: where the crawler writes its WARC files."),
     click.option(
         "--schema-registry",
         type=Url("http", "https"),

@@ -1,7 +1,7 @@
 """Options of the services that commands use: Kafka and its topics, Redis, Triton and its models."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -10,6 +10,7 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.options import (
     FILE,
+    FOLDER,
     Address,
     Brokers,
     Name,
@@ -133,6 +134,18 @@ def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -
     return click.option(*names, type=Name(), metavar=metavar, default=default, show_default=True, help=help)
 
 
+def optional_topic_option(name: str, *, help: str, **settings: Any) -> Option:  # noqa: A002, ANN401 click's
+    """Return an option that names a topic with which a worker can do without; none by default."""
+    return click.option(name, metavar="TOPIC", show_default=True, help=help, **settings)
+
+
+def group_option(help: str) -> Option:  # noqa: A002 click's
+    """Return the option of the workers' consumer group."""
+    return click.option(
+        "--group", type=Name(), metavar="NAME", default=TopicSettings().group, show_default=True, help=help
+    )
+
+
 revisit_options = with_options(
     click.option(
         "--revisit-after",
@@ -237,14 +250,52 @@ def triton_settings(
     return TritonSettings(triton or TritonSettings().address, model, model_version, triton_seconds)
 
 
-model_options = with_options(
-    click.option(
-        "--model",
-        metavar="NAME",
-        default=TritonSettings().model,
+def labeler_option(*, default: str | None, help: str, **settings: Any) -> Option:  # noqa: A002, ANN401 click's
+    """Return an option that takes one of the labelers."""
+    return click.option(
+        "--labeler",
+        type=click.Choice(LABELERS),
+        default=default,
         show_default=True,
-        help="The model in the repository.",
-    ),
+        help=help,
+        **settings,
+    )
+
+
+def triton_option(default: str | None = TritonSettings().address) -> Option:
+    """Return the option of Triton's address; without a default, of a Triton that need not be there."""
+    return click.option(
+        "--triton",
+        type=Address(),
+        metavar="HOST:PORT",
+        default=default,
+        show_default=True,
+        help="gRPC address of the Triton server.",
+    )
+
+
+def repository_option(*names: str, help: str, shown: str | None = None) -> Option:  # noqa: A002 click's
+    """Return the option of the models' directory, whose help shows `shown` as its default."""
+    return click.option(
+        "--model-repository",
+        *names,
+        type=FOLDER,
+        metavar="DIR",
+        default=DEFAULT_REPOSITORY,
+        show_default=shown,
+        help=help,
+    )
+
+
+def model_option(help: str = "The model in the repository.") -> Option:  # noqa: A002 click's
+    """Return the option of a model's name."""
+    return click.option(
+        "--model", metavar="NAME", default=TritonSettings().model, show_default=True, help=help
+    )
+
+
+model_options = with_options(
+    model_option(),
     click.option(
         "--model-version",
         metavar="NUMBER",
@@ -268,24 +319,15 @@ def labeler_options(*, when: str = "", repository_help: str) -> Option:
         gathered_options(
             "labeler",
             _labeler,
-            click.option(
-                "--labeler",
-                type=click.Choice(LABELERS),
+            labeler_option(
+                default=None,
                 help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the "
                 "default), on a Triton server (the default with --triton), or one without a model, as "
                 "Boilerpipe's rules.",
             ),
         ),
-        click.option(
-            "--triton", type=Address(), metavar="HOST:PORT", help="gRPC address of a Triton server."
-        ),
-        click.option(
-            "--model-repository",
-            type=click.Path(file_okay=False, path_type=Path),
-            metavar="DIR",
-            default=DEFAULT_REPOSITORY,
-            help=repository_help,
-        ),
+        triton_option(default=None),
+        repository_option(help=repository_help),
         model_options,
     )
 

@@ -6,6 +6,7 @@ from typing import BinaryIO
 import click
 
 from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors
+from dehusk.streams.cli.shared.options import json_option, yes_option
 from dehusk.streams.cli.shared.service_options import redis_options
 from dehusk.streams.settings import RedisSettings
 
@@ -45,7 +46,7 @@ Examples:
     type=click.IntRange(min=0),
     help=f"The first so many.  [default: {_LIMIT}; with --json, all]",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, as sites are found.")
+@json_option("One JSON object per line, as sites are found.")
 def list_command(*, redis: RedisSettings, sort: str | None, limit: int | None, as_json: bool) -> None:
     """List the sites, with how many pages, texts and structures are known of each.
 
@@ -71,7 +72,7 @@ Examples:
 )
 @click.argument("site")
 @_redis
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@json_option("One JSON object.")
 def show_command(*, site: str, redis: RedisSettings, as_json: bool) -> None:
     """Show what a site repeats, and what that did to documents.
 
@@ -96,7 +97,7 @@ Examples:
 @click.argument("sites", nargs=-1, metavar="SITE…")
 @_redis
 @click.option("--all", "all_sites", is_flag=True, help="All of them.")
-@click.option("--yes", is_flag=True, help="Do not ask before.")
+@yes_option
 def forget_command(*, sites: tuple[str, ...], redis: RedisSettings, all_sites: bool, yes: bool) -> None:
     """Forget sites, after a redesign for example: their further pages are counted anew.
 

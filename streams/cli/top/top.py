@@ -13,10 +13,10 @@ import click
 import orjson
 
 from dehusk.schemas.errors import UnavailableError
-from dehusk.streams.cli.shared.options import Name
-from dehusk.streams.cli.shared.service_options import kafka_options
+from dehusk.streams.cli.shared.options import json_option
+from dehusk.streams.cli.shared.service_options import group_option, kafka_options, optional_topic_option
 from dehusk.streams.cli.shared.terminal import plain_console
-from dehusk.streams.settings import MONITORING_TOPIC, KafkaSettings, TopicSettings
+from dehusk.streams.settings import MONITORING_TOPIC, KafkaSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,23 +40,14 @@ Examples:
   dehusk top --group news --json | jq .state.point   all figures, for programs""",
 )
 @kafka_options
-@click.option(
+@optional_topic_option(
     "--monitoring-topic",
-    metavar="TOPIC",
     default=MONITORING_TOPIC,
-    show_default=True,
     help="The topic that workers share their figures on with their option of this name.",
 )
-@click.option(
-    "--group",
-    type=Name(),
-    metavar="NAME",
-    default=TopicSettings().group,
-    show_default=True,
-    help="The consumer group of the workers.",
-)
+@group_option("The consumer group of the workers.")
 @click.option("--once", is_flag=True, help="Print one report; the same where the output is no terminal.")
-@click.option("--json", "as_json", is_flag=True, help="Print one report as one JSON object.")
+@json_option("Print one report as one JSON object.")
 def command(*, kafka: KafkaSettings, monitoring_topic: str, group: str, once: bool, as_json: bool) -> None:
     """Show a group of workers in this terminal, every second.
 
