@@ -1,7 +1,7 @@
 """`schemas/json/*.schema.json`: the published JSON Schemas of what workers write, from its types.
 
-Types give the fields, docstrings of attributes their descriptions. `DETAILS` has what neither says, such as
-patterns and limits. The names of headers are those of real dead letters.
+Types give the fields, docstrings of attributes their descriptions, and `KEYWORDS` patterns and limits. The
+names of headers are those of real dead letters.
 """
 
 import ast
@@ -30,140 +30,41 @@ Schema = dict[str, Any]
 
 _LANGUAGE = {"pattern": "^[a-z]{1,8}$"}
 _DATE = {"pattern": "^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$"}
-_FORM = "a date-time of RFC 3339 in UTC, or a full-date where the page declares no time, or no time zone."
 _URL = {"pattern": "^[hH][tT][tT][pP][sS]?://", "maxLength": 2048}
 _NAME = {"minLength": 1, "maxLength": 200}
 _NAMES = {"uniqueItems": True, "items": {"type": "string", **_NAME}}
 _DEGRADED = {"uniqueItems": True, "items": {"enum": ["frequencies", "model"]}}
 
-DETAILS: dict[str, Schema] = {
-    "CleanedDocument.url": {"description": "The page's address."},
-    "CleanedDocument.site": {
-        "description": (
-            "What the page's texts are counted under: the URL's host, lower case, without port and www.; or, "
-            "by --site-key, its registrable domain (.example.org), or host and first folder "
-            "(example.org/blog)."
-        )
-    },
-    "CleanedDocument.fetched_at": {
-        "description": "When the crawler fetched the page; null where it does not tell."
-    },
-    "CleanedDocument.title": {"description": "The text of the page's title element; may be empty."},
-    "CleanedDocument.text": {
-        "description": "The content as lines, a blank line between paragraphs; may be empty."
-    },
-    "CleanedDocument.comments": {
-        "description": (
-            "The user comments, in the same form; null where the model does not tell them apart, or where "
-            "they were to be included in the text or dropped."
-        )
-    },
-    "CleanedDocument.language": {
-        **_LANGUAGE,
-        "description": (
-            "The primary language of the text, e.g. en: as detected, else as declared; null where neither is "
-            "known."
-        ),
-    },
-    "CleanedDocument.text_length": {"description": "Unicode characters of text."},
-    "CleanedDocument.model": {"description": "Which model told content from boilerplate."},
-    "CleanedDocument.labeler": {
-        "enum": list(LABELERS),
-        "description": "What ran the model, else the name of a labeler without one.",
-    },
-    "CleanedDocument.degraded": {
-        **_DEGRADED,
-        "description": "What was missing when the page was cleaned: Redis (frequencies), Triton (model).",
-    },
-    "CleanedDocument.template": {
-        "description": "What was known of the site's template; null where frequencies are unknown."
-    },
-    "CleanedDocument.source": {
-        "description": "The Kafka record that the page came from; null for a page cleaned offline."
-    },
+KEYWORDS: dict[str, Schema] = {
+    "CleanedDocument.language": _LANGUAGE,
+    "CleanedDocument.labeler": {"enum": list(LABELERS)},
+    "CleanedDocument.degraded": _DEGRADED,
     "CleanedDocument.revision": {"minimum": 1},
     "CleanedDocument.declared_language": _LANGUAGE,
-    "CleanedDocument.content_hash": {
-        "pattern": "^[0-9a-f]{32}$",
-        "description": (
-            "BLAKE2b with a digest of 16 bytes, of the text in NFC and UTF-8, each run of white space one "
-            "space, none at its ends; null of an empty text."
-        ),
-    },
-    "CleanedDocument.simhash": {
-        "pattern": "^[0-9a-f]{16}$",
-        "description": (
-            "The simhash of the text, of all runs of three words: texts that are alike differ in few of its "
-            "64 bits; null of a text without words."
-        ),
-    },
-    "CleanedDocument.metadata": {"description": "What the page says of itself; null with --metadata none."},
-    "CleanedDocument.blocks": {
-        "description": "Every text block of the page in document order; only with --with-blocks."
-    },
-    "CleanedDocument.markdown": {
-        "description": (
-            "The content as Markdown (CommonMark, GitHub's tables, TeX in dollar signs); only with "
-            "--with-markdown."
-        )
-    },
+    "CleanedDocument.content_hash": {"pattern": "^[0-9a-f]{32}$"},
+    "CleanedDocument.simhash": {"pattern": "^[0-9a-f]{16}$"},
     "CleanedBlock.text": {"minLength": 1},
-    "CleanedBlock.path": {
-        "description": "Tags from the root to the element that holds the block, e.g. html/body/p."
-    },
-    "CleanedBlock.probability": {"maximum": 1, "description": "That the block is content."},
-    "CleanedBlock.content": {"description": "True if the block is part of text."},
-    "CleanedBlock.comment": {"description": "True if the block is a user comment, and no content."},
+    "CleanedBlock.probability": {"maximum": 1},
     "CleanedBlock.frequency": {"minimum": 1},
-    "Template.pages_seen": {"minimum": 1, "description": "Distinct pages of the site, this one included."},
-    "Template.blocks_saved": {
-        "description": "Blocks of the text that would not be part of it, were nothing known of the site."
-    },
-    "Metadata.author": {
-        "minLength": 1,
-        "maxLength": 2018,
-        "description": "Names, separated by a semicolon and a space.",
-    },
-    "Metadata.published": {**_DATE, "description": f"When the content was published: {_FORM}"},
-    "Metadata.modified": {**_DATE, "description": f"When the content was changed last: {_FORM}"},
+    "Template.pages_seen": {"minimum": 1},
+    "Metadata.author": {"minLength": 1, "maxLength": 2018},
+    "Metadata.published": _DATE,
+    "Metadata.modified": _DATE,
     "Metadata.description": {"minLength": 1, "maxLength": 2000},
     "Metadata.site_name": _NAME,
-    "Metadata.canonical_url": {**_URL, "description": "The address that the page prefers."},
-    "Metadata.image": {**_URL, "description": "The image that stands for the page."},
+    "Metadata.canonical_url": _URL,
+    "Metadata.image": _URL,
     "Metadata.tags": {"maxItems": 50, **_NAMES},
     "Metadata.page_type": _NAME,
     "Metadata.license": {"minLength": 1, "maxLength": 2048},
-    "Metadata.robots": {
-        "maxItems": 20,
-        **_NAMES,
-        "description": (
-            "What the page asks of robots, in lower case, e.g. noindex; none is given as noindex and "
-            "nofollow."
-        ),
-    },
-    "AuditRecord.source": {"description": "Where the message is."},
-    "AuditRecord.value_bytes": {"description": "Bytes of the message's value."},
-    "AuditRecord.pages": {
-        "minItems": 1,
-        "description": (
-            "The pages of the message: its documents and tombstones, what was skipped, and one entry for its "
-            "dead letter."
-        ),
-    },
-    "AuditRecord.model": {"description": "The model that labeled the documents; null where there are none."},
-    "AuditRecord.degraded": {**_DEGRADED, "description": "What the documents had to do without."},
-    "AuditedPage.url": {"description": "The page's address, where it is known."},
-    "AuditedPage.reason": {
-        "enum": [*SkipReason, *BrokenReason, None],
-        "description": "Why it was skipped or became a dead letter; else null.",
-    },
-    "AuditedPage.detail": {"maxLength": 500, "description": "What was found, in words."},
+    "Metadata.robots": {"maxItems": 20, **_NAMES},
+    "AuditRecord.pages": {"minItems": 1},
+    "AuditRecord.degraded": _DEGRADED,
+    "AuditedPage.reason": {"enum": [*SkipReason, *BrokenReason, None]},
+    "AuditedPage.detail": {"maxLength": 500},
     "AuditedBatch.messages": {"minimum": 1},
-    "AuditedBatch.seconds": {
-        "description": "How long the batch took for each step, pages that others waited for included."
-    },
 }
-"""Keywords that the type of a field does not say, and descriptions for readers of JSON, by type and field."""
+"""Keywords that the type of a field does not say, by type and field."""
 
 OPTIONAL = {"CleanedDocument.markdown", "CleanedDocument.blocks"}
 """Fields that are written where they were asked for, and are never null."""
@@ -175,22 +76,22 @@ _REASON = {"enum": list(BrokenReason)}
 _CONNECT = "__connect.errors."
 
 HEADERS: dict[str, Schema] = {
-    _CONNECT + "topic": {"type": "string", "minLength": 1, "description": "The topic of the message."},
+    _CONNECT + "topic": {"type": "string", "minLength": 1, "description": "Topic of the message."},
     _CONNECT + "partition": _NUMBER,
     _CONNECT + "offset": _NUMBER,
     _CONNECT + "connector.name": {"const": "dehusk"},
-    _CONNECT + "stage": {"type": "string", "minLength": 1, "description": "The step that failed."},
+    _CONNECT + "stage": {"type": "string", "minLength": 1, "description": "Step that failed."},
     _CONNECT + "exception.class.name": _REASON,
     _CONNECT + "exception.message": {
         "type": "string",
         "maxLength": 2000,
-        "description": "What was found, in words.",
+        "description": "Details of the reason, as text.",
     },
     "dehusk.reason": _REASON,
     "dehusk.url": {
         "type": "string",
         "maxLength": 2000,
-        "description": "The page's URL, where it is known.",
+        "description": "URL of the page, where it is known.",
     },
     "dehusk.value-bytes": {
         **_NUMBER,
@@ -202,8 +103,7 @@ HEADERS: dict[str, Schema] = {
         "type": "string",
         "pattern": "^[1-9][0-9]*$",
         "description": (
-            "How often the message was put back on its topic before. Stands among the message's own headers, "
-            "like the next."
+            "Number of earlier replays of the message. Stands among the message's own headers, like the next."
         ),
     },
     "dehusk.replay-of": {
@@ -223,7 +123,7 @@ def schemas() -> dict[str, str]:
             "title": "Cleaned document",
             **_object(CleanedDocument),
             "description": (
-                "The main content of one crawled page: the value of a record on the output topic, as "
+                "Main content of one crawled page: the value of a record on the output topic, as "
                 "--format document writes it. The record's key is the page's URL; its header "
                 f"schema-version is {SCHEMA_VERSION}."
             ),
@@ -233,7 +133,7 @@ def schemas() -> dict[str, str]:
             "title": "Audit record",
             **_object(AuditRecord),
             "description": (
-                "What became of the pages of one message: the value of a record on the audit topic. The "
+                "Outcomes of the pages of one message: the value of a record on the audit topic. The "
                 "record's key is the URL of the first page that has one."
             ),
         },
@@ -241,8 +141,8 @@ def schemas() -> dict[str, str]:
             "$id": "urn:dehusk:schema:dead-letter-headers:1",
             "title": "Headers of a dead letter",
             "description": (
-                "What dehusk adds behind the headers of a message that could not be cleaned, as an object of "
-                "header name to value in UTF-8. Where a name occurs twice, the last one counts. The names "
+                "Headers added after those of a message that could not be cleaned, as an object of header "
+                "name to value in UTF-8. Where a name occurs twice, the last one counts. The names "
                 "__connect.errors.* are those of Kafka Connect (KIP-298). Key, value and the headers before "
                 "are the message's own."
             ),
@@ -257,19 +157,19 @@ def schemas() -> dict[str, str]:
 
 def _object(kind: type) -> Schema:
     """Return the schema of a frozen dataclass."""
-    hints, told = get_type_hints(kind), _docstrings(kind)
+    hints, docstrings = get_type_hints(kind), _docstrings(kind)
     properties, required = {}, []
     for name in (field.name for field in fields(kind)):
         path = f"{kind.__name__}.{name}"
         if path in UNPUBLISHED:
             continue
-        description = {"description": told[name]} if name in told else {}
+        description = {"description": docstrings[name]} if name in docstrings else {}
         hint = hints[name]
         if path in OPTIONAL:
             (hint,) = (part for part in get_args(hint) if part is not NoneType)
         else:
             required.append(name)
-        properties[name] = {**_typed(hint), **description, **DETAILS.get(path, {})}
+        properties[name] = {**_typed(hint), **description, **KEYWORDS.get(path, {})}
     return {
         "type": "object",
         "description": _in_json((inspect.getdoc(kind) or "").split("\n\n")[0]),
@@ -320,12 +220,12 @@ def _docstrings(kind: type) -> dict[str, str]:
     """Return the docstrings of the attributes of a class, by name."""
     nodes = ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind))))
     definition = next(node for node in nodes if isinstance(node, ast.ClassDef))
-    told = {}
+    found = {}
     for field, below in zip(definition.body, definition.body[1:], strict=False):
         match field, below:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                told[name] = _in_json(text)
-    return told
+                found[name] = _in_json(text)
+    return found
 
 
 def _in_json(docstring: str) -> str:

@@ -30,8 +30,11 @@ class CleanedBlock:
 
     text: str
     path: str
+    """Tags from the root to the element that holds the block, e.g. html/body/p."""
     probability: float
+    """Probability that the block is content."""
     content: bool
+    """True if the block is part of the document's text."""
     comment: bool = False
     """True for a user comment that is no content."""
     frequency: int | None = None
@@ -43,12 +46,13 @@ class Template:
     """The site's template as known when the page was cleaned."""
 
     pages_seen: int
+    """Distinct pages of the site, this one included."""
     blocks_matched: int
     """Blocks of this page that were on at least one other page of the site."""
     blocks_dropped: int
     """Blocks that would be part of the text without the statistics of the site."""
     blocks_saved: int
-    """Blocks of the text that would not be part of it without them."""
+    """Blocks of the text that would not be part of it without the statistics of the site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,39 +82,63 @@ class CleanedDocument:
     id: str
     """The crawler's own id of the page, else its URL."""
     url: str
+    """Address of the page."""
     site: str
+    """Name that the page's texts are counted under.
+
+    It is the URL's host, lower case, without port and www.; or, by --site-key, its registrable domain
+    (.example.org), or host and first folder (example.org/blog).
+    """
     fetched_at: datetime | None
+    """Time of the crawl; None where the crawler does not tell it."""
     title: str
+    """Text of the page's title element; may be empty."""
     text: str
-    """Content, one line per block, a blank line between paragraphs."""
+    """Content, one line per block, a blank line between paragraphs; may be empty."""
     comments: str | None
-    """User comments, in the same form; None where they are not distinguished, or not a text of their own."""
+    """User comments, in the same form.
+
+    It is None where the model does not distinguish them, or where they are to be part of the text or dropped.
+    """
     language: str | None
-    """Primary language of the text, e.g. `en`: as detected, else as declared."""
+    """Primary language of the text, e.g. `en`: as detected, else as declared; None where neither is known."""
     raw_length: int
     """Bytes of the page's HTML in UTF-8."""
     text_length: int
-    """Characters of `text`."""
+    """Unicode characters of `text`."""
     model: ModelVersion
+    """Model that labeled the page."""
     labeler: str
+    """Runtime of the model, or the labeler that needs no model."""
     degraded: tuple[str, ...]
     """Services unavailable when the page was cleaned: `frequencies` (Redis), `model` (Triton)."""
     template: Template | None
+    """Statistics of the site's template; None where frequencies are unknown."""
     source: Origin | None
+    """Kafka record that the page came from; None for a page cleaned offline."""
     revision: int = 1
     """1 for the first cleaning of the page, 2 for the one repeated when more of its site was known."""
     declared_language: str | None = None
     """Primary language that the page declares, else its server."""
     content_hash: str | None = None
-    """128 bits of the normalised text in hexadecimal digits; None for an empty text."""
+    """BLAKE2b of the normalised text, 16 bytes in hexadecimal digits; None for an empty text.
+
+    Normalised is the text in NFC and UTF-8, each run of white space one space, none at its ends.
+    """
     simhash: str | None = None
-    """64 bits in hexadecimal digits, few of which differ between similar texts; None without words."""
+    """Simhash of all runs of three words, 64 bits in hexadecimal digits; None for a text without words.
+
+    Few bits differ between similar texts.
+    """
     metadata: Metadata | None = None
-    """Declarations of the page; None where they were not asked for."""
+    """Metadata declared by the page; None where they were not asked for (--metadata none)."""
     blocks: tuple[CleanedBlock, ...] | None = None
-    """Every block of the page with its label, where asked for."""
+    """Every text block of the page with its label, in document order; where asked for (--with-blocks)."""
     markdown: str | None = None
-    """Content as Markdown, where asked for."""
+    """Content as Markdown, where asked for (--with-markdown).
+
+    It is CommonMark, with GitHub's tables, and TeX in dollar signs.
+    """
     html: str | None = None
     """Content as HTML, the inside of a body, where asked for."""
 

@@ -21,19 +21,21 @@ class Metadata:
     """Metadata of a page; None or empty where it says nothing that can be understood."""
 
     author: str | None = None
-    """Names of the authors, separated by `; `."""
+    """Names of the authors, separated by a semicolon and a space."""
     published: date | datetime | None = None
-    """Time in UTC; the day alone where no time, or no time zone, is declared."""
+    """Time of publication in UTC (RFC 3339); the day alone where no time, or no time zone, is declared."""
     modified: date | datetime | None = None
+    """Time of the last change, in the same form."""
     description: str | None = None
     site_name: str | None = None
     canonical_url: str | None = None
-    """Absolute, of HTTP or HTTPS, like all of its addresses."""
+    """Preferred address of the page: absolute, of HTTP or HTTPS, like all of its addresses."""
     image: str | None = None
+    """Address of the image that stands for the page."""
     tags: tuple[str, ...] = ()
     page_type: str | None = None
     """Type of schema.org, e.g. `NewsArticle`, else of Open Graph, e.g. `article`."""
     license: str | None = None
-    """Its address, else its name."""
+    """Address of the licence, else its name."""
     robots: tuple[str, ...] = ()
-    """Directives for robots, e.g. `noindex`, in lower case."""
+    """Directives for robots in lower case, e.g. `noindex`; `none` is given as `noindex` and `nofollow`."""

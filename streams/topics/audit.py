@@ -37,12 +37,14 @@ class AuditedPage:
     """One page of a message."""
 
     url: str | None
+    """Address of the page, where it is known."""
     outcome: PageOutcome
     reason: str | None = None
-    """A `SkipReason` or `BrokenReason`, if there is no document."""
+    """Reason for the skip or dead letter; else None."""
     detail: str | None = None
+    """Details of the reason, as text."""
     stage: str | None = None
-    """The step that failed, of a dead letter."""
+    """Step that failed, of a dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class AuditedBatch:
 
     messages: int
     seconds: Mapping[str, float] = field(default_factory=dict)
-    """Time that the batch took for each step."""
+    """Seconds per step that the batch took, pages that others waited for included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,15 @@ class AuditRecord:
     """The outcome of a message, once Kafka holds its documents or its dead letter."""
 
     source: Origin
+    """Position of the message."""
     value_bytes: int
-    """Of the message."""
+    """Bytes of the message's value."""
     pages: tuple[AuditedPage, ...]
+    """Pages of the message: documents, tombstones, skipped pages, and one entry for a dead letter."""
     model: ModelVersion | None
-    """The model that labeled its documents; None if there are none."""
+    """Model that labeled the documents; None if there are none."""
     degraded: tuple[str, ...]
+    """Services unavailable when the pages were cleaned: `frequencies` (Redis), `model` (Triton)."""
     batch: AuditedBatch
 
     @property

@@ -5,7 +5,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from codegen import json_schemas
-from codegen.json_schemas import DETAILS, FOLDER, OPTIONAL, UNPUBLISHED, schemas
+from codegen.json_schemas import FOLDER, KEYWORDS, OPTIONAL, UNPUBLISHED, schemas
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
@@ -27,9 +27,9 @@ def test_a_schema_is_one_of_the_standard(name: str) -> None:
     Draft202012Validator.check_schema(json.loads(PUBLISHED[name]))
 
 
-def test_details_are_of_fields_that_exist() -> None:
+def test_keywords_are_of_fields_that_exist() -> None:
     names = {f"{kind.__name__}.{name}" for kind in TYPES for name in kind.__dataclass_fields__}
-    assert {*DETAILS, *OPTIONAL, *UNPUBLISHED} <= names
+    assert {*KEYWORDS, *OPTIONAL, *UNPUBLISHED} <= names
 
 
 def test_a_type_that_json_has_not_is_refused() -> None:

@@ -1,11 +1,15 @@
 """The docstrings of the code: a verb where something is done, a noun where something is."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from codegen.json_schemas import schemas
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = (
@@ -57,3 +61,19 @@ def test_no_docstring_of_native_code_begins_with_a_question() -> None:
     begun = re.compile(rf'^\s*"""({QUESTIONS.pattern}.*)', re.MULTILINE)
     assert len(sources) > 40
     assert [(file.name, text) for file in sources for text, _ in begun.findall(file.read_text())] == []
+
+
+def descriptions(schema: Any) -> Iterator[str]:
+    """The descriptions in a JSON Schema."""
+    for key, value in schema.items() if isinstance(schema, dict) else enumerate(schema):
+        if key == "description" and isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            yield from descriptions(value)
+
+
+@pytest.mark.parametrize("file", PUBLISHED := schemas())
+def test_no_description_in_a_published_schema_begins_with_a_question(file: str) -> None:
+    found = [*descriptions(json.loads(PUBLISHED[file]))]
+    assert len(found) > 5
+    assert [text for text in found if QUESTIONS.match(text)] == []
