@@ -7,13 +7,11 @@ from pathlib import Path
 import click
 
 from benchmarks import (
-    delivery,
     duplicates,
     markdown,
     memory,
     metadata,
-    monitoring,
-    quality,
+    pairs,
     rollout,
     sites,
     steps,
@@ -76,7 +74,6 @@ class _Options:
     "--only",
     type=click.Choice(
         [
-            "quality",
             "steps",
             "stream",
             "memory",
@@ -115,11 +112,10 @@ def main(
     """Measure the steps of a page and the whole stream, on pages as crawled and on pages without scripts.
 
     First what the statistics of made-up sites take of a Redis, and what swaps of versions cost made-up pages;
-    then the memory and the patience of a worker
-    that hostile pages come to, amid these pages.
+    then the memory and the patience of a worker that hostile pages come to, amid these pages.
 
-    Where the file has the content of its pages (main_content, page_type), the text is scored, too, which
-    flatters a model on pages that it was trained on, and mirrors of pages are made and looked for.
+    Where the file has the content of its pages (main_content), their Markdown is scored, too, and mirrors of
+    pages are made and looked for.
     """
     warnings.simplefilter("ignore")
     options = _Options(rounds, repeat, labelers, only, model)
@@ -132,7 +128,7 @@ def main(
             raise click.MissingParameter(param_hint="'--pages'", param_type="option")
         pages = load_pages(path, every)
         _measure_documents(pages, options)
-        if options.wants("quality", "steps", "stream"):
+        if options.wants("steps", "stream"):
             _measure_pages("as crawled", pages, options)
             _measure_pages("without scripts", [stripped(page) for page in pages], options)
 
@@ -149,7 +145,7 @@ def _measure_sites(loads: tuple[sites.Load, ...]) -> None:
 
 
 def _measure_documents(pages: list[Page], options: _Options) -> None:
-    """Measure all but the text, the steps and the stream."""
+    """Measure all but the steps and the stream."""
     known = [page for page in pages if page.content]
     has_content = all(page.content is not None for page in pages)
     if options.wants("memory"):
@@ -161,21 +157,18 @@ def _measure_documents(pages: list[Page], options: _Options) -> None:
     if has_content and options.wants("markdown"):
         _show(markdown.report(*markdown.measure(pages, options.model)))
     if options.wants("monitoring"):
-        _show(monitoring.report(monitoring.measure(pages, options.repeat, options.rounds)))
+        _show(pairs.report_monitoring(pairs.measure_monitoring(pages, options.repeat, options.rounds)))
     if options.wants("delivery"):
-        _show(delivery.report(delivery.measure(pages, options.repeat, options.rounds)))
+        _show(pairs.report_delivery(pairs.measure_delivery(pages, options.repeat, options.rounds)))
 
 
 def _measure_pages(title: str, pages: list[Page], options: _Options) -> None:
-    """Measure the text, the steps and the stream."""
-    if options.wants("quality") and all(page.content is not None for page in pages):
-        _show(quality.report(title, pages, quality.measure(pages, options.model)))
-    if options.wants("steps", "stream"):
-        times = steps.measure(pages, options.model, 1 if options.only == "stream" else options.rounds)
-        _show(steps.report(title, pages, times))
-        if options.wants("stream"):
-            peers = {name: times[step] for name, step in _PEERS.items()}
-            _show(stream.report(stream.measure(pages, options.labelers, options.repeat), peers))
+    """Measure the steps and the stream."""
+    times = steps.measure(pages, options.model, 1 if options.only == "stream" else options.rounds)
+    _show(steps.report(title, pages, times))
+    if options.wants("stream"):
+        peers = {name: times[step] for name, step in _PEERS.items()}
+        _show(stream.report(stream.measure(pages, options.labelers, options.repeat), peers))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ class Page:
 
     url: str
     html: bytes
-    kind: str = ""
-    """Type of page, where the file says it."""
     content: str | None = None
     """Content of the page, where the file has it."""
 
@@ -35,7 +33,7 @@ def load_pages(path: Path, every: int = 1) -> list[Page]:
 
 def _page(row: dict[str, Any]) -> Page:
     html = row["html"].encode("utf-8", "replace")
-    return Page(row["url"] or "", html, row.get("page_type", ""), row.get("main_content"))
+    return Page(row["url"] or "", html, row.get("main_content"))
 
 
 def stripped(page: Page) -> Page:
