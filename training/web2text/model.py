@@ -17,7 +17,6 @@ from dehusk.schemas.pages import EncodedPage, Web2TextTensors
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
 from dehusk.training.dehusk.pages import DehuskPage
 from dehusk.training.web2text.config import NetworkConfig
-from dehusk.training.web2text.decoding import max_marginals
 
 _LEAST_DEVIATION = 1e-3
 """Least deviation, of a column that is the same nearly everywhere."""
@@ -213,3 +212,19 @@ def new_network(kind: str, config: NetworkConfig, seed: int) -> Potentials:
     """Make an untrained network, the same for the same seed."""
     torch.manual_seed(seed)
     return Potentials(*NETWORKS[kind], config)
+
+
+def max_marginals(unary: Doubles, pairwise: Doubles) -> Doubles:
+    """Return the log-probability, but for a constant, of the best labeling with each label: shape [T, 2].
+
+    The Viterbi labeling (§3.5) takes the likelier label of each block, so the difference of both as a logit
+    is a probability of content that is above one half exactly where the Viterbi algorithm says content.
+    """
+    ahead: list[Doubles] = [unary[0]]
+    behind: list[Doubles] = [np.zeros(2)]
+    for own, between in zip(unary[1:], pairwise, strict=True):
+        ahead.append((ahead[-1][:, None] + between).max(0) + own)
+    for own, between in zip(unary[:0:-1], pairwise[::-1], strict=True):
+        behind.append((between + own + behind[-1]).max(1))
+    best: Doubles = np.stack(ahead) + np.stack(behind[::-1])
+    return best

@@ -1,4 +1,4 @@
-"""The Viterbi algorithm, beside which the labels of Web2Text are looked at."""
+"""The Viterbi algorithm, which the labels of Web2Text are compared with."""
 
 import numpy as np
 
