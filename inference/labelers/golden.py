@@ -5,10 +5,11 @@ They are stored beside each version, so that its server can be checked to give t
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
@@ -45,15 +46,40 @@ def golden_page(file: Path) -> EncodedPage:
     return encode(segment(file.read_bytes(), with_tree=True), tuple(Encoding))
 
 
+_MAX = float(np.finfo(np.float32).max)
+_Number = Annotated[float, msgspec.Meta(ge=-_MAX, le=_MAX)]
+
+
+class _Stored(msgspec.Struct):
+    """A golden answer as JSON has it."""
+
+    name: str
+    probabilities: list[_Number]
+    comments: list[_Number] | None = None
+
+
 def read_golden(file: Path) -> list[GoldenAnswer]:
     """Return the answers that training wrote."""
+    return parse_golden(file.read_bytes())
+
+
+def parse_golden(content: bytes) -> list[GoldenAnswer]:
+    """Return the answers in the content of a file.
+
+    Raises:
+        ValueError: it holds no golden answers.
+    """
+    try:
+        stored = msgspec.json.decode(content, type=list[_Stored])
+    except RecursionError as error:
+        raise ValueError("it nests too deep") from error
     return [
         GoldenAnswer(
-            each["name"],
-            np.array(each["probabilities"], np.float32),
-            np.array(each["comments"], np.float32) if each.get("comments") else None,
+            each.name,
+            np.array(each.probabilities, np.float32),
+            None if each.comments is None else np.array(each.comments, np.float32),
         )
-        for each in orjson.loads(file.read_bytes())
+        for each in stored
     ]
 
 

@@ -295,15 +295,15 @@ def print_removed(name: str, *, as_json: bool) -> None:
 
 
 def _golden_pages(version: Path) -> list[str]:
-    from dehusk.inference.labelers.golden import GOLDEN_FILE
+    from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
     from dehusk.streams.models.candidate import MAX_TEXT_BYTES, read_plain
 
     if not (version / GOLDEN_FILE).exists():
         return []
     try:
-        stored = orjson.loads(read_plain(version / GOLDEN_FILE, MAX_TEXT_BYTES))
-        return [str(each["name"]) for each in stored]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+        golden = parse_golden(read_plain(version / GOLDEN_FILE, MAX_TEXT_BYTES))
+        return [each.name for each in golden]
+    except ValueError:
         return ["unreadable"]
 
 
