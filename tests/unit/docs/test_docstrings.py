@@ -33,7 +33,7 @@ QUESTIONS = re.compile(r"(What|Whether|How|Which|Where|Who|Whose|Why|When)\b")
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
-    """The line and text of each docstring, also of those below attributes and constants."""
+    """Yield the line and text of each docstring, also of those below attributes and constants."""
     for node in ast.walk(ast.parse(source)):
         for statement in getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ():
             match statement:
@@ -64,7 +64,7 @@ def test_no_docstring_of_native_code_begins_with_a_question() -> None:
 
 
 def descriptions(schema: Any) -> Iterator[str]:
-    """The descriptions in a JSON Schema."""
+    """Yield the descriptions in a JSON Schema."""
     for key, value in schema.items() if isinstance(schema, dict) else enumerate(schema):
         if key == "description" and isinstance(value, str):
             yield value
