@@ -31,14 +31,14 @@ from dehusk.streams.worker.input.app import (
 )
 from dehusk.streams.worker.input.consumer import Hooks
 from dehusk.streams.worker.input.membership import Membership
-from dehusk.streams.worker.inspector.pages import inspector_pages
+from dehusk.streams.worker.inspector.routes import inspector_pages
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.monitor import Monitor
-from dehusk.streams.worker.monitoring.pages import check_pages, monitoring
 from dehusk.streams.worker.monitoring.servers import Servers
 from dehusk.streams.worker.monitoring.sharing import follow_group, name_worker, open_sharing
+from dehusk.streams.worker.monitoring.web import check_pages, monitoring
 from dehusk.streams.worker.pipeline import Pipeline, WorkerContext, open_pipeline
 from dehusk.streams.worker.preflight import (
     check_session,

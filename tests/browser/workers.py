@@ -18,7 +18,7 @@ from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.monitoring.monitor import Monitor
-from dehusk.streams.worker.monitoring.pages import monitoring
+from dehusk.streams.worker.monitoring.web import monitoring
 from dehusk.streams.worker.preflight import name_dependencies
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings

@@ -13,7 +13,7 @@ from dehusk.streams.local.worker import Monitoring, Report
 from dehusk.streams.monitoring.state import Totals
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
-from dehusk.streams.worker.monitoring.pages import monitoring
+from dehusk.streams.worker.monitoring.web import monitoring
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker_settings import MonitoringSettings
 

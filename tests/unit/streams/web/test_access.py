@@ -13,7 +13,7 @@ import pytest
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.web.access import Certificate
 from dehusk.streams.worker.monitoring.live import Live
-from dehusk.streams.worker.monitoring.pages import check_pages, monitoring
+from dehusk.streams.worker.monitoring.web import check_pages, monitoring
 from dehusk.streams.worker_settings import MonitoringSettings
 from tests.authority import Authority
 

@@ -9,10 +9,10 @@ import pytest_asyncio
 
 from dehusk.streams.settings import KafkaSettings, PageLimits
 from dehusk.streams.worker.inspector.inspector import Inspector
-from dehusk.streams.worker.inspector.pages import inspector_pages
+from dehusk.streams.worker.inspector.routes import inspector_pages
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
-from dehusk.streams.worker.monitoring.pages import monitoring
+from dehusk.streams.worker.monitoring.web import monitoring
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 from tests.unit.streams.conftest import idle_monitor
 

@@ -14,7 +14,7 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.local.folder import free_ports
 from dehusk.streams.worker.monitoring.live import Live
 from dehusk.streams.worker.monitoring.monitor import Monitor
-from dehusk.streams.worker.monitoring.pages import check_pages, monitoring
+from dehusk.streams.worker.monitoring.web import check_pages, monitoring
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.run import run_worker
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings

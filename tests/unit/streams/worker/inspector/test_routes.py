@@ -12,10 +12,10 @@ from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.worker.inspector.inspector import Inspector
-from dehusk.streams.worker.inspector.pages import inspector_pages, latest_position
+from dehusk.streams.worker.inspector.routes import inspector_pages, latest_position
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.monitoring.live import Live
-from dehusk.streams.worker.monitoring.pages import monitoring
+from dehusk.streams.worker.monitoring.web import monitoring
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
 from tests.unit.streams.worker.inspector.conftest import BY_ONE_PROCESS
