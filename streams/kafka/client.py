@@ -14,7 +14,8 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, TopicAuthorizationFailedError, for_code
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.streams.kafka.errors import kafka_errors, one_error
+from dehusk.streams.kafka.connection_errors import connection_errors
+from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.input_topics import InputTopics, input_topics
 from dehusk.streams.kafka.rights import Operation, Right, missing_rights, refusal
 from dehusk.streams.settings import (
@@ -196,7 +197,7 @@ async def open_client(settings: KafkaSettings) -> AsyncIterator[AIOKafkaClient]:
     client = AIOKafkaClient(**options)
     try:
         with kafka_errors(settings):
-            async with one_error(settings, options.get("ssl_context")):
+            async with connection_errors(settings, options.get("ssl_context")):
                 await client.bootstrap()
             yield client
     finally:
@@ -357,7 +358,7 @@ async def _open_admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminCli
     admin = AIOKafkaAdminClient(**options)
     try:
         with kafka_errors(settings):
-            async with one_error(settings, options.get("ssl_context")):
+            async with connection_errors(settings, options.get("ssl_context")):
                 await admin.start()
             yield admin
     finally:

@@ -4,25 +4,20 @@ A cluster that does not answer is an `UnavailableError`; what it refuses for goo
 read, are a `ConfigurationError`.
 """
 
-import logging
-import ssl
 import traceback
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from aiokafka import TopicPartition, errors
 from aiokafka.consumer.fetcher import PartitionRecords
 
-from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
-from dehusk.streams.kafka.listeners import describe_listener
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.kafka.rights import Operation, Right, refusal
 from dehusk.streams.settings import KafkaSettings
 
-_CLIENT_LOG = logging.getLogger("aiokafka")
-"""Logger of aiokafka.client, and of no other module of aiokafka."""
-_ADVICE = "; is it running, and is --brokers right?"
-_REFUSED = (
+ADVICE = "; is it running, and is --brokers right?"
+REFUSED = (
     errors.ClusterAuthorizationFailedError,
     errors.InvalidConfigurationError,
     errors.InvalidPartitionsError,
@@ -31,6 +26,7 @@ _REFUSED = (
     errors.PolicyViolationError,
     errors.SaslAuthenticationFailed,
 )
+"""Errors by which brokers refuse for good."""
 _UNREADABLE = (errors.CorruptRecordException, errors.UnsupportedCodecError)
 _UNPACKING = PartitionRecords._unpack_records.__code__  # noqa: SLF001 nothing else knows the batch
 
@@ -44,7 +40,7 @@ class UnreadableBatch:
     offset: int
     """The first offset that cannot be read."""
     next_offset: int | None
-    """The offset behind the batch, as its header says; None without a header."""
+    """The offset after the batch, as its header says; None without a header."""
     cause: str
 
     def __str__(self) -> str:
@@ -62,9 +58,9 @@ def unreadable_batch(error: Exception) -> UnreadableBatch | None:
         if frame.f_code is _UNPACKING:
             records, batch = frame.f_locals["self"], frame.f_locals.get("next_batch")
             offset = records.next_fetch_offset
-            behind = batch.next_offset if batch is not None and batch.next_offset > offset else None
+            after = batch.next_offset if batch is not None and batch.next_offset > offset else None
             topic, partition = frame.f_locals["tp"]
-            return UnreadableBatch(topic, partition, offset, behind, f"{type(error).__name__}: {error}")
+            return UnreadableBatch(topic, partition, offset, after, f"{type(error).__name__}: {error}")
     return None
 
 
@@ -77,7 +73,7 @@ def kafka_errors(settings: KafkaSettings, operation: Operation = Operation.READ)
         raise refusal(settings, [Right(operation, name) for name in _topics(error)]) from error
     except errors.GroupAuthorizationFailedError as error:
         raise refusal(settings, [Right(Operation.READ, str(error.args[0]), "group")]) from error
-    except _REFUSED as error:
+    except REFUSED as error:
         raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {error}") from error
     except Exception as error:
         batch = unreadable_batch(error)
@@ -103,48 +99,5 @@ def _topics(error: errors.TopicAuthorizationFailedError) -> list[str]:
 def _cause(error: Exception) -> str:
     """Return aiokafka's words for an error, but advice if it is only that no broker could be reached."""
     if isinstance(error, errors.KafkaConnectionError) and "Unable to bootstrap" in str(error):
-        return _ADVICE
+        return ADVICE
     return f": {error}" if str(error) else f": {type(error).__name__}"
-
-
-@asynccontextmanager
-async def one_error(settings: KafkaSettings, tls: ssl.SSLContext | None) -> AsyncIterator[None]:
-    """Raise one error that tells why no broker could be reached, also by a client with a context of TLS."""
-    # aiokafka logs the cause for each broker, and raises an error that names none. What it logs is withheld
-    # while a client starts: dehusk's error has it if no broker is reached, and else it is logged after all.
-    withheld = _Withheld()
-    _CLIENT_LOG.addFilter(withheld)
-    try:
-        yield
-    except errors.KafkaConnectionError as error:
-        records, withheld.records = withheld.records, []
-        asked = await describe_listener(settings, tls)
-        if asked is not None:
-            raise ConfigurationError(f"Kafka at {settings.brokers} refuses: {asked}") from error
-        raise _unreached(settings, records) from error
-    finally:
-        _CLIENT_LOG.removeFilter(withheld)
-        for record in withheld.records:
-            _CLIENT_LOG.handle(record)
-
-
-def _unreached(settings: KafkaSettings, records: Sequence[logging.LogRecord]) -> DehuskError:
-    causes = "; ".join(record.getMessage() for record in records)
-    if any(isinstance(value, _REFUSED) for record in records for value in record.args or ()):
-        return ConfigurationError(f"Kafka at {settings.brokers} refuses: {causes}")
-    return UnavailableError(f"Kafka at {settings.brokers} does not answer{_ADVICE} ({causes})")
-
-
-class _Withheld(logging.Filter):
-    """Keeps warnings and errors from being logged."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[logging.LogRecord] = []
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return True if the record is of no more than information."""
-        if record.levelno < logging.WARNING:
-            return True
-        self.records.append(record)
-        return False

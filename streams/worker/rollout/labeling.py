@@ -160,10 +160,6 @@ class BackgroundCalls:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def finish(self) -> None:
-        """Wait for all calls."""
-        await asyncio.gather(*self._tasks)
-
 
 async def _release_after(plan: Plan, call: Call) -> None:
     try:

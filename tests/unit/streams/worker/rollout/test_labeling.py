@@ -12,7 +12,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Prediction
 from dehusk.schemas.rollout import Figures, Limits, Part, Rollout, bucket_of
 from dehusk.streams.availability import Dependency
-from dehusk.streams.preparation.batch import Labeled
+from dehusk.streams.preparation.batch import Labeled, Labeling
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from dehusk.streams.worker.rollout import labeling as rollout_labeling
@@ -31,19 +31,30 @@ PROMOTED = replace(promote(START, "8", "me"), limits=Limits(probation_seconds=86
 class Steps:
     """A labeling of plans, and what it needs."""
 
-    def __init__(self, plan: Plan, *, rules: bool = False) -> None:
+    def __init__(self, plan: Plan, *, rules: bool = False, trusted: Labeling | None = None) -> None:
         self.plans = Plans(plan)
         self.figures = FiguresByVersion()
         self.dependency = Dependency("triton", "")
         opened = partial(_degrading, RulesLabeler()) if rules else WaitingLabeling
         self.background = BackgroundCalls()
-        observations = Observations(self.figures)
-        self.labeling = RolloutLabeling(self.plans, opened, self.dependency, observations, self.background)
+        self.labeling = RolloutLabeling(
+            self.plans,
+            opened if trusted is None else lambda *_: trusted,
+            self.dependency,
+            Observations(self.figures),
+            self.background,
+        )
 
     async def label(self, pages: list[PackedPage]) -> Labeled:
         """The labels of a batch that begins now."""
         async with self.labeling.begin() as batch:
             return await batch.label(pages)
+
+
+async def finish_background() -> None:
+    """Wait for the calls that labeling has left in the background."""
+    calls = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*calls, return_exceptions=True)
 
 
 def _degrading(rules, labeler, dependency):
@@ -106,7 +117,7 @@ async def test_what_a_canary_does_not_label_the_serving_version_does(models, pag
     steps = Steps(plan(models, CANARY))
     labeled = await steps.label(pages)
     assert (versions(labeled), labeled.degraded) == (["7"] * len(pages), False)
-    await steps.background.finish()
+    await finish_background()
     count, seen = EXPECTED.count("8"), steps.figures.of("8")
     assert (seen.pages, seen.labeled) == (count, 0)
     assert (seen.rejected, seen.errors) == ((count, 0) if fault == "nan" else (0, count))
@@ -127,7 +138,7 @@ async def test_a_labeler_that_is_away_for_all_versions_is_not_the_canarys_fault(
     steps = Steps(plan(models, CANARY))
     labeled = await steps.label(pages)
     assert not any(isinstance(answer, Broken) for answer in labeled.answers)
-    await steps.background.finish()
+    await finish_background()
     seen = steps.figures.of("8")
     assert (seen.errors, seen.rejected, seen.pages) == (0, 0, EXPECTED.count("8"))
 
@@ -152,7 +163,7 @@ async def test_pages_do_not_wait_for_a_canary_that_takes_long(models, pages, lat
         assert versions(await steps.label(pages)) == ["7"] * len(pages)
     assert steps.figures.of("8").pages == 0
     late.set()
-    await steps.background.finish()
+    await finish_background()
     seen = steps.figures.of("8")
     assert (seen.errors, seen.labeled) == (0, 2 * EXPECTED.count("8"))
 
@@ -175,7 +186,7 @@ async def test_what_is_asked_in_the_background_of_a_version_that_is_gone_is_not_
     steps.figures.restart(())
     assert not models["8"].closed
     late.set()
-    await steps.background.finish()
+    await finish_background()
     assert steps.figures.of("8") == Figures()
     assert models["8"].closed
 
@@ -204,8 +215,7 @@ async def test_a_page_that_no_version_labels_is_nobodys_fault_but_its_own(models
             return Labeled([Broken("rejected-by-model", "odd page") for _ in pages])
 
     models["8"].fault = "nan"
-    steps = Steps(plan(models, CANARY))
-    steps.labeling._open = lambda *_: Refusing()
+    steps = Steps(plan(models, CANARY), trusted=Refusing())
     labeled = await steps.label(pages)
     assert all(isinstance(answer, Broken) for answer in labeled.answers)
     assert steps.figures.of("8") == replace(Figures(), calls=steps.figures.of("8").calls)
