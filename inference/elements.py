@@ -190,7 +190,7 @@ class Traits(NamedTuple):
     opening: str
     """Text before its own, or nothing."""
     closing: str
-    """Text behind its own, or nothing."""
+    """Text after its own, or nothing."""
     joints: str
     """Symbols between its first elements: one for each but the first."""
     phrasing: bool
@@ -206,6 +206,7 @@ class Traits(NamedTuple):
     """Index of its `TagCount`, or -1."""
     hides: int
     says: int
+    """Special meaning of its content, else NOTHING."""
 
 
 def traits(tag: str) -> Traits:

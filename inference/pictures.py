@@ -10,7 +10,7 @@ ATTRIBUTES = (
 
 _LAZY = ("data-src", "data-original", "data-lazy-src")
 _SETS = ("data-srcset", "data-lazy-srcset", "srcset")
-_LARGEST_ICON = 16
+_MAX_ICON = 16
 """Pixels on a side; smaller images are icons, lines or tracking pixels."""
 
 
@@ -26,7 +26,7 @@ def address_of(attributes: Mapping[str, str]) -> str | None:
 
 def _is_small(pixels: str) -> bool:
     number = pixels.strip().removesuffix("px")
-    return number.isascii() and number.isdigit() and len(number) < 4 and int(number) <= _LARGEST_ICON
+    return number.isascii() and number.isdigit() and len(number) < 4 and int(number) <= _MAX_ICON
 
 
 def _first_of_set(candidates: str) -> str:

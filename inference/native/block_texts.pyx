@@ -6,19 +6,19 @@ from dehusk.inference.native.lexbor cimport Node
 
 
 cdef class BlockTexts:
-    """Notes of a walk on the texts that it reads; valid as long as the document."""
+    """The texts that a walk reads; valid as long as the document."""
 
     def __dealloc__(self):
         free(&self._texts)
 
     cdef int add(self, Node *node, int block) except -1:
-        """A text of a block; no node for a text that the document has elsewhere, as TeX in an attribute."""
+        """Add a text of a block; `node` is NULL for a text that the document has elsewhere, as TeX in an attribute."""
         cdef BlockText text
         text.node, text.block = node, block
         return append(&self._texts, &text, sizeof(text))
 
     cdef int drop(self, int count) except -1:
-        """Forget the last ones: they came to nothing."""
+        """Remove the last texts, which made no block."""
         self._texts.used -= count * sizeof(BlockText)
         return 0
 

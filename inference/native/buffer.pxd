@@ -12,7 +12,7 @@ cdef struct Buffer:
 
 
 cdef inline void *more(Buffer *buffer, size_t size) except NULL:
-    """Room for so many further bytes, counted as used."""
+    """Return room for `size` further bytes, counted as used."""
     cdef void *moved
     if buffer.data == NULL or buffer.room - buffer.used < size:
         room = 2 * (buffer.used + size) + 64

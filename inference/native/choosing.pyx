@@ -19,7 +19,7 @@ def are_probabilities(const float[::1] values) -> bool:
 
 
 def rounded(const float[::1] probabilities, int digits) -> object:
-    """The probabilities with so many decimals."""
+    """Return the probabilities, rounded to `digits` decimals."""
     cdef Py_ssize_t block
     cdef double scale = 10.0 ** digits
     found = np.empty(len(probabilities), np.float64)
@@ -63,7 +63,7 @@ def like_comments(
 
 
 def leave_repeats_out(double[::1] probabilities, const int32_t[::1] repeat, double better) -> None:
-    """Let all but one copy of each repeated block be improbable; the first is kept from a probability on."""
+    """Set all but one copy of each repeated block to 0; the first is kept if its probability is at least `better`."""
     cdef Buffer copies = Buffer(NULL, 0, 0)
     cdef Py_ssize_t count = len(repeat), block
     cdef int32_t *first
@@ -101,7 +101,7 @@ def expected_words(const double[::1] probabilities, const uint32_t[::1] words) -
 
 
 def most_probable(const double[::1] probabilities, const uint32_t[::1] words) -> float:
-    """The probability of the most probable block that has words; 0 where there is none."""
+    """Return the probability of the most probable block that has words; 0 where there is none."""
     cdef Py_ssize_t block
     cdef double most = 0
     for block in range(len(words)):
@@ -111,7 +111,7 @@ def most_probable(const double[::1] probabilities, const uint32_t[::1] words) ->
 
 
 def best_expected_f1(const double[::1] probabilities, const uint32_t[::1] words, double expected) -> float:
-    """The greatest expected F1 of the words of any blocks, `expected` words being content in all.
+    """Return the greatest expected F1 of the words of any blocks, `expected` words being content in all.
 
     The blocks that raise an F1 are those whose probability is above half of it. Those of the greatest one so far
     have a greater one, until it is the greatest of all: after a few steps (Dinkelbach's method).

@@ -7,7 +7,7 @@ cdef enum:
     DESCRIBED = 256  # slots of an array that is zero at first
 
 
-cdef struct Described:  # what the tag and class of an element gave
+cdef struct Described:  # tokens of the tag and class of an element
     uintptr_t name
     String classes
     uint32_t class_hash

@@ -23,8 +23,8 @@ cdef int describe(
     """Write an element's tag, then the parts of its class, id, role, `itemprop` and the
     name of its `itemtype`: at most ELEMENT_TOKENS in all.
 
-    Returns how many they are; `class_hash` becomes the hash of tag and class, each number in it the same. Elements
-    repeat: what the last ones of many tags and classes gave is kept in `described`.
+    Return their number; `class_hash` becomes the hash of tag and class, each number in it the same. As elements
+    repeat, the results of the last ones of many tags and classes are kept in `described`.
     """
     cdef String classes = lexbor.value_of(element.classes)
     cdef Described *known = &described[_slot(element.node.name, classes)]
@@ -37,10 +37,10 @@ cdef int describe(
     class_hash[0] = known.class_hash
     memcpy(tokens, known.tokens, known.found * sizeof(uint32_t))
     found = _add_parts(lexbor.value_of(element.id), ID_BYTES, tokens, known.found)
-    return _add_said(element, tokens, found)
+    return _add_attributes(element, tokens, found)
 
 
-cdef int _add_said(Element *element, uint32_t *tokens, int found) noexcept:
+cdef int _add_attributes(Element *element, uint32_t *tokens, int found) noexcept:
     """Add the parts of role, `itemprop` and the name of `itemtype`."""
     cdef Attribute *attribute = element.first_attribute
     cdef int name

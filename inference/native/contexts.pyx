@@ -8,7 +8,7 @@ import numpy as np
 
 from dehusk.inference.native cimport feature
 from dehusk.inference.native.buffer cimport Buffer, free, more
-from dehusk.inference.native.scale cimport between, logarithm, share
+from dehusk.inference.native.scale cimport MAX_LOGARITHM, between, logarithm, share
 from dehusk.inference.native.subtrees cimport (
     LEVEL,
     LINK_DENSITY,
@@ -30,7 +30,7 @@ cdef enum:
     SIGNATURE_LEVELS = 4
     FIRST_FLAG = feature.IN_ARTICLE
     NEAREST = feature.NEAREST_REPEATED_LOG_COUNT
-    MOST = feature.MOST_REPEATED_LOG_COUNT
+    MOST_REPEATED = feature.MOST_REPEATED_LOG_COUNT
 
 cdef enum:  # the columns of an element that repeats
     REPEATED_COUNT = feature.NEAREST_REPEATED_LOG_COUNT - NEAREST
@@ -40,8 +40,7 @@ cdef enum:  # the columns of an element that repeats
     REPEATED_PARENT_SHARE = feature.NEAREST_REPEATED_PARENT_WORDS_SHARE - NEAREST
 
 cdef double NONE_BEFORE = 6.0  # the logarithm for a distance to nothing
-cdef double MOST_SIGNED = features.SIGNED[1], MOST_DEPTH = features.DEPTH[1]
-cdef double MOST_LOGARITHM = features.LOGARITHM[1]
+cdef double MAX_SIGNED = features.SIGNED[1], MAX_DEPTH = features.DEPTH[1]
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 
 
@@ -52,14 +51,14 @@ cdef struct Group:  # of blocks whose elements have the same tags and classes
     double linked
 
 
-cdef struct Context:  # what was met so far
+cdef struct Context:  # the last heading and paragraph so far
     int32_t heading
     int32_t heading_depth
     int32_t paragraph
 
 
 cdef class BlockContexts(Subtrees):
-    """The blocks of a page in groups of the same signature, and what is told of each."""
+    """The blocks of a page, in groups of the same signature."""
 
     cdef readonly int groups, hidden
     # the words of the longest block, and of those in runs that repeat earlier ones
@@ -113,7 +112,7 @@ cdef class BlockContexts(Subtrees):
         const int32_t[::1] repeats,
         uint8_t[:, ::1] columns,
     ) -> object:
-        """Write the columns of each block; of each block, 1 + the last heading up to it, or 0."""
+        """Write the columns of each block; return, per block, 1 + the last heading up to it, or 0."""
         cdef Py_ssize_t block
         cdef Context context
         cdef uint8_t *row
@@ -137,7 +136,7 @@ cdef class BlockContexts(Subtrees):
         return headings
 
     def first_alike(self) -> object:
-        """The first block of each block's group."""
+        """Return the first block of each block's group."""
         cdef Py_ssize_t block
         firsts = np.empty(self.blocks, np.int32)
         cdef int32_t[::1] column = firsts
@@ -161,7 +160,7 @@ cdef class BlockContexts(Subtrees):
         cdef uint16_t flags = self.flags[element]
         cdef int flag
         flags = flags | HIDDEN if hidden else flags & ~HIDDEN
-        row[feature.DEPTH] = between(self.depths[element] / 10.0, 0, MOST_DEPTH)
+        row[feature.DEPTH] = between(self.depths[element] / 10.0, 0, MAX_DEPTH)
         for flag in range(feature.FLAG_COLUMNS):
             row[FIRST_FLAG + flag] = 255 if flags >> flag & 1 else 0
         row[feature.IN_HEADING] = 255 if self.headings[element] else 0
@@ -188,7 +187,7 @@ cdef class BlockContexts(Subtrees):
         row[feature.LARGEST_PART_LINK_DENSITY] = largest.subtree[LINK_DENSITY]
         row[feature.LARGEST_PART_PARAGRAPH_SHARE] = largest.subtree[PARAGRAPH_SHARE]
         self._describe_repetition(subtree.nearest, row + NEAREST)
-        self._describe_repetition(subtree.most, row + MOST)
+        self._describe_repetition(subtree.most, row + MOST_REPEATED)
 
     cdef void _describe_repetition(self, int32_t element, uint8_t *column) noexcept:
         cdef Subtree *subtree
@@ -202,7 +201,7 @@ cdef class BlockContexts(Subtrees):
         column[REPEATED_PARENT_SHARE] = self.subtree(self.parents[element]).subtree[WORDS_SHARE] if element else 255
 
     cdef void _describe_context(self, int32_t block, Context *context, uint8_t *row) noexcept:
-        """Write how far back the last heading and paragraph are, and take the block for one if it is."""
+        """Write the distances from the last heading and paragraph, and update `context` by the block."""
         cdef int32_t element = self.elements[block]
         cdef int32_t *siblings = &self.subtree(max(self.parents[element], 0)).blocks_below
         siblings[0] += 1
@@ -219,8 +218,8 @@ cdef class BlockContexts(Subtrees):
 
 
 cdef inline uint8_t _distance(int32_t block, int32_t earlier) noexcept:
-    return logarithm(block - earlier) if earlier != ABSENT else share(NONE_BEFORE / MOST_LOGARITHM)
+    return logarithm(block - earlier) if earlier != ABSENT else share(NONE_BEFORE / MAX_LOGARITHM)
 
 
 cdef inline uint8_t _signed(double value) noexcept:
-    return between(value, -MOST_SIGNED, MOST_SIGNED)
+    return between(value, -MAX_SIGNED, MAX_SIGNED)

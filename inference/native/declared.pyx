@@ -39,7 +39,7 @@ cdef class Lookup:
         free(&self._words)
 
     cdef int add(self, const uint32_t *words, const uint32_t[::1] counts, size_t most) except -1:
-        """Take the words that are declared; at most so many others will be looked up."""
+        """Add declared words; at most `most` others will be looked up."""
         cdef size_t word = 0, end = 0
         cdef int text
         make(&self._numbers, most + counts[TITLE] + counts[OG_TITLE])
@@ -77,7 +77,7 @@ cdef class Lookup:
     cdef int describe_titles(
         self, int32_t block, const uint32_t *words, uint32_t count, uint8_t *row
     ) except -1:
-        """Write what share of a block's words the title has, and how much they overlap with both titles."""
+        """Write the share of a block's words that the title has, and their overlap with both titles."""
         cdef double different = 0, either
         cdef double[2] common
         cdef Word *word
@@ -98,7 +98,7 @@ cdef class Lookup:
         return 0
 
     cdef void describe_pairs(self, const uint32_t *words, uint32_t count, uint8_t *row) noexcept:
-        """Write what shares of a block's pairs of words the descriptions and JSON-LD have."""
+        """Write the shares of a block's pairs of words that the descriptions and JSON-LD have."""
         cdef double described = 0, structured = 0, pairs = max(<int64_t> count - 1, 1)
         cdef uint32_t position
         cdef int32_t found

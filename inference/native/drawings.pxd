@@ -1,4 +1,4 @@
-"""Drawings in SVG, of which only what a `<foreignObject>` holds is text of the page."""
+"""Drawings in SVG, of which only the content of a `<foreignObject>` is text of the page."""
 
 from libc.stdint cimport uint16_t
 
@@ -23,7 +23,7 @@ cdef inline bint holds_none(Node *drawn) noexcept:
 
 
 cdef inline uint16_t flags_around(Element *element, markup.Shown *shown) except? 0xFFFF:
-    """The flags of the elements of the drawing that an element stands in; these may hide it, too."""
+    """Return the flags of the elements of the drawing that an element stands in; these may hide it, too."""
     cdef Node *node = element.node.parent
     cdef uint16_t flags = 0
     cdef markup.Shown around

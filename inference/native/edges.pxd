@@ -32,7 +32,7 @@ cdef enum:
     ELLIPSIS = 0x2026
 
 cdef enum:
-    LONGEST_ENDING = 3  # characters: word(s)
+    MAX_ENDING = 3  # characters: word(s)
 
 
 cdef inline bint would_merge(String before, String text, int edges) noexcept:
@@ -66,7 +66,7 @@ cdef inline bint _symbol_separates(String before, String text, int edges) noexce
     if _is_currency(first) and Py_UNICODE_ISDECIMAL(second) and Py_UNICODE_ISALNUM(last):
         return edges & END or Py_UNICODE_ISDECIMAL(last)
     if first == c"(" and edges & START and Py_UNICODE_ISALPHA(last) and not _ends_in_one_letter(before):
-        return Py_UNICODE_ISDECIMAL(second) or text.length > LONGEST_ENDING
+        return Py_UNICODE_ISDECIMAL(second) or text.length > MAX_ENDING
     if not edges & END or edges == END:
         return False
     if Py_UNICODE_ISALNUM(last):
@@ -84,7 +84,7 @@ cdef inline bint _parts_elements(uint32_t last, uint32_t before_last, uint32_t f
 
 
 cdef inline uint32_t _before_last(String text) noexcept:
-    """The character before the last one and a space before that, or 0."""
+    """Return the character before the last one and a space before that, or 0."""
     cdef size_t rest = text.length - utf8.last_size(text.data, text.length)
     if rest and text.data[rest - 1] == c" ":
         rest -= 1
@@ -110,7 +110,7 @@ cdef inline bint _begins_text(uint32_t character, uint32_t after) noexcept:
 
 
 cdef inline bint _ends_text(uint32_t character, uint32_t before) noexcept:
-    """Return True if a symbol belongs to what stands before it, as brackets do, or a currency behind a number."""
+    """Return True if a symbol belongs to what stands before it, as brackets do, or a currency after a number."""
     if character == c"+" or _is_currency(character):
         return Py_UNICODE_ISDECIMAL(before)
     if character < 0x80:

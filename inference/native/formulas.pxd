@@ -1,4 +1,4 @@
-"""Formulas in MathML: the TeX that says the same, and what shows them once more."""
+"""Formulas in MathML: the equal TeX, and elements that show them once more."""
 
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String
@@ -6,7 +6,7 @@ from dehusk.inference.native.markup cimport ALTTEXT, spells, tag_name, value_of
 
 
 cdef inline String tex_of(Element *formula):
-    """The TeX that a formula is annotated with, or has for an alternative text; empty where there is none."""
+    """Return the TeX that a formula is annotated with, or has for an alternative text; empty where there is none."""
     cdef Node *node = formula.node.first_child
     while node != NULL and node.type != lexbor.ELEMENT:
         node = node.next
@@ -17,7 +17,7 @@ cdef inline String tex_of(Element *formula):
 
 
 cdef inline bint is_pictured(Element *hidden):
-    """Return True if all that an element holds is a formula, and its picture stands behind, as in MediaWiki."""
+    """Return True if all that an element holds is a formula, and its picture comes next, as in MediaWiki."""
     cdef Node *node = hidden.node.first_child
     return _is(node, b"math") and node.next == NULL and _is(hidden.node.next, b"img")
 

@@ -22,7 +22,7 @@ cdef enum:
     LAST_WORDS = 6
     STRUCTURE_LEVELS = 8
 
-cdef Py_ssize_t _MOST = MAX_BLOCK_TOKENS
+cdef Py_ssize_t _MAX_TOKENS = MAX_BLOCK_TOKENS
 cdef uint8_t[ASCII] _ascii
 for _character in range(ASCII):
     _text = "" if chr(_character).isdigit() else chr(_character).lower()
@@ -32,7 +32,7 @@ cdef uint32_t _TAG = crc32(0, b"t:", 2)
 
 
 def hash_words(tuple texts not None) -> tuple:
-    """The words of some texts, hashed, and how many each text has."""
+    """Return the hashed words of some texts, and the number of words of each text."""
     cdef Py_ssize_t count = len(texts), block
     cdef Buffer words = Buffer(NULL, 0, 0)
     cdef Text text
@@ -50,9 +50,9 @@ def hash_words(tuple texts not None) -> tuple:
 
 
 def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
-    """The tokens of all blocks, ancestors' tags and then words and punctuation, and how many each block has.
+    """Return the tokens of all blocks and the number in each, then the hashed words and the number in each.
 
-    Then the words alone, hashed, and how many each block has.
+    The tokens of a block are its ancestors' tags, then its words and punctuation.
     """
     cdef Py_ssize_t count = len(texts), block
     cdef dict known = {}
@@ -72,7 +72,7 @@ def hash_blocks(tuple paths not None, tuple texts not None) -> tuple:
                 first, last = _tags_of(path, known, &tags, &end), path
             append(&ids, tags.data + first, end - first)
             add_hashes(&words, &ids, &text)
-            ids.used = min(ids.used, ids_before + _MOST * sizeof(uint32_t))
+            ids.used = min(ids.used, ids_before + _MAX_TOKENS * sizeof(uint32_t))
             ids_column[block] = (ids.used - ids_before) // sizeof(uint32_t)
             words_column[block] = (words.used - words_before) // sizeof(uint32_t)
         return (
@@ -104,7 +104,7 @@ cdef Py_ssize_t _tags_of(str path, dict known, Buffer *tags, size_t *end) except
 
 
 def ends_of_blocks(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
-    """The first and last words of each block, all of a short one, 0 of an empty one; how many these are."""
+    """Return the first and last words of each block, all of a short one, 0 of an empty one; and their numbers."""
     cdef Buffer kept = Buffer(NULL, 0, 0)
     cdef size_t word = 0
     cdef Py_ssize_t block
@@ -127,7 +127,7 @@ def ends_of_blocks(const uint32_t[::1] words, const uint32_t[::1] counts) -> tup
 
 
 def fingerprints(tuple texts not None) -> object:
-    """The 64-bit hash of each text in lower case, without digits and line breaks: a date tells none apart."""
+    """Return the 64-bit hash of each text in lower case, without digits and line breaks: a date tells none apart."""
     cdef Py_ssize_t block
     found = np.empty(len(texts), np.uint64)
     cdef uint64_t[::1] column = found
@@ -137,7 +137,7 @@ def fingerprints(tuple texts not None) -> object:
 
 
 cdef uint64_t _fingerprint(str block) except? 0:
-    """FNV-1a over the characters, and MurmurHash3's finalizer, so that every bit depends on all of them."""
+    """Return FNV-1a over the characters, finalized as in MurmurHash3, so that every bit depends on all of them."""
     cdef Text text = text_of(block)
     cdef uint64_t state = 0xCBF29CE484222325
     cdef uint32_t character, last = 0
@@ -162,14 +162,14 @@ cdef inline uint64_t _mixed(uint64_t state) noexcept nogil:
 
 
 cdef inline uint64_t _with(uint64_t state, uint32_t character, uint32_t last) noexcept nogil:
-    """The state after a character; a digit and a further space leave it as it is."""
+    """Return the state after a character; a digit and a further space leave it as it is."""
     if character and not (character == c" " and last == c" "):
         return (state ^ character) * <uint64_t> 0x100000001B3
     return state
 
 
 cdef inline uint32_t _normalised(uint32_t character) noexcept nogil:
-    """A letter in lower case, white space as a space, a digit as 0."""
+    """Return a letter in lower case, white space as a space, a digit as 0."""
     if character < ASCII:
         return _ascii[character]
     return c" " if Py_UNICODE_ISSPACE(character) else Py_UNICODE_TOLOWER(character)
@@ -181,7 +181,7 @@ def structures(
     const uint8_t[::1] token_counts,
     const int32_t[::1] elements,
 ) -> object:
-    """The 64-bit hash of what stands around each block: of the eight innermost elements, the tag and one part.
+    """Return the 64-bit hash of each block's context: of the eight innermost elements, the tag and one part.
 
     The part is the first of class, id, role and microdata. The root and its children, such as `<body>`, count by
     tag alone: their classes tell kinds of pages apart.
@@ -198,7 +198,7 @@ def structures(
 cdef object _own_structures(
     const int32_t[::1] parents, const uint32_t[::1] tokens, const uint8_t[::1] token_counts
 ):
-    """The tag and the first part of each element."""
+    """Return the tag and the first part of each element."""
     cdef Py_ssize_t element, token = 0
     own = np.empty(len(parents), np.uint64)
     cdef uint64_t[::1] column = own

@@ -7,4 +7,4 @@ cdef class Head:
     cdef readonly list json_ld
 
     cdef int look_into(self, Node *top) except -1
-    cdef bint _note(self, Element *element) except -1
+    cdef bint _record(self, Element *element) except -1

@@ -11,34 +11,34 @@ from dehusk.inference import elements
 cdef int TITLE = elements.TITLE, META = elements.META, SCRIPT = elements.SCRIPT, DRAWING = elements.DRAWING
 
 cdef enum:
-    LONGEST_DECLARATION = 200_000  # characters
+    MAX_DECLARATION = 200_000  # characters
 
 
 cdef class Head:
-    """The text of the first `<title>`, or None, what `<meta>` declares, and structured data."""
+    """The text of the first `<title>`, or None, the declarations of `<meta>`, and structured data."""
 
     def __cinit__(self):
         self.declared, self.json_ld = {}, []
 
     cdef int look_into(self, Node *top) except -1:
-        """Take note of what an element that is not shown declares of the page."""
+        """Record the declarations of an element that is not shown, and of those in it."""
         cdef Node *node = top
         while node != NULL:
-            if node.type == lexbor.ELEMENT and not self._note(<Element *> node):
+            if node.type == lexbor.ELEMENT and not self._record(<Element *> node):
                 node = lexbor.after(node, top)
             else:
                 node = lexbor.following(node, top)
         return 0
 
-    cdef bint _note(self, Element *element) except -1:
-        """Take note of what an element declares; whether those in it may, too."""
+    cdef bint _record(self, Element *element) except -1:
+        """Record an element's declarations; return True if its children may declare, too."""
         cdef int says = tag_of(element.node.name).says
         if says == TITLE and self.title is None:
             self.title = _title(lexbor.text_of(element.node.first_child))
         elif says == META:
             self.declared.update(declaration(element))
         elif says == SCRIPT and is_json_ld(element):
-            self.json_ld.append(decoded(lexbor.text_of(element.node.first_child))[:LONGEST_DECLARATION])
+            self.json_ld.append(decoded(lexbor.text_of(element.node.first_child))[:MAX_DECLARATION])
         return says != DRAWING
 
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A tree as it is read in memory, to be compared with what selectolax says of it."""
+"""A tree as it is read in memory, to be compared with selectolax's reading of it."""
 
 from dehusk.inference.native cimport lexbor, markup
 from dehusk.inference.native.lexbor cimport Attribute, Element, Node, decoded
@@ -11,21 +11,21 @@ SELECTOLAX_VERSION = lexbor.SELECTOLAX_VERSION.decode()
 
 
 def outline(size_t address) -> dict:
-    """The nodes of an element, itself included, by their addresses in document order.
+    """Return the nodes of an element, itself included, by their addresses in document order.
 
-    Each is its next, previous, parent, first and last node, by address or 0, and what it is: a text; of an element
-    the tag, attributes, id and class; None of others.
+    Each is its next, previous, parent, first and last node, by address or 0, and its contents: a text; of an
+    element the tag, attributes, id and class; None of others.
     """
     cdef Node *top = <Node *> address
     cdef Node *node = top
     seen = {}
     while node != NULL:
-        seen[<size_t> node] = _around(node), _said(node)
+        seen[<size_t> node] = _links(node), _contents(node)
         node = lexbor.following(node, top)
     return seen
 
 
-cdef tuple _around(Node *node):
+cdef tuple _links(Node *node):
     return (
         <size_t> node.next,
         <size_t> node.prev,
@@ -35,7 +35,7 @@ cdef tuple _around(Node *node):
     )
 
 
-cdef object _said(Node *node):
+cdef object _contents(Node *node):
     if node.type == lexbor.TEXT:
         return decoded(lexbor.text_of(node))
     return _element(<Element *> node) if node.type == lexbor.ELEMENT else None

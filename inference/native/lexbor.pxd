@@ -68,7 +68,7 @@ cdef struct String:
 
 
 cdef inline String name_of(uintptr_t entry) noexcept nogil:
-    """The name behind an id that is no number."""
+    """Return the name that an id which is no number stands for."""
     cdef Entry *known = <Entry *> entry
     cdef String name
     name.length = known.length
@@ -77,7 +77,7 @@ cdef inline String name_of(uintptr_t entry) noexcept nogil:
 
 
 cdef inline String value_of(Attribute *attribute) noexcept nogil:
-    """An attribute's value, empty where there is none."""
+    """Return an attribute's value, empty where there is none."""
     cdef String value
     value.data, value.length = NULL, 0
     if attribute != NULL and attribute.value != NULL and attribute.value.data != NULL:
@@ -102,12 +102,12 @@ cdef inline str decoded(String text):
 
 
 cdef inline Node *after(Node *node, Node *top) noexcept nogil:
-    """The next node in document order that a node does not hold, as far as the top holds it; else NULL."""
+    """Return the next node in document order that a node does not hold, as far as the top holds it; else NULL."""
     while node != top and node.next == NULL:
         node = node.parent
     return NULL if node == top else node.next
 
 
 cdef inline Node *following(Node *node, Node *top) noexcept nogil:
-    """The next node in document order, as far as the top holds it; else NULL."""
+    """Return the next node in document order, as far as the top holds it; else NULL."""
     return node.first_child if node.first_child != NULL else after(node, top)

@@ -12,7 +12,7 @@ cdef dict WINDOWS = {number: bytes([number]).decode("cp1252", "ignore") for numb
 
 
 cdef str folded(String text):
-    """A text with its white space folded and without what is invisible, in place."""
+    """Return a text with its white space folded and without invisible characters; it is changed in place."""
     text.length = fold(<unsigned char *> text.data, text.length)
     line = _readable(text)
     if text.length and text.data[0] >= 0x80:
@@ -21,7 +21,7 @@ cdef str folded(String text):
 
 
 cdef str kept(String text):
-    """A preformatted text without what is invisible, what all lines begin with, and empty ones around."""
+    """Return a preformatted text without invisible characters, common indentation, and empty lines around it."""
     text.length = without_invisible(<unsigned char *> text.data, text.length)
     lines = _readable(text).replace("\xa0", " ")
     lines = "\n".join([line.rstrip() for line in lines.splitlines()]).strip("\n")
@@ -29,11 +29,11 @@ cdef str kept(String text):
 
 
 cdef str _readable(String text):
-    """A text whose control characters are those that they stand for."""
+    """Return a text with control characters replaced by those that they stand for."""
     characters = decoded(text)
     return characters.translate(WINDOWS) if has_windows(text.data, text.length) else characters
 
 
 cdef str _unless_blank(str text):
-    """A text, but nothing for one of nothing but characters that join letters or keep them apart."""
+    """Return a text, but nothing for one of nothing but characters that join letters or keep them apart."""
     return "" if text and text[0] in JOINERS and not "".join(text.split()).strip(JOINERS) else text

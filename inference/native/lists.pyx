@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""The lists of a page: in which item each block stands, and what marks it."""
+"""The lists of a page: the item that each block stands in, and its mark."""
 
 from dehusk.inference.native cimport markup
 from dehusk.inference.native.buffer cimport Buffer, content, free, more
@@ -30,7 +30,7 @@ cdef class Lists:
         free(&self._blocks)
 
     cdef int enter(self, Row *row, bint directly) except -1:
-        """Take note of a list or an item; whether a list is directly in another one, as if in its last item."""
+        """Record a list or an item; a list that is `directly` in another one counts as in its last item."""
         if row.tag.lists == ITEM:
             row.item = self._add_item(row)
         else:
@@ -71,7 +71,7 @@ cdef class Lists:
         return 0
 
     cdef bytearray of_items(self):
-        """Of the items that hold blocks, the item around each, and then their numbers; to be asked for once."""
+        """Return the item around each item that holds blocks, then the numbers of these; call it once."""
         cdef Item *items = <Item *> self._items.data
         cdef Buffer parents = Buffer(NULL, 0, 0), numbers = Buffer(NULL, 0, 0)
         cdef int index, held = 0
@@ -88,7 +88,7 @@ cdef class Lists:
             free(&numbers)
 
     cdef bytearray of_blocks(self):
-        """The item of each block, after `of_items`; to be asked for once."""
+        """Return the item of each block; call it once, after `of_items`."""
         cdef int *blocks = <int *> self._blocks.data
         cdef size_t block
         for block in range(self._blocks.used // sizeof(int)):
@@ -96,7 +96,7 @@ cdef class Lists:
         return content(&self._blocks)
 
     cdef int _held(self, int item) noexcept:
-        """1 + the index of an item among those that hold blocks; 0 for none."""
+        """Return 1 + the index of an item among those that hold blocks; 0 for none."""
         return 0 if item == NONE else (<Item *> self._items.data)[item].held
 
 

@@ -11,8 +11,8 @@ cdef extern from "Python.h":
 
 
 cdef enum:
-    LONGEST_GUTTER = 20_000  # characters and nodes
-    LONGEST_READ_ALOUD = 400  # bytes and nodes
+    MAX_GUTTER = 20_000  # characters and nodes
+    MAX_READ_ALOUD = 400  # bytes and nodes
     PILCROW = 0xB6
     SECTION = 0xA7
     CHAIN = 0x1F517
@@ -32,12 +32,12 @@ cdef inline bint is_permalink(Element *link) noexcept:
 
 
 cdef inline bint is_next_line(Element *code, Tag *parent) noexcept:
-    """Return True if a `<code>` in `<pre>` stands right behind another one: each is a line."""
+    """Return True if a `<code>` in `<pre>` comes directly after another one: each is a line."""
     return code.node.prev != NULL and code.node.prev.name == code.node.name and parent.preformatted
 
 
 cdef inline bint is_gutter(Element *element):
-    """Return True if an element holds nothing but numbers, which its class says to be those of lines of code."""
+    """Return True if an element holds nothing but numbers, which its class marks as those of lines of code."""
     cdef String classes = lexbor.value_of(element.classes), name
     while classes.length:
         name = _next_name(&classes)
@@ -47,7 +47,7 @@ cdef inline bint is_gutter(Element *element):
 
 
 cdef inline bint is_read_aloud(Element *element):
-    """Return True if an element's class says that screen readers read it, and nobody sees it.
+    """Return True if an element's class hides it from all but screen readers.
 
     The names are those of Bootstrap, WordPress, Foundation, Drupal and HTML5 Boilerplate. What holds much text
     is for everybody, and shown by script.
@@ -65,14 +65,14 @@ cdef inline bint _is_long(Node *top) noexcept:
     cdef size_t seen = 0
     while node != NULL:
         seen += 1 + lexbor.text_of(node).length
-        if seen > LONGEST_READ_ALOUD:
+        if seen > MAX_READ_ALOUD:
             return True
         node = lexbor.following(node, top)
     return False
 
 
 cdef inline String _next_name(String *classes) noexcept nogil:
-    """The first name of a class attribute that has some text, taken off it; empty where white space is next."""
+    """Take the first name off a class attribute that has some text; return it, empty where white space is next."""
     cdef String name = String(classes.data, 0)
     while name.length < classes.length and not Py_UNICODE_ISSPACE(classes.data[name.length]):
         name.length += 1
@@ -102,7 +102,7 @@ cdef inline bint _holds_numbers(Node *top) noexcept:
     while node != NULL:
         text = lexbor.text_of(node)
         seen += 1 + text.length
-        if seen > LONGEST_GUTTER:
+        if seen > MAX_GUTTER:
             return False
         for position in range(text.length):
             if not (c"0" <= text.data[position] <= c"9" or Py_UNICODE_ISSPACE(text.data[position])):

@@ -54,7 +54,7 @@ cdef struct Tag:  # dehusk.inference.elements.Traits
     uint8_t length
 
 
-cdef struct Shown:  # how an element is shown, by its own attributes
+cdef struct Shown:  # display and visibility of an element, by its own attributes
     bint on_lines  # of its own
     bint removed  # with all in it
     uint8_t visibility  # declared by its style; UNDECLARED for that of the element around

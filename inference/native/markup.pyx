@@ -20,22 +20,22 @@ ATTRIBUTES = (
 """The attributes that are read, but for `class` and `id`, which an element points to."""
 
 cdef enum:
-    LONGEST_ATTRIBUTE = 9
-    LONGEST_NUMBER = 9  # digits
-    MOST_UNNUMBERED = 32
+    MAX_ATTRIBUTE = 9
+    MAX_NUMBER = 9  # digits
+    MAX_UNNUMBERED = 32
 
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
-cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive what _attributes points to
+cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive the bytes that _attributes points to
 cdef String[POPOVER] _attributes
 for _position in range(POPOVER):
     _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
 cdef Tag[lexbor.NUMBERED_TAGS] _tags
-cdef Tag[MOST_UNNUMBERED] _unnumbered
+cdef Tag[MAX_UNNUMBERED] _unnumbered
 cdef int _unnumbered_count = 0
 cdef Tag _unknown
 cdef uint8_t[lexbor.NUMBERED_ATTRIBUTES] _attribute_numbers
@@ -50,8 +50,8 @@ cdef int _fill_tables() except -1:
     global _unnumbered_count
     cdef int number
     unnumbered = [tag for tag in elements.TAGS if tag not in NUMBERED_TAGS]
-    if len(unnumbered) > MOST_UNNUMBERED:
-        raise ValueError(f"{len(unnumbered)} tags have no number; raise MOST_UNNUMBERED")
+    if len(unnumbered) > MAX_UNNUMBERED:
+        raise ValueError(f"{len(unnumbered)} tags have no number; raise MAX_UNNUMBERED")
     _unnumbered_count = len(unnumbered)
     _fill(&_unknown, "")
     for number in range(_unnumbered_count):
@@ -101,7 +101,7 @@ cdef Tag *tag_of(uintptr_t name) noexcept:
 
 
 cdef uintptr_t number_of(bytes tag) except? 0:
-    """The number that Lexbor has for a tag of HTML, 0 where it has none."""
+    """Return the number that Lexbor has for a tag of HTML, 0 where it has none."""
     cdef uintptr_t number
     for number in range(lexbor.NUMBERED_TAGS):
         if spells(_spelled(&_tags[number]), tag):
@@ -119,7 +119,7 @@ cdef String _spelled(Tag *tag) noexcept:
 
 
 cdef uint16_t own_flags(Element *element, Tag *tag, Shown *shown) except? 0xFFFF:
-    """The flags that an element has of itself; how it is shown by itself is set."""
+    """Return the flags that an element has of itself, and set `shown`."""
     cdef uint16_t flags = tag.flag
     cdef bint hidden = False, findable = False, open_ = False, popover = False
     cdef Attribute *attribute = element.first_attribute
@@ -174,7 +174,7 @@ cdef int name_of(Attribute *attribute) noexcept:
     if attribute.node.name < lexbor.NUMBERED_ATTRIBUTES:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
-    if name.length <= LONGEST_ATTRIBUTE:
+    if name.length <= MAX_ATTRIBUTE:
         for position in range(POPOVER):
             if same(name, _attributes[position]):
                 return position + 1
@@ -187,14 +187,14 @@ cdef bint has(Element *element, int name) noexcept:
 
 
 cdef int integer(Element *element, int name, int default) noexcept:
-    """The whole number that an attribute begins with, or the default."""
+    """Return the whole number that an attribute begins with, or the default."""
     cdef String value = value_of(element, name)
     cdef size_t position = _skip_space(value, 0), first
     cdef int number = 0
     cdef bint negative = position < value.length and value.data[position] == c"-"
     position += negative
     first = position
-    while position < value.length and c"0" <= value.data[position] <= c"9" and position < first + LONGEST_NUMBER:
+    while position < value.length and c"0" <= value.data[position] <= c"9" and position < first + MAX_NUMBER:
         number = 10 * number + value.data[position] - c"0"
         position += 1
     if position == first:
@@ -231,7 +231,7 @@ cdef dict declaration(Element *element):
 
 
 cdef String value_of(Element *element, int name) noexcept:
-    """The value of an attribute, empty where there is none."""
+    """Return the value of an attribute, empty where there is none."""
     return lexbor.value_of(_find(element, name))
 
 

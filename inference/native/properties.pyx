@@ -13,13 +13,13 @@ from dehusk.inference.native.markup cimport (
 )
 
 cdef enum:
-    LONGEST_VALUE = 8_192  # bytes
-    LONGEST_NAME = 256  # bytes
-    LONGEST_TEXT = 512  # bytes
-    MOST_NODES = 64  # in which a text is looked for
-    MOST_SCOPES = 64  # elements above one that may say what it is of
-    MOST_FOUND = 500  # of each kind
-    MOST_BYLINES = 32
+    MAX_VALUE = 8_192  # bytes
+    MAX_NAME = 256  # bytes
+    MAX_TEXT = 512  # bytes
+    MAX_NODES = 64  # in which a text is looked for
+    MAX_SCOPES = 64  # elements above one that may be its item
+    MAX_FOUND = 500  # of each kind
+    MAX_BYLINES = 32
 
 cdef extern from "string.h":
     void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
@@ -37,9 +37,9 @@ cdef int _learn() except -1:
 
 
 cdef class Properties:
-    """The properties that a page is marked with, in document order, of each kind at most so many.
+    """The properties that a page is marked with, in document order, a limited number of each kind.
 
-    No text is read where `hiding`, of a `Walk` or empty, says that it is hidden.
+    No text is read where `hiding`, of a `Walk` or empty, has it hidden.
     """
 
     cdef readonly list metas, links, items, times
@@ -74,7 +74,7 @@ cdef class Properties:
         return 0
 
     cdef int _look_at(self, Element *element) except -1:
-        """Take note of what an element says, by its tag, `itemprop`, `rel` or class."""
+        """Record the properties that an element has by its tag, `itemprop`, `rel` or class."""
         cdef lexbor.Attribute *attribute = element.first_attribute
         cdef uintptr_t tag = element.node.name
         cdef int name
@@ -83,7 +83,7 @@ cdef class Properties:
         elif tag == _time:
             self._add_time(element)
         elif tag == _base and self.base is None:
-            self.base = _decoded(value_of(element, HREF), LONGEST_VALUE)
+            self.base = _decoded(value_of(element, HREF), MAX_VALUE)
         while attribute != NULL:
             name = name_of(attribute)
             if name == ITEMPROP:
@@ -91,12 +91,12 @@ cdef class Properties:
             elif name == REL:
                 self._add_link(element)
             attribute = attribute.next
-        if self._with_bylines and len(self.bylines) + len(self.dates) < MOST_BYLINES:
+        if self._with_bylines and len(self.bylines) + len(self.dates) < MAX_BYLINES:
             self._add_byline(element, lexbor.value_of(element.classes))
         return 0
 
     cdef int _add_byline(self, Element *element, String classes) except -1:
-        """Take note of the text of an element whose class says that it is an author's name, or a date."""
+        """Record the text of an element whose class marks an author's name, or a date."""
         if not classes.length:
             return 0
         if _contains(classes, b"byline", 6) or _contains(classes, b"author", 6):
@@ -109,38 +109,38 @@ cdef class Properties:
         cdef String key = value_of(element, PROPERTY), content = value_of(element, CONTENT)
         if not key.length:
             key = value_of(element, NAME)
-        if key.length and content.length and len(self.metas) < MOST_FOUND:
-            self.metas.append((_decoded(key, LONGEST_NAME).lower(), _decoded(content, LONGEST_VALUE)))
+        if key.length and content.length and len(self.metas) < MAX_FOUND:
+            self.metas.append((_decoded(key, MAX_NAME).lower(), _decoded(content, MAX_VALUE)))
         return 0
 
     cdef int _add_link(self, Element *element) except -1:
-        """Take note of a `<link>` or `<a>` and, of the latter, of its text."""
+        """Record a `<link>` or `<a>`, the latter with its text."""
         cdef bint is_anchor = element.node.name == _anchor
-        if (not is_anchor and element.node.name != _link) or len(self.links) == MOST_FOUND:
+        if (not is_anchor and element.node.name != _link) or len(self.links) == MAX_FOUND:
             return 0
         cdef String rel = value_of(element, REL), href
         if not _is_telling(rel, is_anchor):
             return 0
         href = value_of(element, HREF)
-        words = _decoded(rel, LONGEST_NAME).lower()
+        words = _decoded(rel, MAX_NAME).lower()
         text = self._text_in(&element.node) if is_anchor else ""
         self.links.append((words, _url(href), text, is_anchor))
         return 0
 
     cdef int _add_item(self, Element *element) except -1:
-        """Take note of a property of microdata: its names, value, and the type and number of what has it."""
+        """Record a property of microdata: its names, value, and the type and number of its item."""
         cdef Element *scope
-        if len(self.items) == MOST_FOUND:
+        if len(self.items) == MAX_FOUND:
             return 0
         scope = _scope_of(element)
         number = self._scopes.setdefault(<size_t> scope, len(self._scopes))
-        of_type = _decoded(value_of(scope, ITEMTYPE), LONGEST_NAME) if scope != NULL else ""
-        names = _decoded(value_of(element, ITEMPROP), LONGEST_NAME)
+        of_type = _decoded(value_of(scope, ITEMTYPE), MAX_NAME) if scope != NULL else ""
+        names = _decoded(value_of(element, ITEMPROP), MAX_NAME)
         self.items.append((names, self._value(element), of_type, number))
         return 0
 
     cdef str _value(self, Element *element):
-        """The value of a property: an attribute, the `name` of what is an item itself, or the text."""
+        """Return the value of a property: an attribute, the `name` of a property that is an item, or the text."""
         cdef int name
         cdef String value
         cdef Element *inner = element
@@ -149,16 +149,16 @@ cdef class Properties:
         for name in (CONTENT, DATETIME, SRC):
             value = value_of(inner, name)
             if value.length:
-                return _url(value) if name == SRC else _decoded(value, LONGEST_VALUE)
+                return _url(value) if name == SRC else _decoded(value, MAX_VALUE)
         text = self._text_in(&inner.node)
         return text or _url(value_of(inner, HREF))
 
     cdef int _add_time(self, Element *element) except -1:
-        """Take note of a `<time>`: when, its classes, and whether it is the time of publication."""
+        """Record a `<time>`: the time, its classes, and a flag for the time of publication."""
         cdef String when = value_of(element, DATETIME)
-        if when.length and len(self.times) < MOST_FOUND:
-            classes = _decoded(lexbor.value_of(element.classes), LONGEST_NAME).lower()
-            self.times.append((_decoded(when, LONGEST_NAME), classes, bool(has(element, PUBDATE))))
+        if when.length and len(self.times) < MAX_FOUND:
+            classes = _decoded(lexbor.value_of(element.classes), MAX_NAME).lower()
+            self.times.append((_decoded(when, MAX_NAME), classes, bool(has(element, PUBDATE))))
         return 0
 
     cdef bint _is_hidden(self, Node *node, Node *top) except -1:
@@ -171,29 +171,29 @@ cdef class Properties:
         return False
 
     cdef str _text_in(self, Node *top):
-        """The first text in an element, white space folded, without what is hidden."""
+        """Return the first text in an element, white space folded, without hidden text."""
         cdef Node *node = top
         cdef String text
         cdef int seen = 0
         if self._is_hidden(top, NULL):
             return ""
         self._text.used = 0
-        while node != NULL and seen < MOST_NODES and self._text.used < LONGEST_TEXT:
+        while node != NULL and seen < MAX_NODES and self._text.used < MAX_TEXT:
             if node.type == lexbor.TEXT and not self._is_hidden(node.parent, top):
                 text = lexbor.text_of(node)
-                append(&self._text, text.data, min(text.length, <size_t> LONGEST_TEXT))
+                append(&self._text, text.data, min(text.length, <size_t> MAX_TEXT))
                 append(&self._text, b" ", 1)
             seen += 1
             node = lexbor.following(node, top)
-        found = _decoded(String(<unsigned char *> self._text.data, self._text.used), LONGEST_TEXT)
+        found = _decoded(String(<unsigned char *> self._text.data, self._text.used), MAX_TEXT)
         return " ".join(found.split())
 
 
 cdef Element *_scope_of(Element *element) noexcept:
-    """The item that an element says a property of, or NULL."""
+    """Return the item that a property of an element belongs to, or NULL."""
     cdef Node *node = element.node.parent
     cdef int seen = 0
-    while node != NULL and seen < MOST_SCOPES:
+    while node != NULL and seen < MAX_SCOPES:
         if node.type == lexbor.ELEMENT and has(<Element *> node, ITEMSCOPE):
             return <Element *> node
         node = node.parent
@@ -202,10 +202,10 @@ cdef Element *_scope_of(Element *element) noexcept:
 
 
 cdef Element *_name_in(Element *item):
-    """The element that has the name of an item, else the item itself."""
+    """Return the element that has the name of an item, else the item itself."""
     cdef Node *node = item.node.first_child
     cdef int seen = 0
-    while node != NULL and seen < MOST_NODES:
+    while node != NULL and seen < MAX_NODES:
         if node.type == lexbor.ELEMENT and spells(value_of(<Element *> node, ITEMPROP), b"name"):
             return <Element *> node
         seen += 1
@@ -225,10 +225,10 @@ cdef inline bint _contains(String value, const char *wanted, size_t length) noex
 
 
 cdef str _url(String value):
-    """An address, empty where it is longer than any that is of use."""
-    return "" if value.length > LONGEST_VALUE else _decoded(value, LONGEST_VALUE)
+    """Return an address; empty where it is too long to be of use."""
+    return "" if value.length > MAX_VALUE else _decoded(value, MAX_VALUE)
 
 
 cdef str _decoded(String value, size_t most):
-    """A value, or its beginning."""
+    """Return a value, cut after `most` bytes."""
     return value.data[: min(value.length, most)].decode("utf-8", "ignore") if value.length else ""

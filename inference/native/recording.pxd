@@ -21,7 +21,7 @@ cdef struct Span:  # a mark in the open block: in bytes of its text as it came, 
 cdef struct Event:  # the start or the end of a span, or an image, in the open block
     size_t offset
     int span  # or image
-    uint8_t what
+    uint8_t kind
 
 
 cdef struct Image:
@@ -47,7 +47,7 @@ cdef class Recording:
     cdef int add_image(self, Element *element, int row, int block, size_t offset) except -1
     cdef int place(self, String text) except -1
     cdef int end_block(self, int block, int length) except -1
-    cdef int _add_event(self, int what, int span, size_t offset) except -1
+    cdef int _add_event(self, int kind, int span, size_t offset) except -1
     cdef int _mark(self, int block, int length) except -1
     cdef int _string(self, String value, size_t most) except -2
     cdef dict columns(self, Rows rows, Lists lists, Tables tables, object holders)

@@ -24,17 +24,17 @@ cdef extern from "Python.h":
 ATTRIBUTES = (*pictures.ATTRIBUTES, "href", "display", "data-lang", "data-language", "lang")
 """The attributes that are read."""
 
-cdef enum:  # what an event is
+cdef enum:  # kinds of events
     START
     END
     IMAGE
 
 cdef enum:
-    LONGEST_ADDRESS = 2000  # bytes; no link of more is kept
-    LONGEST_TEXT = 1000  # bytes of an image's alternative text
-    LONGEST_CLASSES = 200  # bytes
-    MOST_AROUND_CODE = 3  # elements whose classes may name its language
-    MOST_AROUND_IMAGE = 5  # elements of which one may be its figure
+    MAX_ADDRESS = 2000  # bytes; no link of more is kept
+    MAX_TEXT = 1000  # bytes of an image's alternative text
+    MAX_CLASSES = 200  # bytes
+    MAX_AROUND_CODE = 3  # elements whose classes may name its language
+    MAX_AROUND_IMAGE = 5  # elements of which one may be its figure
 
 cdef int LINK = Mark.LINK, FORMULA = Mark.FORMULA, DISPLAYED = Mark.DISPLAYED_FORMULA
 cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
@@ -88,7 +88,7 @@ _fill_tables()
 
 
 cdef class Recording:
-    """Marks, images and containers in the order in which a walk comes by them."""
+    """Marks, images and containers in the order of a walk."""
 
     def __cinit__(self):
         self._strings, self._known, self._base, self._depth = [], {}, "", 0
@@ -100,13 +100,13 @@ cdef class Recording:
         free(&self._marks)
 
     cdef int note(self, Element *hidden) except -1:
-        """Take note of an element that is not shown: the first `<base>` says what addresses are relative to."""
+        """Record the first `<base>`, to which addresses are relative, if an element that is not shown holds it."""
         cdef Node *node = &hidden.node
         if not spells(tag_name(node.name), b"head") and not spells(tag_name(node.name), b"base"):
             return 0
         while node != NULL and not self._base:
             if node.type == lexbor.ELEMENT and spells(tag_name(node.name), b"base"):
-                self._base = _attributes(<Element *> node).get("href", "")[:LONGEST_ADDRESS]
+                self._base = _attributes(<Element *> node).get("href", "")[:MAX_ADDRESS]
             node = lexbor.following(node, &hidden.node)
         return 0
 
@@ -127,7 +127,7 @@ cdef class Recording:
             if (<Span *> self._spans.data)[self._stack[level]].kind == kind:
                 return 0
         if kind == LINK:
-            string = self._string(_attribute(element, "href"), LONGEST_ADDRESS)
+            string = self._string(_attribute(element, "href"), MAX_ADDRESS)
             if string == NONE:
                 return 0
         span = <Span *> more(&self._spans, sizeof(Span))
@@ -144,21 +144,21 @@ cdef class Recording:
         return self._add_event(END, self._stack[self._depth], offset)
 
     cdef int add_image(self, Element *element, int row, int block, size_t offset) except -1:
-        """Take note of an image that is shown, in the open block, which has some bytes of text, or before the next one."""
+        """Record an image that is shown, at a byte of the open block's text, or before the next block."""
         cdef Image *image
         attributes = _attributes(element)
         found = pictures.address_of(attributes)
-        if found is None or len(found) > LONGEST_ADDRESS:
+        if found is None or len(found) > MAX_ADDRESS:
             return 0
         address = self._string_of(found)
-        text = self._string_of(" ".join(attributes.get("alt", "")[:LONGEST_TEXT].split()))
+        text = self._string_of(" ".join(attributes.get("alt", "")[:MAX_TEXT].split()))
         image = <Image *> more(&self._images, sizeof(Image))
         image.block, image.character, image.row, image.address, image.text = block, NONE, row, address, text
         return self._add_event(IMAGE, image - <Image *> self._images.data, offset) if offset else 0
 
-    cdef int _add_event(self, int what, int span, size_t offset) except -1:
+    cdef int _add_event(self, int kind, int span, size_t offset) except -1:
         cdef Event *event = <Event *> more(&self._events, sizeof(Event))
-        event.what, event.span, event.offset = what, span, offset
+        event.kind, event.span, event.offset = kind, span, offset
         return 0
 
     cdef int place(self, String text) except -1:
@@ -171,9 +171,9 @@ cdef class Recording:
         cdef bint parted = False
         while count:
             while event < count and events[event].offset <= position:
-                if events[event].what == END:
+                if events[event].kind == END:
                     spans[events[event].span].end = written
-                elif events[event].what == IMAGE:
+                elif events[event].kind == IMAGE:
                     (<Image *> self._images.data)[events[event].span].character = written
                 event += 1
             if position >= text.length:
@@ -185,7 +185,7 @@ cdef class Recording:
                 written += parted
                 parted = False
                 while waiting < event:
-                    if events[waiting].what == START:
+                    if events[waiting].kind == START:
                         spans[events[waiting].span].start = written
                     waiting += 1
                 written += 1
@@ -193,7 +193,7 @@ cdef class Recording:
         for level in range(self._depth):
             spans[self._stack[level]].end = written
         while waiting < count:
-            if events[waiting].what == START:
+            if events[waiting].kind == START:
                 spans[events[waiting].span].start = written
             waiting += 1
         return 0
@@ -204,7 +204,7 @@ cdef class Recording:
         cdef Span[KINDS] still_open
         cdef int event, level
         for event in range(<int> (self._events.used // sizeof(Event))):
-            if events[event].what == IMAGE and not length:
+            if events[event].kind == IMAGE and not length:
                 (<Image *> self._images.data)[events[event].span].block = NONE
         if length:
             self._mark(block, length)
@@ -230,7 +230,7 @@ cdef class Recording:
         return 0
 
     cdef int _string(self, String value, size_t most) except -2:
-        """The index of a text among the strings, or NONE for an empty one and one of too many bytes."""
+        """Return the index of a text among the strings; NONE for an empty one and one of more than `most` bytes."""
         if not value.length or value.length > most:
             return NONE
         return self._string_of(decoded(value))
@@ -242,10 +242,10 @@ cdef class Recording:
         return index
 
     cdef dict columns(self, Rows rows, Lists lists, Tables tables, object holders):
-        """The fields of `Markup`, once `Rows.columns` and the items of lists were asked for."""
+        """Return the fields of `Markup`; call it after `Rows.columns` and `Lists.of_items`."""
         cdef Block *blocks = <Block *> rows._blocks.data
         cdef int count = rows._blocks.used // sizeof(Block), block
-        cdef Around around = Around(self, rows, lists, tables)
+        cdef RowContainers around = RowContainers(self, rows, lists, tables)
         of_blocks = np.empty(count, np.int32)
         cdef int32_t[::1] column = of_blocks
         for block in range(count):
@@ -262,7 +262,7 @@ cdef class Recording:
         }
 
 
-cdef class Around:
+cdef class RowContainers:
     """The containers around the elements of a page."""
 
     cdef Buffer containers  # parent, kind and value of each
@@ -287,7 +287,7 @@ cdef class Around:
         free(&self._way)
 
     cdef int container_of(self, int index) except -1:
-        """1 + the index of the innermost container that a row stands in, or is; 0 for none."""
+        """Return 1 + the index of the innermost container that a row stands in, or is; 0 for none."""
         cdef int *known = <int *> self._of_rows.data
         cdef int container, row
         self._way.used = 0
@@ -303,7 +303,7 @@ cdef class Around:
         return container
 
     cdef int _own(self, int index, int outer) except -1:
-        """The container that a row is, or else the one around it."""
+        """Return the container that a row is, or else the one around it."""
         cdef Row *row = self._rows.at(index)
         cdef uintptr_t name = row.element.node.name
         cdef int kind = _containers_of_tags[name] if name < lexbor.NUMBERED_TAGS else 0
@@ -324,7 +324,7 @@ cdef class Around:
         return self.containers.used // (3 * sizeof(int))
 
     cdef int _language(self, int index) except -1:
-        """1 + the index of the string of what may name the language of code, 0 for none."""
+        """Return 1 + the index of the string of the names that may be the language of code; 0 for none."""
         cdef Element *element = self._rows.at(index).element
         cdef Node *child = element.node.first_child
         cdef int around
@@ -333,7 +333,7 @@ cdef class Around:
             child = child.next
         if child != NULL:
             names += _languages(<Element *> child)
-        for around in range(MOST_AROUND_CODE):
+        for around in range(MAX_AROUND_CODE):
             if index != NONE:
                 names += _languages(self._rows.at(index).element)
                 index = self._rows.at(index).parent
@@ -357,7 +357,7 @@ cdef class Around:
             row = self._rows.at(row).parent
 
     cdef list images_of(self, Recording recording):
-        """The columns of each image, in DOM order."""
+        """Return the columns of each image, in DOM order."""
         cdef list found = []
         cdef Image *image
         cdef int index
@@ -373,7 +373,7 @@ cdef class Around:
         return found
 
     cdef tuple _blocks_near(self, int row):
-        """The first block of the innermost row around one that holds any, and the one behind its last."""
+        """Return the first block of the innermost row around one that holds any, and the one after its last."""
         cdef int *firsts = <int *> self._firsts.data
         while row != NONE and firsts[row] == NONE:
             row = self._rows.at(row).parent
@@ -382,10 +382,10 @@ cdef class Around:
         return firsts[row], (<int *> self._lasts.data)[row] + 1
 
     cdef int _figure_of(self, int row) except -2:
-        """The figure that a row stands in, if that holds blocks, else NONE: by its tag, or its class of a caption."""
+        """Return the figure that a row stands in, by its tag or its class of a caption; NONE if it holds no blocks."""
         cdef int around
         cdef Row *found
-        for around in range(MOST_AROUND_IMAGE):
+        for around in range(MAX_AROUND_IMAGE):
             if row == NONE:
                 return NONE
             found = self._rows.at(row)
@@ -395,7 +395,7 @@ cdef class Around:
         return NONE
 
     cdef tuple _blocks_around(self, int row):
-        """The blocks before and behind those in a row, of the innermost row around that holds any; NONE for none."""
+        """Return the blocks before and after those of the innermost row around one that holds any; NONE for none."""
         cdef int *firsts = <int *> self._firsts.data
         cdef int *lasts = <int *> self._lasts.data
         cdef int first, last
@@ -418,16 +418,16 @@ cdef bint _is_figure(Element *element) except -1:
     cdef uintptr_t name = element.node.name
     if name < lexbor.NUMBERED_TAGS and _containers_of_tags[name] == FIGURE:
         return True
-    classes = decoded(lexbor.value_of(element.classes))[:LONGEST_CLASSES].split()
+    classes = decoded(lexbor.value_of(element.classes))[:MAX_CLASSES].split()
     return any(each in FIGURES for each in classes)
 
 
 cdef list _languages(Element *element):
-    """The names that an element may have for the language of its code."""
+    """Return the names that an element may have for the language of its code."""
     attributes = _attributes(element)
     declared = attributes.get("data-lang") or attributes.get("data-language") or attributes.get("lang")
-    classes = decoded(lexbor.value_of(element.classes))[:LONGEST_CLASSES]
-    return ([f"language-{declared[:LONGEST_CLASSES]}"] if declared else []) + ([classes] if classes else [])
+    classes = decoded(lexbor.value_of(element.classes))[:MAX_CLASSES]
+    return ([f"language-{declared[:MAX_CLASSES]}"] if declared else []) + ([classes] if classes else [])
 
 
 cdef str _name(Attribute *attribute):
@@ -447,7 +447,7 @@ cdef String _attribute(Element *element, str wanted):
 
 
 cdef dict _attributes(Element *element):
-    """The values of those of `ATTRIBUTES` that an element has; long ones cut."""
+    """Return the values of those of `ATTRIBUTES` that an element has; long ones cut."""
     cdef Attribute *attribute = element.first_attribute
     cdef String value
     found = {}
@@ -455,7 +455,7 @@ cdef dict _attributes(Element *element):
         name = _name(attribute)
         if name is not None:
             value = lexbor.value_of(attribute)
-            value.length = min(value.length, 16 * LONGEST_ADDRESS)
+            value.length = min(value.length, 16 * MAX_ADDRESS)
             found[name] = decoded(value)
         attribute = attribute.next
     return found

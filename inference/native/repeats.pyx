@@ -13,7 +13,7 @@ cdef enum:
     CHOICES = 6  # of the blocks with the same words, so many of the last may begin or continue a run
 
 
-cdef uint32_t LEAST_REPEATED_WORDS = 30  # of fewer, a run may be meant: the same parameter of two functions, a refrain
+cdef uint32_t MIN_REPEATED_WORDS = 30  # of fewer, a run may be meant: the same parameter of two functions, a refrain
 cdef int NEAR = 10  # blocks within which a block that repeats one of its kind is meant: a refrain, an example
 
 
@@ -31,7 +31,7 @@ cdef struct Runs:
 def find_repeats(const uint32_t[::1] words, const uint32_t[::1] counts) -> tuple:
     """Return the blocks that a page repeats, as four columns.
 
-    How many blocks of the page have the same words; of the largest run of blocks that repeat earlier ones,
+    The number of blocks of the page with the same words; of the largest run of blocks that repeat earlier ones,
     the block that this one repeats, or -1 where the run is short, and the words of the run; the words of the
     largest run that repeats this block.
     """
@@ -60,16 +60,17 @@ def redundant(
     const uint8_t[:, ::1] features,
     Py_ssize_t in_cell,
 ) -> object:
-    """The block that each repeats in a long run, or -1; those near one of the same kind, or in cells, are meant.
+    """Return the block that each repeats in a long run, or -1 for none and for intended repetitions.
 
-    `alike` and `features`, of which a column tells what is in cells, are None where the kinds are not known.
+    Intended are those near a block of the same kind, or in cells. `alike` and `features`, whose column `in_cell`
+    tells the blocks in cells, are None where the kinds are not known.
     """
     cdef Py_ssize_t count = len(repeats), block
     cdef int32_t earlier
     found = np.empty(count, np.int32)
     cdef int32_t[::1] column = found
     for block in range(count):
-        earlier = repeats[block] if repeating[block] >= LEAST_REPEATED_WORDS else ABSENT
+        earlier = repeats[block] if repeating[block] >= MIN_REPEATED_WORDS else ABSENT
         if earlier != ABSENT and alike is not None and alike[block] == alike[earlier]:
             if block - earlier <= NEAR or features[block, in_cell]:
                 earlier = ABSENT
@@ -78,7 +79,7 @@ def redundant(
 
 
 cdef Runs _go_on(Runs *running, int32_t block, int32_t[::1] previous, uint32_t words) noexcept:
-    """The runs that a block continues, which are marked as such, and those that it begins."""
+    """Return the runs that a block continues, which are marked as such, and those that it begins."""
     cdef Runs going_on
     cdef int32_t earlier = previous[block]
     cdef Run *run
@@ -100,7 +101,7 @@ cdef Runs _go_on(Runs *running, int32_t block, int32_t[::1] previous, uint32_t w
 cdef void _end(
     Runs *running, int32_t block, int32_t[::1] sources, uint32_t[::1] repeating, uint32_t[::1] repeated
 ) noexcept:
-    """Take note of the runs that end before a block, the one that repeats the earliest blocks first."""
+    """Record the runs that end before a block, the one that repeats the earliest blocks first."""
     cdef Run *run
     cdef int32_t index, back, here
     for index in range(running.count - 1, -1, -1):
@@ -113,7 +114,7 @@ cdef void _end(
 
 
 cdef int32_t[::1] _previous(const uint32_t[::1] words, const uint32_t[::1] counts, int32_t[::1] copies):
-    """Of each block the last one before it with the same words, or ABSENT; `copies` takes how many have them."""
+    """Return, per block, the last one before it with the same words, or ABSENT; write their numbers to `copies`."""
     cdef Py_ssize_t block
     cdef size_t word = 0, end = 0
     cdef uint64_t key

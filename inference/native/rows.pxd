@@ -31,8 +31,8 @@ cdef struct Row:  # an element that was entered
     bint invisible  # it is not shown, but what is in it may be
     uint8_t heading
     bint preformatted
-    bint has_symbols  # whether symbols may stand for it
-    int has_text  # of its own, or NONE while that was not asked
+    bint has_symbols  # it may be written with symbols
+    int has_text  # of its own, or NONE while that is not known
 
 
 cdef struct Block:

@@ -22,11 +22,11 @@ cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 cdef int MAX_PATH = elements.MAX_PATH
 
 cdef enum:
-    LONGEST_TAG = 32  # characters
+    MAX_TAG = 32  # characters
     LOOK_BACK = 8  # ways
     LOOK_UP = 8  # elements
     LOOK_DOWN = 100  # nodes
-    MOST_LEAVES = 0xFFFF
+    MAX_LEAVES = 0xFFFF
 
 
 cdef class Rows:
@@ -44,7 +44,7 @@ cdef class Rows:
     cdef int add(
         self, Element *element, Tag *tag, int parent, uint16_t flags, Shown shown
     ) except -2:
-        """The index of a new row."""
+        """Add a row; return its index."""
         cdef int index = self._rows.used // sizeof(Row)
         cdef Row *row = <Row *> more(&self._rows, sizeof(Row))
         cdef Row *above
@@ -88,7 +88,7 @@ cdef class Rows:
         return index != NONE and self.at(index).invisible
 
     cdef int _kind_of_custom(self, Element *custom, int parent) except -1:
-        """Part of a line where it stands in one and holds little and no block, or where it is of a formula."""
+        """Return INLINE where it stands in a line and holds little and no block, or in a formula; else BLOCK."""
         if self.is_foreign(parent):
             return INLINE
         return INLINE if self._holds_line(parent) and _is_short(&custom.node) else BLOCK
@@ -113,7 +113,7 @@ cdef class Rows:
     cdef int add_block(self, int index, int leaves) except -1:
         """Add a block that a row is the innermost to hold."""
         cdef Block *block = <Block *> more(&self._blocks, sizeof(Block))
-        block.row, block.leaves = index, min(leaves, MOST_LEAVES)
+        block.row, block.leaves = index, min(leaves, MAX_LEAVES)
         return 0
 
     cdef void _find_way(self, Row *row, int index) noexcept:
@@ -130,7 +130,7 @@ cdef class Rows:
         above.last_child = index
 
     cdef str path_of(self, int index):
-        """The tags down to an element; equal paths are one object."""
+        """Return the tags down to an element; equal paths are one object."""
         cdef Row *way = self.at(self.at(index).way)
         if way.path == NONE:
             way.path = len(self._paths)
@@ -139,7 +139,7 @@ cdef class Rows:
         return self._paths[way.path]
 
     cdef str _spelled(self, int index):
-        """The tags from the root to an element, the innermost of many."""
+        """Return the tags from the root to an element, the innermost of many."""
         cdef String name
         cdef size_t size = 0
         cdef int tags = 0, above = index
@@ -159,12 +159,12 @@ cdef class Rows:
         return self._spelling.data[: size - 1].decode("utf-8", "replace")
 
     cdef dict columns(self):
-        """The elements that hold blocks, as the columns of a `Structure`; to be asked for once."""
+        """Return the elements that hold blocks, as the columns of a `Structure`; call it once."""
         cdef int held = self._hold()
         return {**self._row_columns(held), **self._block_columns()}
 
     cdef int _above_line(self, int index) noexcept:
-        """The innermost element around one, itself included, that is not part of a line."""
+        """Return the innermost element around one, itself included, that is not part of a line."""
         cdef Row *row = self.at(index)
         while row.parent != NONE and row.kind < BREAK:
             index = row.parent
@@ -172,7 +172,7 @@ cdef class Rows:
         return index
 
     cdef int _hold(self) noexcept:
-        """Number the rows that hold blocks, and give them the images of the others; how many they are."""
+        """Number the rows that hold blocks, and give them the images of the others; return their number."""
         cdef Block *blocks = <Block *> self._blocks.data
         cdef int held = 0, index, rows = self._rows.used // sizeof(Row)
         cdef size_t block
@@ -231,7 +231,7 @@ cdef class Rows:
         }
 
     cdef int _describe(self, Row *row, uint32_t *class_hash) except -1:
-        """Add the tokens of an element; how many they are."""
+        """Add the tokens of an element; return their number."""
         cdef uint32_t *tokens = <uint32_t *> more(&self._tokens, ELEMENT_TOKENS * sizeof(uint32_t))
         cdef int count = describe(row.element, self._described, tokens, class_hash)
         self._tokens.used -= (ELEMENT_TOKENS - count) * sizeof(uint32_t)
@@ -266,8 +266,8 @@ cdef bint _is_short(Node *top) except -1:
 
 
 cdef String _name(Row *row) noexcept:
-    """The tag of a row, the first characters of a long one."""
+    """Return the tag of a row, the first characters of a long one."""
     cdef String name = markup.tag_name(row.element.node.name)
-    if name.length > LONGEST_TAG:
-        name.length = utf8.first(name.data, name.length, LONGEST_TAG)
+    if name.length > MAX_TAG:
+        name.length = utf8.first(name.data, name.length, MAX_TAG)
     return name

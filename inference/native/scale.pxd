@@ -5,24 +5,24 @@ cdef enum:
     COMMON = 4096
 
 cdef uint64_t[2] SEED
-cdef double MOST  # logarithm
+cdef double MAX_LOGARITHM
 cdef uint8_t[COMMON] LOGARITHMS
 
 
 cdef inline uint8_t logarithm(double value) noexcept nogil:
-    """The natural logarithm of 1 + a count, in `LOGARITHM`."""
+    """Return the natural logarithm of 1 + a count, in `LOGARITHM`."""
     if value < COMMON and value == <int> value:
         return LOGARITHMS[<int> value]
-    return share(log1p(value) / MOST)
+    return share(log1p(value) / MAX_LOGARITHM)
 
 
 cdef inline uint8_t share(double value) noexcept nogil:
-    """A value in `SHARE`."""
+    """Return a value in `SHARE`."""
     return between(value, 0.0, 1.0)
 
 
 cdef inline uint8_t between(double value, double low, double high) noexcept nogil:
-    """A value in a range; those outside are clipped."""
+    """Return a value in a range, clipped to it."""
     cdef double scaled = (value - low) / (high - low) * 255
     if not scaled > 0:
         return 0

@@ -10,14 +10,14 @@ import numpy as np
 
 from dehusk.inference import features
 
-MOST = features.LOGARITHM[1]
+MAX_LOGARITHM = features.LOGARITHM[1]
 for _value in range(COMMON):
-    LOGARITHMS[_value] = <uint8_t> floor(min(log1p(_value) / MOST, 1.0) * 255 + 0.5)
+    LOGARITHMS[_value] = <uint8_t> floor(min(log1p(_value) / MAX_LOGARITHM, 1.0) * 255 + 0.5)
 SEED[0], SEED[1] = secrets.randbits(64), secrets.randbits(64)
 
 
 def columns_of(list values not None, const double[::1] lowest, const double[::1] steps) -> object:
-    """Values of a page as bytes, each so many steps above the lowest of its range; those outside are clipped."""
+    """Return values of a page as bytes, in steps above the lowest of each range; those outside are clipped."""
     cdef Py_ssize_t column
     if not len(values) == len(lowest) == len(steps):
         raise ValueError(f"{len(values)} values for {len(lowest)} columns")

@@ -26,7 +26,7 @@ cdef struct Counts:  # of shingles by the bits of their hashes: plane k has the 
 
 
 def simhash(str text not None) -> int | None:
-    """The majority, bit by bit, of the hashes of all runs of three words in a text; None where it has no word.
+    """Return the majority, bit by bit, of the hashes of all runs of three words in a text; None without a word.
 
     Words are runs of letters, digits and marks in lower case. In scripts without spaces, each character is a word.
     A text of fewer than three words is one run.
@@ -108,7 +108,7 @@ cdef inline void _add(Counts *counts, uint64_t shingle) noexcept nogil:
 
 
 cdef uint64_t _majority(Counts *counts) noexcept nogil:
-    """The bits that more than half of all runs have."""
+    """Return the bits that more than half of all runs have."""
     cdef uint64_t runs = counts.seen - SHINGLE + 1 if counts.seen >= SHINGLE else 1
     cdef uint64_t found = 0, count
     cdef int bit, plane
@@ -122,12 +122,12 @@ cdef uint64_t _majority(Counts *counts) noexcept nogil:
 
 
 cdef inline uint64_t _with(uint64_t state, uint32_t character) noexcept nogil:
-    """FNV-1a over characters."""
+    """Return the state of FNV-1a after a character."""
     return (state ^ character) * <uint64_t> 0x100000001B3
 
 
 cdef inline uint64_t _mixed(uint64_t state) noexcept nogil:
-    """MurmurHash3's finalizer: every bit depends on all of them."""
+    """Apply MurmurHash3's finalizer: every bit depends on all of them."""
     state = (state ^ state >> 33) * <uint64_t> 0xFF51AFD7ED558CCD
     state = (state ^ state >> 33) * <uint64_t> 0xC4CEB9FE1A85EC53
     return state ^ state >> 33

@@ -9,7 +9,7 @@ cdef enum:  # properties
     PROPERTIES
 
 
-cdef enum:  # what a style declares a property to be
+cdef enum:  # declared values of a property
     UNDECLARED
     HIDING
     SHOWING

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Style attributes: what they declare of whether an element is shown.
+"""Style attributes: their declarations that hide or show an element.
 
 Tokens and declarations are those of CSS Syntax Level 3, so that what browsers ignore is ignored. Custom properties are
 not resolved: a declaration that refers to one is ignored, too.
@@ -24,15 +24,15 @@ cdef enum:  # tokens
     OTHER
 
 cdef enum:
-    LONGEST_WORD = 24  # bytes; no longer one is looked for
-    MOST_KEYWORDS = 3  # in a value; of one with more, which is not valid, another one is read
-    LONGEST_ESCAPE = 6  # hexadecimal digits
+    MAX_WORD = 24  # bytes; no longer one is looked for
+    MAX_KEYWORDS = 3  # in a value; of one with more, which is not valid, another one is read
+    MAX_ESCAPE = 6  # hexadecimal digits
     NOT_ASCII = 0x80  # stands for any such character of a word
 
 cdef enum:  # keywords, as bits
     HIDES = 1
     SHOWS = 2
-    REVERTS = 4  # to what the property is without the style
+    REVERTS = 4  # to the property without the style
     ALONE = 7  # no other keyword may stand beside these
     BLOCK = 8
     INLINE = 16
@@ -78,15 +78,15 @@ cdef tuple _KEYWORDS = (
 cdef struct Reader:
     const unsigned char *data
     size_t length
-    size_t position  # behind the last token
-    unsigned char bracket  # that ends what the last token opened, or is the last token
-    unsigned char[LONGEST_WORD] word  # the last one, in lower case
+    size_t position  # after the last token
+    unsigned char bracket  # the closing one of the last token, or the last token itself
+    unsigned char[MAX_WORD] word  # the last one, in lower case
     size_t letters  # of it, also those that had no room
-    Buffer brackets  # that end what is open
+    Buffer brackets  # the closing ones of those open
 
 
 cdef int read_style(String text, Style *style) except -1:
-    """Read what a style attribute declares of each property: the last declaration, or the last important one."""
+    """Read the declarations of each property in a style attribute: the last, or the last important one."""
     cdef Reader reader
     cdef int token
     memset(style, 0, sizeof(Style))
@@ -117,7 +117,7 @@ cdef int _read_declaration(Reader *reader, Style *style) except -1:
     keywords = []
     token = _next_visible(reader)
     while token == WORD:
-        if len(keywords) <= MOST_KEYWORDS:
+        if len(keywords) <= MAX_KEYWORDS:
             keywords.append(_word(reader))
         token = _next_visible(reader)
     if token == EXCLAMATION_MARK:
@@ -167,7 +167,7 @@ cdef int _skip_declaration(Reader *reader, int token) except -1:
 
 
 cdef int _skip_rule(Reader *reader) except -1:
-    """Skip an at-rule, which ends like a declaration, or behind its block."""
+    """Skip an at-rule, which ends like a declaration, or after its block."""
     cdef int token = _next(reader)
     while token != END and token != SEMICOLON:
         if token == OPENING:
@@ -180,7 +180,7 @@ cdef int _skip_rule(Reader *reader) except -1:
 
 
 cdef int _skip_brackets(Reader *reader) except -1:
-    """Skip what the last token opened."""
+    """Skip to the end of the bracket that the last token opened."""
     cdef int token = OPENING
     while token != END:
         if token == OPENING:
@@ -195,7 +195,7 @@ cdef int _skip_brackets(Reader *reader) except -1:
 
 cdef bytes _word(Reader *reader):
     """Return the last word, in lower case; an empty one for a longer one than any that is looked for."""
-    return reader.word[: reader.letters] if reader.letters <= LONGEST_WORD else b""
+    return reader.word[: reader.letters] if reader.letters <= MAX_WORD else b""
 
 
 cdef int _next_visible(Reader *reader) noexcept nogil:
@@ -242,7 +242,7 @@ cdef int _next(Reader *reader) noexcept nogil:
 
 
 cdef void _skip_other(Reader *reader, unsigned char first) noexcept nogil:
-    """Skip a string, a number with its unit, a hash, or what parts comments of HTML, behind its first byte."""
+    """Skip a string, a number with its unit, a hash, or a mark of HTML comments, after its first byte."""
     if first == c'"' or first == c"'":
         _skip_string(reader, first)
     elif c"0" <= first <= c"9":
@@ -320,7 +320,7 @@ cdef bint _begins_word(Reader *reader, size_t position) noexcept nogil:
 
 
 cdef void _read_word(Reader *reader) noexcept nogil:
-    """Read an identifier, or what is left of one."""
+    """Read an identifier, or the rest of one."""
     reader.letters = 0
     while reader.position < reader.length:
         if _is_of_word(reader.data[reader.position]):
@@ -334,16 +334,16 @@ cdef void _read_word(Reader *reader) noexcept nogil:
 
 
 cdef void _add(Reader *reader, unsigned char letter) noexcept nogil:
-    if reader.letters < LONGEST_WORD:
+    if reader.letters < MAX_WORD:
         reader.word[reader.letters] = letter | 0x20 if c"A" <= letter <= c"Z" else letter
     reader.letters += 1
 
 
 cdef unsigned char _escaped(Reader *reader) noexcept nogil:
-    """Take the character behind a backslash; NOT_ASCII for any such one."""
+    """Read the escape after a backslash; return the character that it stands for, NOT_ASCII for any other."""
     cdef uint32_t character = 0
     cdef int digits = 0
-    while digits < LONGEST_ESCAPE and reader.position < reader.length and _digit(reader.data[reader.position]) >= 0:
+    while digits < MAX_ESCAPE and reader.position < reader.length and _digit(reader.data[reader.position]) >= 0:
         character = 16 * character + _digit(reader.data[reader.position])
         reader.position += 1
         digits += 1
@@ -367,7 +367,7 @@ cdef inline int _digit(unsigned char letter) noexcept nogil:
 
 
 cdef inline bint _is_escape(Reader *reader, size_t position) noexcept nogil:
-    """Return True if a backslash stands at a position, and no line break behind it."""
+    """Return True if a backslash stands at a position, and no line break after it."""
     if reader.data[position] != c"\\":
         return False
     return position + 1 == reader.length or not _is_line_break(reader.data[position + 1])

@@ -47,7 +47,7 @@ cdef class Subtrees:
     cdef const uint16_t[::1] flags
     cdef const uint8_t[::1] headings
     cdef Py_ssize_t blocks
-    # the words of the page, at least 1, and how many of them are linked
+    # numbers of the page's words, at least 1, and of the linked ones
     cdef readonly double total, linked
     cdef readonly int paragraphs, first_heading
     cdef Buffer _sums, _subtrees

@@ -52,7 +52,7 @@ cdef class Subtrees:
         return 0
 
     cdef int _take_parts(self, const int32_t[::1] images) except -1:
-        """The blocks and images of each element, from those in it."""
+        """Count the blocks and images of each element, from those in it."""
         cdef Py_ssize_t element, block
         cdef Subtree *subtree
         cdef Subtree *above
@@ -124,7 +124,7 @@ cdef class Subtrees:
         column[LOG_IMAGES] = logarithm(subtree.images)
 
     def longest_of(self, uint32_t tag, const uint32_t[::1] tokens, const uint8_t[::1] token_counts) -> float:
-        """The words of the longest element of a tag, which is the first of its tokens; 0 if there is none."""
+        """Return the words of the longest element of a tag, which is the first of its tokens; 0 if there is none."""
         cdef Py_ssize_t element, token = 0
         cdef double words = 0
         for element in range(len(self.parents)):

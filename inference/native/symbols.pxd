@@ -1,4 +1,4 @@
-"""Symbols that stand for what an element shows without letters: quotation marks, brackets, a fraction's line."""
+"""Symbols for what an element shows without letters: quotation marks, brackets, a fraction's line."""
 
 from libc.string cimport strcat, strlen
 
@@ -13,7 +13,7 @@ cdef struct Symbols:  # each up to a null byte
 
 
 cdef inline Symbols symbols_of(Element *element, Tag *tag, Tag *above):
-    """Symbols before an element's text and behind it."""
+    """Return the symbols before and after an element's text."""
     cdef Symbols symbols
     cdef char joint = _joint(element, above.joints)
     cdef bint grouped = above.joints[0] and _is_row_of_several(&element.node)
@@ -28,7 +28,7 @@ cdef inline Symbols symbols_of(Element *element, Tag *tag, Tag *above):
 
 
 cdef inline char _joint(Element *element, const char *joints) noexcept:
-    """The symbol between an element and the one before it, or a null byte."""
+    """Return the symbol between an element and the one before it, or a null byte."""
     cdef Node *node = element.node.prev
     cdef size_t position = 0
     while node != NULL and position < strlen(joints):

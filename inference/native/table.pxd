@@ -21,7 +21,7 @@ cdef struct Table:  # memory is freed by who made it
 
 
 cdef inline int make(Table *table, size_t most) except -1:
-    """Empty a table that can hold so many keys."""
+    """Empty a table, with room for `most` keys."""
     cdef size_t slots = 8
     while slots < 2 * most:
         slots *= 2
@@ -32,7 +32,7 @@ cdef inline int make(Table *table, size_t most) except -1:
 
 
 cdef inline int32_t *at(Table *table, uint64_t key) noexcept nogil:
-    """The value of a key: ABSENT where it is new, to be set then."""
+    """Return the place of a key's value: ABSENT where the key is new, to be set then."""
     cdef uint64_t position = (key ^ SEED[0]) * (SEED[1] | 1)
     cdef Slot *slot
     position = (position ^ position >> 32) * <uint64_t> 0x9E3779B97F4A7C15 >> 20 & table.mask

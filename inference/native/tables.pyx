@@ -19,7 +19,7 @@ from dehusk.inference import elements
 cdef int TABLE = elements.TABLE, ROW = elements.ROW
 
 cdef enum:
-    WIDEST = 100  # columns of a cell, and those of a table in which cells reach into further lines
+    MAX_COLUMNS = 100  # columns of a cell, and those of a table in which cells reach into further lines
     RUNNING_TEXT = 200  # characters; cells of several short blocks are mostly shorter
 
 
@@ -34,7 +34,7 @@ cdef class Tables:
         free(&self._blocks)
 
     cdef int enter(self, Row *row) except -1:
-        """Take note of a table, a row or a cell."""
+        """Record a table, a row or a cell."""
         if row.tag.tables == TABLE:
             if row.cell != NONE:
                 self._line_of(<Cell *> self._cells.data + row.cell).laid_out = True
@@ -53,7 +53,7 @@ cdef class Tables:
         return added - <Grid *> self._grids.data
 
     cdef int _add_line(self, Row *row) except -1:
-        """A further line of its grid; no cell reaches from one group of rows into the next."""
+        """Add a line to the grid; no cell reaches from one group of rows into the next."""
         cdef Line *added = <Line *> more(&self._lines, sizeof(Line))
         cdef Grid *grid = <Grid *> self._grids.data + row.table
         grid.lines += 1
@@ -62,13 +62,13 @@ cdef class Tables:
         if grid.group != row.parent:
             grid.group = row.parent
             if grid.ends != NONE:
-                memset(self._ends_of(added), 0, WIDEST * sizeof(int))
+                memset(self._ends_of(added), 0, MAX_COLUMNS * sizeof(int))
         return added - <Line *> self._lines.data
 
     cdef int _add_cell(self, Row *row) except -1:
         cdef Cell *added = <Cell *> more(&self._cells, sizeof(Cell))
         cdef Line *line = <Line *> self._lines.data + row.line
-        cdef int width = min(max(markup.integer(row.element, COLSPAN, 1), 1), WIDEST)
+        cdef int width = min(max(markup.integer(row.element, COLSPAN, 1), 1), MAX_COLUMNS)
         cdef int height = markup.integer(row.element, ROWSPAN, 1)
         added.line, added.column, added.item = row.line, self._next_column(line), row.item
         added.blocks, added.characters, added.structured = 0, 0, False
@@ -78,10 +78,10 @@ cdef class Tables:
         return added - <Cell *> self._cells.data
 
     cdef int _next_column(self, Line *line) noexcept:
-        """The first column behind the last cell of a line into which none reaches from above."""
+        """Return the first column after the last cell of a line into which none reaches from above."""
         cdef int *ends = self._ends_of(line)
         cdef int columns = line.columns
-        while ends != NULL and columns < WIDEST and ends[columns] >= line.number:
+        while ends != NULL and columns < MAX_COLUMNS and ends[columns] >= line.number:
             columns += 1
         return columns + 1
 
@@ -93,9 +93,9 @@ cdef class Tables:
         cdef int column
         if grid.ends == NONE:
             grid.ends = self._ends.used // sizeof(int)
-            memset(more(&self._ends, WIDEST * sizeof(int)), 0, WIDEST * sizeof(int))
+            memset(more(&self._ends, MAX_COLUMNS * sizeof(int)), 0, MAX_COLUMNS * sizeof(int))
         ends = self._ends_of(line)
-        for column in range(cell.column - 1, min(cell.column - 1 + width, WIDEST)):
+        for column in range(cell.column - 1, min(cell.column - 1 + width, MAX_COLUMNS)):
             ends[column] = line.number + height - 1 if height else INT_MAX
         return 0
 
@@ -120,7 +120,7 @@ cdef class Tables:
         return 0
 
     cdef bytearray of_blocks(self):
-        """The column of each block's cell, from 1 on; 0 for others; to be asked for once."""
+        """Return the column of each block's cell, from 1 on; 0 for others; call it once."""
         cdef int *blocks = <int *> self._blocks.data
         cdef Cell *cell
         cdef Line *line
@@ -135,7 +135,7 @@ cdef class Tables:
         return content(&self._blocks)
 
     cdef int column_of(self, int cell) noexcept:
-        """The column of a cell, from 1 on; 0 for NONE."""
+        """Return the column of a cell, from 1 on; 0 for NONE."""
         return 0 if cell == NONE else (<Cell *> self._cells.data)[cell].column
 
     cdef Line *_line_of(self, Cell *cell) noexcept:

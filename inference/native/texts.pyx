@@ -40,8 +40,8 @@ cdef enum:
 
 cdef enum:
     ASCII = 128
-    MOST_SYMBOLS = 32  # that are not ASCII
-    LONGEST_PRICE = 60  # characters
+    MAX_SYMBOLS = 32  # that are not ASCII
+    MAX_PRICE = 60  # characters
     PARAGRAPH_WORDS = 15
 
 cdef double HIGHEST_RATIO = features.RATIO[1]
@@ -61,8 +61,8 @@ cdef dict _symbols = {
     for symbol in symbols
 }
 cdef uint8_t[ASCII] _ascii
-cdef uint32_t[MOST_SYMBOLS] _other_symbols
-cdef uint8_t[MOST_SYMBOLS] _other_kinds
+cdef uint32_t[MAX_SYMBOLS] _other_symbols
+cdef uint8_t[MAX_SYMBOLS] _other_kinds
 cdef int _other_count = 0
 for _symbol, _kind_of_symbol in _symbols.items():
     if _symbol >= ASCII:
@@ -98,7 +98,7 @@ cdef inline uint8_t _kind(uint32_t character) noexcept:
 
 
 def link_densities(tuple texts not None, tuple linked not None, const uint32_t[::1] words) -> tuple:
-    """The share of each block's characters that are linked, and so many of its words, rounded."""
+    """Return the share of each block's characters that are linked, and the same share of its words, rounded."""
     cdef Py_ssize_t block, characters, in_links
     density, linked_words = np.empty(len(texts), np.float64), np.empty(len(texts), np.uint32)
     cdef double[::1] density_column = density
@@ -118,7 +118,7 @@ def describe_texts(
     const uint16_t[::1] leaves,
     uint8_t[:, ::1] columns,
 ) -> tuple:
-    """Write the columns of each block; how many blocks are prices, and how many ask."""
+    """Write the columns of each block; return the numbers of blocks that are prices, and of those that ask."""
     cdef Py_ssize_t block
     cdef Text text
     cdef uint32_t[KINDS] kinds
@@ -131,7 +131,7 @@ def describe_texts(
         columns[block, feature.REPEATED] = _flag(copies[block] > 1)
         columns[block, feature.LOG_REPEATS] = logarithm(copies[block] - 1)
         columns[block, feature.HAS_YEAR] = _flag(_has_year(&text, kinds))
-        prices += text.length < LONGEST_PRICE and kinds[CURRENCY] and kinds[DECIMAL] + kinds[DIGIT] > 0
+        prices += text.length < MAX_PRICE and kinds[CURRENCY] and kinds[DECIMAL] + kinds[DIGIT] > 0
         questions += kinds[QUESTION] > 0
     return prices, questions
 

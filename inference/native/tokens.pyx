@@ -24,19 +24,19 @@ cdef extern from *:
 cdef enum:
     SPACE
     PUNCTUATION
-    LETTER  # words are made of this and what follows
+    LETTER  # words are made of this and the next ones
     UNSPACED
     IDEOGRAPH
 
 cdef enum:
-    LONGEST_UNSPACED = 4
+    MAX_UNSPACED = 4
     WITHOUT_TOP_BIT = 0x7FFFFFFF
     SPAN = 64  # characters of ASCII of which all tokens are found before they are hashed
 
-cdef uint32_t[8][256] _crcs  # of a byte with so many zero bytes behind it
+cdef uint32_t[8][256] _crcs  # of a byte with so many zero bytes after it
 cdef unsigned char[128] _ascii
-cdef uint32_t _word  # the crc of what stands before a word, without its last step
-cdef uint32_t[9] _words  # that with so many zero bytes behind it
+cdef uint32_t _word  # the crc of the prefix of a word, without its last step
+cdef uint32_t[9] _words  # that with so many zero bytes after it
 
 
 cdef void _fill_tables() noexcept:
@@ -70,7 +70,7 @@ def words(str text not None) -> list:
 
 
 def tokens(str text not None) -> list:
-    """The words of a text and its punctuation, in order: each character of no word but white space."""
+    """Return the words and punctuation of a text, in order: each character outside words but white space."""
     return _found(text, PUNCTUATION)
 
 
@@ -84,7 +84,7 @@ cdef list _found(str text, int least):
 
 
 cdef str _lower(str text, Py_ssize_t start, Py_ssize_t end):
-    """A part of a text in lower case, each letter on its own: as `add_hashes` hashes it."""
+    """Return a part of a text in lower case, each letter on its own, as `add_hashes` hashes it."""
     part = text[start:end]
     if part.isascii():
         return part.lower()
@@ -117,7 +117,7 @@ def count_words_of_markup(str markup not None) -> int:
 
 
 cdef Py_ssize_t _after_tag(Text *text, Py_ssize_t start) noexcept:
-    """The end of the tag that may start at a position; a `<` that starts none stands for itself."""
+    """Return the end of the tag that may start at a position; a `<` that starts none stands for itself."""
     cdef Py_ssize_t position = start + 1
     cdef uint32_t character
     while position < text.length:
@@ -169,7 +169,7 @@ cdef int add_hashes(Buffer *words, Buffer *tokens, Text *text) except -1:
 
 
 cdef int _add_hashes_of_ascii(Buffer *words, Buffer *tokens, Text *text) except -1:
-    """The same of a text in ASCII, without branches on every character."""
+    """Do as `add_hashes` for a text in ASCII, without branches on every character."""
     cdef const unsigned char *data = <const unsigned char *> text.data
     cdef uint64_t letters, others, starts, before = 0
     cdef Py_ssize_t position = 0, span = SPAN
@@ -224,7 +224,7 @@ cdef inline void _find_letters(
     for position in range(0, length, 8):
         if length - position >= 8:
             eight = _eight(data + position)
-        else:  # and white space behind them
+        else:  # and white space after them
             eight = _eight(data + length - 8) >> 8 * (8 - length + position)
             eight |= <uint64_t> 0x2020202020202020 << 8 * (length - position)
         lower = eight | 0x20 * ONES
@@ -235,17 +235,17 @@ cdef inline void _find_letters(
 
 
 cdef inline uint64_t _between_marks(uint64_t eight, uint64_t low, uint64_t high) noexcept nogil:
-    """The top bit of each of eight bytes of ASCII that is in a range."""
+    """Return the top bit of each of eight bytes of ASCII that is in a range."""
     return (eight + (0x80 - low) * ONES) & ~(eight + (0x7F - high) * ONES)
 
 
 cdef inline uint64_t _bits(uint64_t eight) noexcept nogil:
-    """The top bits of eight bytes, as a byte."""
+    """Return the top bits of eight bytes, as a byte."""
     return (eight >> 7 & ONES) * <uint64_t> 0x0102040810204080 >> 56
 
 
 cdef inline uint32_t _crc_of_word(const unsigned char *data, int length) noexcept nogil:
-    """The crc, without its last step, of a token in lower case, by eight bytes after those that are left over.
+    """Return the crc, without its last step, of a token in lower case: first of the odd bytes, then by eight.
 
     Fewer bytes than eight are read with others before them: in the header of the string, if at its start.
     """
@@ -257,7 +257,7 @@ cdef inline uint32_t _crc_of_word(const unsigned char *data, int length) noexcep
 
 
 cdef inline uint64_t _eight_lowered(const unsigned char *data) noexcept nogil:
-    """Eight characters of ASCII in lower case, the first in the lowest byte."""
+    """Return eight characters of ASCII in lower case, the first in the lowest byte."""
     cdef uint64_t eight = _eight(data)
     return eight | (_between_marks(eight & 0x7F * ONES, c"A", c"Z") & 0x80 * ONES) >> 2
 
@@ -269,7 +269,7 @@ cdef inline uint64_t _eight(const unsigned char *data) noexcept nogil:
 
 
 cdef inline uint32_t _crc_of_eight(uint64_t eight) noexcept nogil:
-    """The crc of eight bytes, those of the crc before them being added to the first four."""
+    """Return the crc of eight bytes, to the first four of which the crc before them was added."""
     return (
         _crcs[7][eight & 0xFF] ^ _crcs[6][eight >> 8 & 0xFF] ^ _crcs[5][eight >> 16 & 0xFF]
         ^ _crcs[4][eight >> 24 & 0xFF] ^ _crcs[3][eight >> 32 & 0xFF] ^ _crcs[2][eight >> 40 & 0xFF]
@@ -279,7 +279,7 @@ cdef inline uint32_t _crc_of_eight(uint64_t eight) noexcept nogil:
 
 cdef inline bint _goes_on(int word, int script, Py_ssize_t length) noexcept nogil:
     """Return True if a word of so many characters goes on with one of a script."""
-    return script == word and (script == LETTER or script == UNSPACED and length < LONGEST_UNSPACED)
+    return script == word and (script == LETTER or script == UNSPACED and length < MAX_UNSPACED)
 
 
 cdef bint _next(Text *text, int least, Py_ssize_t *start, Py_ssize_t *end) noexcept:
@@ -333,7 +333,7 @@ cdef inline int _between(uint32_t character) noexcept nogil:
 
 
 cdef uint32_t crc32(uint32_t crc, const unsigned char *data, size_t size) noexcept nogil:
-    """The crc32 of bytes, continued from that of the bytes before them."""
+    """Return the crc32 of bytes, continued from that of the bytes before them."""
     cdef size_t position = 0
     cdef uint32_t four
     crc = ~crc
@@ -351,7 +351,7 @@ cdef uint32_t crc32(uint32_t crc, const unsigned char *data, size_t size) noexce
 
 
 cdef uint32_t crc32_of(uint32_t crc, Text *text, Py_ssize_t start, Py_ssize_t end) noexcept:
-    """The crc32 of a part of a text in UTF-8, continued from that of the bytes before it."""
+    """Return the crc32 of a part of a text in UTF-8, continued from that of the bytes before it."""
     cdef Py_ssize_t position
     crc = ~crc
     for position in range(start, end):
@@ -373,7 +373,7 @@ cdef inline uint32_t _add_character(uint32_t crc, uint32_t character) noexcept n
 
 
 cdef inline uint32_t lowered(uint32_t character) noexcept nogil:
-    """A letter in lower case, which is one letter here."""
+    """Return a letter in lower case, which is one letter here."""
     if character < 0x80:
         return character | 0x20 if c"A" <= character <= c"Z" else character
     return Py_UNICODE_TOLOWER(character)

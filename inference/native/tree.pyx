@@ -17,7 +17,7 @@ cdef frozenset _VOID = frozenset(VOID)
 
 
 def columns_of(document: object, size_t address, BlockTexts block_texts) -> dict:
-    """The fields of the `DocumentTree` of an element, whose texts a walk has read; of none without an address.
+    """Return the fields of the `DocumentTree` of an element, whose texts a walk has read; empty at address 0.
 
     The document is kept alive meanwhile.
     """
@@ -46,7 +46,7 @@ cdef class _Columns:
         free(&self._blocks)
 
     cdef int read(self, Node *top, BlockTexts block_texts) except -1:
-        """All nodes in order; calls do not nest however deep they stand."""
+        """Read all nodes in order; calls do not nest however deep they stand."""
         cdef Node *node = top
         cdef int32_t holder = -1
         cdef int next_text = 0, texts = block_texts.count()
@@ -89,7 +89,7 @@ cdef class _Columns:
         return index
 
     cdef int32_t _leave(self, int32_t index) except -2:
-        """End an element; the one that holds it."""
+        """End an element; return the one that holds it."""
         tag = self._tags[index]
         if tag not in _VOID:
             self._position += len(tag) + 3  # < / >

@@ -52,7 +52,7 @@ cdef inline size_t read(const unsigned char *data, size_t size, uint32_t *charac
 
 
 cdef inline bint is_invisible(uint32_t character) noexcept nogil:
-    """Return True if a character shows nothing, or what it shows is a font's secret, and neither is it white space.
+    """Return True if a character shows nothing, or nothing known without its font, and is no white space.
 
     Those that join letters or keep them apart are not meant: words are spelled with them. Controls are, and what
     Unicode calls no character.
@@ -108,7 +108,7 @@ cdef inline size_t last_size(const unsigned char *data, size_t size) noexcept no
 
 
 cdef inline uint32_t last(const unsigned char *data, size_t size) noexcept nogil:
-    """The last character."""
+    """Return the last character."""
     cdef size_t length = last_size(data, size)
     cdef uint32_t character
     read(data + size - length, length, &character)
@@ -156,7 +156,7 @@ cdef inline size_t characters(const unsigned char *data, size_t size) noexcept n
 
 
 cdef inline size_t first(const unsigned char *data, size_t size, size_t count) noexcept nogil:
-    """Return the length in bytes of the first so many characters."""
+    """Return the length in bytes of the first `count` characters."""
     cdef size_t position = 0
     cdef uint32_t character
     while position < size and count:
@@ -166,7 +166,7 @@ cdef inline size_t first(const unsigned char *data, size_t size, size_t count) n
 
 
 cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
-    """Fold a text's white space and take out what is invisible, in place; how many bytes are left."""
+    """Fold a text's white space and take out invisible characters, in place; return the number of bytes left."""
     cdef size_t position = 0, written = 0, length
     cdef uint32_t character
     cdef bint parted = False
@@ -205,7 +205,7 @@ cdef inline size_t fold(unsigned char *data, size_t size) noexcept nogil:
 cdef inline size_t _fold_eight(unsigned char *data, const unsigned char *text) noexcept nogil:
     """Copy what follows a word, if it is eight characters of ASCII, single spaces among them, but not a last one.
 
-    How many they are: 0, 7 or 8.
+    Return their number: 0, 7 or 8.
     """
     cdef uint64_t eight, ones = 0x0101010101010101, spaces
     memcpy(&eight, text, sizeof(eight))
@@ -217,7 +217,7 @@ cdef inline size_t _fold_eight(unsigned char *data, const unsigned char *text) n
 
 
 cdef inline size_t without_invisible(unsigned char *data, size_t size) noexcept nogil:
-    """Take out what is invisible, in place; how many bytes are left."""
+    """Take out invisible characters, in place; return the number of bytes left."""
     cdef size_t position = 0, written = 0, length
     cdef uint32_t character
     while position < size:
@@ -230,7 +230,7 @@ cdef inline size_t without_invisible(unsigned char *data, size_t size) noexcept 
 
 
 cdef inline size_t unbroken(unsigned char *data, size_t size) noexcept nogil:
-    """Take out line breaks, with the white space around, between wide characters, in place; how many bytes are left.
+    """Take line breaks, with the white space around, out between wide characters; return the number of bytes left.
 
     Who writes Chinese or Japanese breaks a line anywhere, and means no space (CSS Text 3, section 4.1.3).
     """

@@ -25,7 +25,7 @@ class Walk:
         self,
         document: object,
         address: int,
-        most_blocks: int,
+        max_blocks: int,
         *,
         fallback: bool,
         recording: Recording | None = None,

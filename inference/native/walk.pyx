@@ -38,21 +38,21 @@ cdef int FORMULA = elements.FORMULA, HOLDS_HTML = elements.HOLDS_HTML, TEMPLATE 
 
 
 cdef class Walk:
-    """The blocks of an element, as columns, and what a page declares; `<noscript>` is walked or collected.
+    """The blocks of an element, as columns, and the declarations of a page; `<noscript>` is walked or collected.
 
-    With a `Recording`, the markup that they stand in, as the fields of `Markup`, too. `BlockTexts` take note of
-    the texts that are read.
+    With a `Recording`, also the markup around the blocks, as the fields of `Markup`. `BlockTexts` record the texts
+    that are read.
     """
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
     cdef readonly dict structure, markup
-    cdef readonly dict hiding  # whether it is hidden, for each element that is and one around it is not, or the reverse
+    cdef readonly dict hiding  # True for each hidden element in a shown one, False for a shown one in a hidden one
     cdef readonly Head head
     cdef readonly bint has_shadow_roots
     cdef readonly object items, lists_and_tables
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
-    cdef Py_ssize_t _most_blocks
+    cdef Py_ssize_t _max_blocks
     cdef Rows _rows
     cdef Lists _lists
     cdef Tables _tables
@@ -63,11 +63,11 @@ cdef class Walk:
     cdef Buffer _signs  # that elements put before their texts, while no text was read in them
     cdef bint _open, _hidden
     cdef int _edges  # of inline elements since its last text
-    cdef char _shift  # what stands for the last raising or lowering since then, or its end, where digits meet
-    cdef bint _in_code  # whether its last text is code
+    cdef char _shift  # character for the last raising or lowering since then, or its end, where digits meet
+    cdef bint _in_code  # its last text is code
     cdef int _common, _block, _leaf_count
     cdef size_t _linked
-    # where the walk is
+    # position of the walk
     cdef int _links, _boundary, _passed
     cdef Node *_formula  # holds the last one that was given as TeX
 
@@ -75,13 +75,13 @@ cdef class Walk:
         self,
         document: object,
         size_t address,
-        Py_ssize_t most_blocks,
+        Py_ssize_t max_blocks,
         *,
         bint fallback,
         Recording recording = None,
         BlockTexts block_texts = None,
     ):
-        self._document, self._most_blocks = document, most_blocks
+        self._document, self._max_blocks = document, max_blocks
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
         self.noscripts, self.counts, self.hiding = [], [0] * len(TagCount), {}
         self._fallback, self.head = fallback, Head()
@@ -100,7 +100,7 @@ cdef class Walk:
         free(&self._signs)
 
     cdef int _walk(self, Node *top) except -1:
-        """All nodes in order; calls do not nest however deep they stand."""
+        """Walk all nodes in order; calls do not nest however deep they stand."""
         cdef Node *node = top
         cdef int row = NONE, entered
         while True:
@@ -128,7 +128,7 @@ cdef class Walk:
             node = node.next
 
     cdef int _enter(self, Element *element, int parent) except -2:
-        """The row of an element, or NONE where nothing in it is read."""
+        """Add the row of an element and return its index, or NONE where nothing in it is read."""
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
         cdef Shown shown
@@ -194,7 +194,7 @@ cdef class Walk:
         return row != NONE and self._rows.at(row).preformatted
 
     cdef int _open_row(self, int index) except -2:
-        """Do what the start of an element does to blocks."""
+        """End or begin blocks as the start of an element does."""
         cdef Row *row = self._rows.at(index)
         cdef char parts = _parts(row)
         self._links += row.tag.kind == LINK
@@ -237,7 +237,7 @@ cdef class Walk:
         return 0
 
     cdef int _leave(self, int index) except -2:
-        """End an element; the row of its parent."""
+        """End an element; return the row of its parent."""
         cdef Row *row = self._rows.at(index)
         cdef Tag *tag = row.tag
         cdef int parent = row.parent
@@ -268,7 +268,7 @@ cdef class Walk:
         return 0
 
     cdef int _close(self, Row *row) except -1:
-        """Put the symbols behind an element's text, if it had any."""
+        """Put the symbols after an element's text, if it had any."""
         cdef Symbols found = symbols.symbols_of(row.element, row.tag, self._rows.at(row.parent).tag)
         if self._signs.used:
             self._signs.used -= strlen(found.opening)
@@ -328,14 +328,14 @@ cdef class Walk:
         return 0
 
     cdef unsigned char *_text_from(self, size_t end) noexcept:
-        """Return the position of its last so many bytes."""
+        """Return the position of the last `end` bytes of the open block."""
         return <unsigned char *> self._leaves.data + self._leaves.used - end
 
     cdef String _text(self) noexcept:
         return String(<unsigned char *> self._leaves.data, self._leaves.used)
 
     cdef int _end_block(self) except -1:
-        """End the open block, if any; what parts one without text from its neighbours parts those."""
+        """End the open block, if any; the boundaries of one without text part its neighbours."""
         if not self._open:
             return 0
         cdef Row *row = self._rows.at(self._block)
@@ -344,8 +344,8 @@ cdef class Walk:
         text = lines.kept(self._text()) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
         if text:
-            if len(self.texts) == self._most_blocks:
-                detail = f"the page has more than {self._most_blocks:,} blocks of text"
+            if len(self.texts) == self._max_blocks:
+                detail = f"the page has more than {self._max_blocks:,} blocks of text"
                 raise PageError(BrokenReason.TOO_MANY_BLOCKS, detail)
             self.texts.append(text)
             self.paths.append(self._rows.path_of(self._block))

@@ -65,10 +65,10 @@ def describe_blocks(
     Py_ssize_t blocks,
     Py_ssize_t width,
 ):
-    """The words, linked words and tokens a line of `width` characters of so many blocks, shape [3, blocks].
+    """Return the words, linked words and tokens per line of `width` characters of each block, shape [3, blocks].
 
-    `numbers`, of shape [L], has the block that each text is part of, in order; -1 for none. `linked` has
-    whether it is linked.
+    `numbers`, of shape [L], has the block that each text is part of, in order; -1 for none. `linked` is
+    true for linked texts.
     """
     cdef Wrapped block
     cdef int32_t number = -1

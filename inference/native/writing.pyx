@@ -13,7 +13,7 @@ cdef int32_t UNNUMBERED = BULLET
 
 cdef enum:
     INDENTED_TOGETHER = 1 << 16  # characters: millions of lines take many times the memory of their text
-    WIDEST_INDENT = 40  # what stands in a thousand lists is not worth a thousand indents
+    MAX_INDENT = 40  # an item in a thousand lists is not worth a thousand indents
 
 
 def written(
@@ -24,7 +24,7 @@ def written(
     const int32_t[:, ::1] items,
     const uint8_t[::1] content,
 ) -> str:
-    """The content blocks as they stand on the page; None for lists and tables and for items that are not known.
+    """Return the content blocks, laid out as on the page; `lists_and_tables` and `items` are None where unknown.
 
     Raises:
         ValueError: `content` is not of these blocks.
@@ -79,19 +79,19 @@ cdef class Row:
     cdef list _parts
     cdef int _column, _left_out, _last_left_out
     cdef bint _is_parted
-    cdef list _lines  # the further lines of the first cell, and where in the parts each begins
+    cdef list _lines  # the further lines of the first cell, each with its position in the parts
 
     def __init__(self, list parts not None):
         self._parts, self._lines = parts, []
 
     cdef void leave_out(self, int cell) noexcept:
-        """Take note of a block that is not written."""
+        """Record a block that is not written."""
         if cell > self._last_left_out:
             self._left_out += 1
             self._last_left_out = cell
 
     cdef str margin(self, int cell):
-        """The empty columns before the first cell that is written."""
+        """Return the empty columns before the first cell that is written."""
         if self._column:
             return ""
         return "\t" * (cell - 1 - self._left_out + (cell == self._last_left_out))
@@ -120,7 +120,7 @@ cdef class Items:
     """The items of lists as they are written: each is marked where its first text stands."""
 
     cdef const int32_t[:, ::1] _items
-    cdef dict _indents  # what stands before the further lines of each item that has begun
+    cdef dict _indents  # text before the further lines of each item that has begun
     cdef int _last
 
     def __init__(self, const int32_t[:, ::1] items):
@@ -134,7 +134,7 @@ cdef class Items:
         return begun == self._last
 
     cdef str marked(self, int item, str text, bint margin):
-        """A text with what stands before its lines."""
+        """Return a text with its mark and the indents of its lines."""
         cdef str marker, inner
         self._last = item
         if not item:
@@ -144,17 +144,17 @@ cdef class Items:
         return _indented((inner[: len(inner) - len(marker)] if margin else "") + marker, text, inner)
 
     cdef str _mark(self, int item):
-        """The mark of an item; those around it that begin with it have none of their own."""
+        """Return the mark of an item; those around it that begin with it have none of their own."""
         cdef int32_t number = self._items[1, item - 1]
         *unmarked, around = self._around(item)
         margin = self._indents[around]
         self._indents.update(dict.fromkeys(unmarked, margin))
         marker = "- " if number == UNNUMBERED else f"{number}. "
-        self._indents[item] = (margin + " " * len(marker))[:WIDEST_INDENT]
+        self._indents[item] = (margin + " " * len(marker))[:MAX_INDENT]
         return marker
 
     cdef list _around(self, int item):
-        """The items around one up to the first that has begun."""
+        """Return the items around one up to the first that has begun."""
         cdef list around = []
         while not around or item not in self._indents:
             item = self._items[0, item - 1]
@@ -163,7 +163,7 @@ cdef class Items:
 
 
 cdef str _indented(str mark, str text, str margin):
-    """The text behind its mark, with the margin before its further lines."""
+    """Return the text after its mark, with the margin before its further lines."""
     cdef Py_ssize_t begin = 0, end
     if "\n" not in text:
         return mark + text

@@ -61,7 +61,7 @@ _HARMLESS_TAGS = 20_000
 """Number of tags that take half a second at worst, however they nest."""
 
 _HARMLESS_TAG_BYTES = 32 * 1024
-_SHORTEST_TAG = 3
+_MIN_TAG = 3
 _REACH = 64
 """Open elements among which an end tag looks for its start tag."""
 
@@ -109,7 +109,7 @@ def flatten(html: bytes, tags: int | None = None) -> bytes:
 
 
 def _may_nest(html: bytes, tags: int | None) -> bool:
-    if len(html) <= _HARMLESS_TAGS * _SHORTEST_TAG:
+    if len(html) <= _HARMLESS_TAGS * _MIN_TAG:
         return False
     return (count_tags(html) if tags is None else tags) > _HARMLESS_TAGS
 
