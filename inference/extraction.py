@@ -29,7 +29,7 @@ def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
     """Return the kept blocks as plain text, laid out as on the page; `content` has shape [T].
 
     Blank lines part paragraphs, tabs the cells of a row, spaces the blocks in one of these cells. An item is
-    marked by `- ` or its number, and further blocks of it are indented, lists included. A line goes on behind
+    marked by `- ` or its number, and further blocks of it are indented, lists included. A line goes on after
     hidden text in it that is left out.
     """
     return written(

@@ -72,8 +72,8 @@ class Markup:
     images: npt.NDArray[np.int32]
     """Shape [9, M]: the block that each image stands in, or before; the character of its text that it stands
     before, or -1 for an image between blocks; 1 + the index of its innermost container; the first block of
-    the innermost element around it that holds blocks, and the one behind its last; the blocks before and
-    behind the figure with text that it stands in, of the innermost element around that holds others, -1 for
+    the innermost element around it that holds blocks, and the one after its last; the blocks before and
+    after the figure with text that it stands in, of the innermost element around that holds others, -1 for
     none; and the indices in `strings` of its address and its alternative text."""
     strings: tuple[str, ...]
 

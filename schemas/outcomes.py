@@ -83,7 +83,7 @@ class Broken:
 
 
 class Damaged(Broken):
-    """Place from which an input cannot be read: all pages behind it are lost."""
+    """Place from which an input cannot be read: all pages after it are lost."""
 
     __slots__ = ()
 

@@ -265,8 +265,8 @@ class _Reader:
         """Return True if an image's block is kept, or all blocks beside it, or all beside its figure."""
         if character >= 0 and self._content[block]:
             return True
-        first, behind, before, after = near
-        adjacent = [index for index in (block - 1, block) if character < 0 and first <= index < behind]
+        first, end, before, after = near
+        adjacent = [index for index in (block - 1, block) if character < 0 and first <= index < end]
         around_figure = [index for index in (before, after) if index >= 0]
         return self._are_content(adjacent) or self._are_content(around_figure)
 

@@ -167,7 +167,7 @@ class _LineWriter:
                 self._write_spans(span.children, span.start, span.end, after)
 
     def _is_exponent(self, span: Span) -> bool:
-        """Return True for a raised number behind a letter or a bracket, unless it is a link, as notes are."""
+        """Return True for a raised number after a letter or a bracket, unless it is a link, as notes are."""
         if span.kind != Mark.RAISED or not span.start or span.start in self._link_starts:
             return False
         before = self._text[span.start - 1]
@@ -254,7 +254,7 @@ class _LineWriter:
         return ""
 
     def _next_character(self, position: int, following: Span | None) -> str:
-        """Return the character that will be written behind a position, apart from marks of emphasis."""
+        """Return the character that will be written after a position, apart from marks of emphasis."""
         if self._images and any(image.character == position for image in self._images):
             return "!"
         if following is not None and following.start == position:

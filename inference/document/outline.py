@@ -131,7 +131,7 @@ def _goes_on(last: Leaf, leaf: Leaf) -> bool:
 
 
 def _add_line(paragraph: Paragraph, last: Leaf, leaf: Leaf) -> None:
-    """Add a line to a paragraph, or continue its last one behind hidden text that is left out."""
+    """Add a line to a paragraph, or continue its last one after hidden text that is left out."""
     if leaf.boundary and not leaf.boundary & ~_WITHIN_LINE and last.hidden == leaf.hidden:
         parting = " " if leaf.boundary & Boundary.SPACE else ""
         paragraph.lines[-1] = join([paragraph.lines[-1], leaf.line], parting)

@@ -102,7 +102,7 @@ def strings(value: object) -> list[str]:
 
 
 def _items(parsed: object, limit: int) -> Iterator[Item]:
-    """Yield the objects in parsed JSON; nested ones come behind those that hold them."""
+    """Yield the objects in parsed JSON; nested ones come after those that hold them."""
     waiting = [parsed]
     while waiting and limit > 0:
         value = waiting.pop(0)

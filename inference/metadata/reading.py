@@ -39,7 +39,7 @@ _MORE = re.compile(
     r"|\b(?:updated|published|posted|on|in)\b|[|•·–—]|\d).*$",
     re.DOTALL | re.IGNORECASE,
 )
-"""Text behind the names: a date, a place, another part of the line."""
+"""Text after the names: a date, a place, another part of the line."""
 _DIGITS = re.compile(r"\d{4}")
 _BY = re.compile(r"^(?:(?:written|posted|published)\s+)?(?:by|von|por|par)\b", re.IGNORECASE)
 _NO_NAME = frozenset(
@@ -73,7 +73,7 @@ def date_in(texts: Iterable[str]) -> date | datetime | None:
 
 
 def _names_in(byline: str) -> list[str]:
-    """Return the names behind `by`, or a text that is a name and nothing else."""
+    """Return the names after `by`, or a text that is a name and nothing else."""
     line = _MORE.sub("", _BY.sub("by", byline))
     if found := _SAID.search(line):
         return [name for name in _AND.split(found["names"]) if _is_name(name)]
