@@ -63,10 +63,10 @@ wheel: setup ## build the wheel of this platform into dist/, and clean pages wit
 	build/venv/bin/dehusk clean --no-blocks inference/golden_pages >/dev/null
 
 clean: ## remove the virtual environments, what was compiled, and caches
-	rm -rf .venv .venv-training .venv-docs build dist *.egg-info inference/native/*.so
+	rm -rf .venv .venv-training .venv-docs build dist *.egg-info inference/native/*.so inference/native/feature.pxd
 	rm -rf .cache/crawlers .cache/helm .cache/selectolax .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-NATIVE := setup.py $(wildcard inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
+NATIVE := setup.py $(wildcard inference/features.py inference/native/*.pyx inference/native/*.pxd inference/native/*.h)
 
 .venv/.ready: requirements.lock pyproject.toml $(NATIVE)
 	$(call install,.venv,requirements.lock)
