@@ -1,22 +1,22 @@
 """Source distribution of the selectolax that `requirements.lock` names: it holds Lexbor's headers."""
 
+import functools
 import re
 import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-_CACHE = ROOT / ".cache/selectolax"
+CACHE = ROOT / ".cache/selectolax"
 _LOCKED = re.compile(r"^selectolax==(?P<version>\S+) \\\n(?: +--hash=sha256:\w+(?: \\)?\n)+", re.MULTILINE)
 
 
-@cache
+@functools.cache
 def _locked() -> re.Match[str]:
     found = _LOCKED.search((ROOT / "requirements.lock").read_text())
     if found is None:
@@ -30,19 +30,19 @@ def pinned_version() -> str:
 
 
 @contextmanager
-def unpacked() -> Iterator[Path]:
-    """Unpack the sources into a temporary folder.
+def unpacked(cache: Path = CACHE) -> Iterator[Path]:
+    """Unpack the sources, which are downloaded into the cache once, into a temporary folder.
 
     Raises:
         ValueError: their hash is not one of those in `requirements.lock`.
     """
-    with TemporaryDirectory() as folder, tarfile.open(_archive()) as archive:
+    with TemporaryDirectory() as folder, tarfile.open(_archive(cache)) as archive:
         archive.extractall(folder, filter="data")
         yield Path(folder) / f"selectolax-{pinned_version()}"
 
 
-def _archive() -> Path:
-    path = _CACHE / f"selectolax-{pinned_version()}.tar.gz"
+def _archive(cache: Path) -> Path:
+    path = cache / f"selectolax-{pinned_version()}.tar.gz"
     if not path.exists():
         _download(path.parent)
     if sha256(path.read_bytes()).hexdigest() not in _locked()[0]:

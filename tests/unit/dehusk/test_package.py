@@ -14,7 +14,7 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_no_other_name_is_there() -> None:
-    with pytest.raises(AttributeError, match="module 'dehusk' has no attribute 'extrakt'"):
+    with pytest.raises(AttributeError, match="extrakt"):
         dehusk.extrakt  # noqa: B018
 
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -90,15 +91,16 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(config, pa
 
 def test_an_interrupted_run_goes_on_to_the_same_weights(config, pages, tmp_path, monkeypatch):
     whole = weights(train_boilernet(pages, config, 1, tmp_path / "whole.pt"))
-    epoch = trainer._epoch
+    batches_per_epoch = -(-len(training_pages(pages, config.data)) // config.trainer.batch_pages)
+    begun = count(1)
 
-    def interrupted(run, number, *rest):
-        if number == 3:
+    def interrupted(batch):
+        if next(begun) == 3 * batches_per_epoch + 2:
             raise KeyboardInterrupt
-        return epoch(run, number, *rest)
+        return parts(batch)
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "_epoch", interrupted)
+        patch.setattr(trainer, "parts", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train_boilernet(pages, config, 1, tmp_path / "resumed.pt")
     assert load(tmp_path / "resumed.pt", config).epochs == 3
@@ -158,21 +160,14 @@ def test_a_batch_counts_as_a_whole_however_it_is_parted(config, pages, tmp_path,
 
 
 def test_the_classes_can_weigh_as_their_blocks_do(config, pages, tmp_path, monkeypatch):
-    seen = []
-
-    def loss(logits, content, weights):
-        seen.append(weights)
-        return logits.sum() * 0
-
-    monkeypatch.setattr(trainer, "_loss", loss)
-    for weighted in (True, False):
-        settings = replace(config.trainer, epochs=1, class_weights=weighted)
-        train_boilernet(pages, replace(config, trainer=settings), 1, tmp_path / f"{weighted}.pt")
-    given = class_weights(
-        [example(page, Vocabulary(("p",), ())) for page in training_pages(pages, config.data)]
-    )
-    assert given[0] != given[1]
-    assert set(seen) == {given, (1.0, 1.0)}
+    unweighted = replace(config, trainer=replace(config.trainer, epochs=1, class_weights=False))
+    weighted = replace(config, trainer=replace(config.trainer, epochs=1, class_weights=True))
+    expected = weights(train_boilernet(pages, unweighted, 1, tmp_path / "unweighted.pt"))
+    other = weights(train_boilernet(pages, weighted, 1, tmp_path / "weighted.pt"))
+    assert not torch.equal(expected["output.weight"], other["output.weight"])
+    monkeypatch.setattr(trainer, "class_weights", lambda examples: (1.0, 1.0))
+    same = weights(train_boilernet(pages, weighted, 1, tmp_path / "same.pt"))
+    assert all(torch.equal(expected[name], same[name]) for name in expected)
 
 
 def test_the_last_epochs_are_answered_by_the_network_that_training_makes(config, pages, tmp_path):

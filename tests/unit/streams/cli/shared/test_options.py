@@ -176,7 +176,7 @@ def test_a_field_that_is_none_is_refused(field: str) -> None:
 
 
 def test_fields_of_a_source_that_has_none_to_name_are_refused() -> None:
-    with pytest.raises(click.UsageError, match="--field is for --source json"):
+    with pytest.raises(click.UsageError, match="--source json"):
         source("--source", "html", "--field", "url=page.link")
 
 
