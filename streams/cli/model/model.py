@@ -1,32 +1,19 @@
-"""`dehusk model` and its commands `list` and `show`: versions on disk, on Triton, and in roll-outs."""
+"""`dehusk model` and its commands for versions: those on disk and on Triton, checks, additions, removals."""
 
-from __future__ import annotations
-
-import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.schemas.rollout import Scope
 from dehusk.streams.cli.model.options import (
     NOT_TO_BE_SERVED,
+    Checks,
     Sources,
+    check_options,
     source_options,
     workers_option,
 )
 from dehusk.streams.cli.model.rollout import COMMANDS
-from dehusk.streams.cli.model.versions import add_command, remove_command, verify_command
-from dehusk.streams.cli.model.views import print_shown, print_versions
-from dehusk.streams.cli.shared.options import json_option
-from dehusk.streams.models.names import split_name
-from dehusk.streams.settings import KafkaSettings
-
-if TYPE_CHECKING:
-    from dehusk.streams.models.overview import KnownVersion, StoredVersion
-    from dehusk.streams.models.server import ServedVersion, Statistics
-    from dehusk.streams.rollout.situation import Role, Situation
+from dehusk.streams.cli.shared.options import json_option, yes_option
 
 
 @click.command(
@@ -48,18 +35,9 @@ def list_command(*, sources: Sources, as_json: bool) -> None:
     reached, the other one is listed, and a message names the missing one; with neither, the command ends with
     status 1. Status 3 says that a version cannot be loaded or read.
     """
-    from dehusk.streams.models.overview import match_versions
+    from dehusk.streams.cli.model.model_actions import list_versions
 
-    missing: list[str] = []
-    index = None if sources.without_triton else asyncio.run(_read_index(sources.triton, missing))
-    stored = _read_stored(sources.repository, missing)
-    if stored is None and index is None:
-        raise UnavailableError("; ".join(missing))
-    _warn(missing)
-    versions = match_versions(stored or [], index)
-    roles = asyncio.run(_read_roles(sources.kafka, sources.control_topic)) if sources.control_topic else None
-    print_versions(versions, missing, roles, is_triton_known=index is not None, as_json=as_json)
-    raise SystemExit(NOT_TO_BE_SERVED if any(version.has_failed for version in versions) else 0)
+    raise SystemExit(NOT_TO_BE_SERVED if list_versions(sources, as_json=as_json) else 0)
 
 
 @click.command(
@@ -81,82 +59,111 @@ def show_command(*, name: str, sources: Sources, group: str, as_json: bool) -> N
     requests, failures, times and mean batch size since it was loaded. With --control-topic, what workers have
     seen of it beside the other versions that label, and the latest blocks that a shadow decides otherwise.
     """
-    model, version = split_name(name)
-    missing: list[str] = []
-    index = None if sources.without_triton else asyncio.run(_read_index(sources.triton, missing))
-    known = _find_version(model, version, _read_stored(sources.repository, missing, model), index)
-    _warn(missing)
-    statistics = asyncio.run(_read_statistics(sources.triton, known)) if known.state == "READY" else None
-    situation = None
-    if sources.control_topic:
-        situation = asyncio.run(_read_situation(sources.kafka, sources.control_topic, Scope(model, group)))
-    directory = sources.repository / model / known.version
-    print_shown(known, statistics, directory, situation, is_triton_known=index is not None, as_json=as_json)
+    from dehusk.streams.cli.model.model_actions import show_version
+
+    show_version(name, sources, group, as_json=as_json)
 
 
-def _warn(messages: list[str]) -> None:
-    for message in messages:
-        click.echo(f"dehusk: {message}", err=True)
+@click.command(
+    name="verify",
+    short_help="Check a version before it is served.",
+    epilog="""\b
+Examples:
+  dehusk model verify run/8
+  dehusk model verify dehusk/7 --triton triton:8001
+  dehusk model verify run/8 --labeler onnx --json || echo "status $?\"""",
+)
+@click.argument("what", metavar="DIR|FILE|MODEL/VERSION")
+@check_options
+@json_option()
+def verify_command(*, what: str, checks: Checks, as_json: bool) -> None:
+    """Check a version without touching what is served.
+
+    A directory holds model.onnx and golden.json, and may hold card.md and config.pbtxt; a file has its
+    golden.json beside it. The version is sent to Triton under a temporary name, and unloaded at the end. It
+    must have a signature that workers speak and its tensors, answer the golden pages as it was trained, with
+    probabilities, and give a page the same answer alone and in a batch. Its latency is shown beside that of
+    the default version. Ends with status 3 and the name of the reason if it is not to be served.
+    """
+    from dehusk.streams.cli.model.model_actions import verify_version
+
+    verify_version(what, checks, as_json=as_json)
 
 
-async def _read_index(triton: str, missing: list[str]) -> list[ServedVersion] | None:
-    """Return what Triton knows; None where it cannot be reached, which is added to what is missing."""
-    from dehusk.streams.models.server import ModelServer
+@click.command(
+    name="add",
+    short_help="Verify a version and put it into the repository.",
+    epilog="""\b
+Examples:
+  dehusk model add run/8 --model-repository /srv/models
+  dehusk model add model.onnx --version 12 --labeler onnx""",
+)
+@click.argument("place", metavar="DIR|FILE", type=click.Path(path_type=Path))
+@click.option("--version", metavar="NUMBER", help="Its number; by default the next one of its model.")
+@click.option(
+    "--hold",
+    is_flag=True,
+    help="Before, write the version that is served by now into version_policy, so that the new one is not "
+    "served by a load or restart, but only when it is named there.",
+)
+@click.option(
+    "--load",
+    is_flag=True,
+    help="Have Triton load the model: then the new version answers, where version_policy names none.",
+)
+@click.option("--no-verify", is_flag=True, help="Add it unchecked.")
+@check_options
+@yes_option
+@json_option()
+def add_command(
+    *,
+    place: Path,
+    version: str | None,
+    hold: bool,
+    load: bool,
+    no_verify: bool,
+    checks: Checks,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Copy a version into the repository, verified, under a number that is new.
 
-    async with ModelServer(triton) as server:
-        try:
-            return await server.index()
-        except UnavailableError as error:
-            missing.append(str(error))
-            return None
+    The copy becomes a directory of its model at once, when it is complete, on disk and verified; one that
+    fails never does, and nothing that is there is written over. A new model takes config.pbtxt from beside
+    its model file. Tells how to serve the version next.
+    """
+    from dehusk.streams.cli.model.model_actions import add
 
-
-async def _read_statistics(triton: str, known: KnownVersion) -> Statistics:
-    from dehusk.streams.models.server import ModelServer
-
-    async with ModelServer(triton) as server:
-        return await server.statistics(known.model, known.version)
-
-
-def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[StoredVersion] | None:
-    """Return what is on disk; None where there is no repository, which is added to what is missing."""
-    from dehusk.streams.models.overview import stored_versions
-
-    if not repository.is_dir():
-        missing.append(f"there is no model repository {repository}")
-        return None
-    return stored_versions(repository, model)
-
-
-def _find_version(
-    model: str, version: str, stored: list[StoredVersion] | None, index: list[ServedVersion] | None
-) -> KnownVersion:
-    from dehusk.streams.models.overview import match_versions
-
-    versions = [known for known in match_versions(stored or [], index) if known.model == model]
-    matching = [known for known in versions if (known.version == version if version else known.is_default)]
-    if not matching and not version:
-        matching = versions[-1:]
-    if not versions:
-        raise ConfigurationError(f"there is no model {model!r}")
-    if not matching:
-        names = ", ".join(known.version for known in versions)
-        raise ConfigurationError(f"there is no version {version} of model {model!r}; versions: {names}")
-    return matching[0]
-
-
-async def _read_roles(kafka: KafkaSettings, topic: str) -> dict[tuple[str, str], list[Role]]:
-    from dehusk.streams.rollout.control import ControlTopic
-    from dehusk.streams.rollout.situation import read_existing, roles
-
-    return roles(await read_existing(ControlTopic(kafka, topic)))
+    if hold and load:
+        raise click.UsageError("--hold keeps a version from being served, and --load serves it: give one")
+    add(place, version, checks, hold=hold, load=load, is_verified=not no_verify, yes=yes, as_json=as_json)
 
 
-async def _read_situation(kafka: KafkaSettings, topic: str, scope: Scope) -> Situation:
-    from dehusk.streams.rollout.control import ControlTopic
-    from dehusk.streams.rollout.situation import read_situation
+@click.command(
+    name="remove",
+    short_help="Delete a version that is not served.",
+    epilog="""\b
+Examples:
+  dehusk model remove dehusk/6
+  dehusk model remove dehusk/6 --without-triton --yes
+  dehusk model remove dehusk/8 --control-topic dehusk-control""",
+)
+@click.argument("name", metavar="MODEL/VERSION")
+@source_options(
+    "Refuse a version that a state on this topic names or goes back to; have Triton serve the others first."
+)
+@yes_option
+@json_option()
+def remove_command(*, name: str, sources: Sources, yes: bool, as_json: bool) -> None:
+    """Delete a version from the repository; refuses the default one and the only one.
 
-    return await read_situation(ControlTopic(kafka, topic), scope)
+    If Triton serves it beside another version, Triton loads the model, which unloads it: workers that name
+    it with --model-version stop then. With --control-topic, a version that roll-outs are done with is taken
+    out of version_policy first, also if it is the newest one, and one that they need is refused.
+    """
+    from dehusk.streams.cli.model.model_actions import remove
+
+    remove(sources, name, yes=yes, as_json=as_json)
 
 
 @click.group(name="model")

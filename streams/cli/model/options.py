@@ -1,4 +1,4 @@
-"""Options of several commands of `dehusk model`: where versions are, and which roll-out changes how."""
+"""Options of commands of `dehusk model`: places of versions, their checks, and changes of roll-outs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.rollout import Limits, Scope
@@ -22,11 +23,13 @@ from dehusk.streams.cli.shared.options import (
 from dehusk.streams.cli.shared.service_options import (
     group_option,
     kafka_options,
+    labeler_option,
+    model_option,
     optional_topic_option,
     repository_option,
     triton_option,
 )
-from dehusk.streams.models.names import check_model, split_name
+from dehusk.streams.models.names import MAX_LATENCY, check_model, split_name
 from dehusk.streams.settings import CONTROL_TOPIC, KafkaSettings
 
 NOT_TO_BE_SERVED = 3
@@ -189,3 +192,49 @@ def change_options(*others: Option) -> Option:
 def version_options(*others: Option) -> Option:
     """Return a decorator that adds MODEL/VERSION and the options of a change, others among them."""
     return gathered_options("options", RolloutOptions, _VERSION, *_TARGET, *_PLACE, *others, _LIMIT, *_CHANGE)
+
+
+def _require_versions(_context: click.Context, _option: click.Parameter, labeler: str) -> str:
+    """Return a labeler that has versions."""
+    if labeler in LOCAL_LABELERS:
+        raise click.BadParameter(f"{labeler} has no versions; triton or onnx")
+    return labeler
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Options of the checks of a version."""
+
+    labeler: str
+    triton: str
+    repository: Path
+    model: str
+    timeout: float
+    most_latency: float
+
+
+check_options = gathered_options(
+    "checks",
+    Checks,
+    labeler_option(
+        metavar="[triton|onnx]",
+        default="triton",
+        callback=_require_versions,
+        help="Who runs the version: the Triton server, under another name and from memory, or ONNX Runtime "
+        "in a process of this command.",
+    ),
+    triton_option(),
+    stored_versions_option,
+    model_option("The model that the version is of."),
+    seconds_option(
+        "--timeout", least=0.1, default=60.0, help="How long a load, or the answer to a page, may take."
+    ),
+    click.option(
+        "--most-latency",
+        type=NumberRange(min=0, min_open=True),
+        metavar="FACTOR",
+        default=MAX_LATENCY,
+        show_default=True,
+        help="How many times as long as with the default version a page may take, in the middle of some.",
+    ),
+)

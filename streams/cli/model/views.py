@@ -1,27 +1,26 @@
 """Output of `dehusk model`: tables for people, JSON for scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import orjson
 from rich.filesize import decimal
 
+from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
+from dehusk.inference.labelers.repository import served
 from dehusk.schemas.rollout import Comparison, Figures, Rollout, WorkerReport, total
 from dehusk.streams.cli.shared.terminal import echo, plain_console, print_table
+from dehusk.streams.models.candidate import MAX_TEXT_BYTES, header_of, read_plain
+from dehusk.streams.models.names import FaultError
+from dehusk.streams.models.overview import KnownVersion, card_of
+from dehusk.streams.models.server import Statistics
+from dehusk.streams.models.verification import Latency, Report
+from dehusk.streams.rollout.situation import Role, Situation
 from dehusk.streams.rollout.transitions import describe_state
 from dehusk.streams.wording import pluralize, printable, program
-
-if TYPE_CHECKING:
-    from dehusk.streams.models.names import FaultError
-    from dehusk.streams.models.overview import KnownVersion
-    from dehusk.streams.models.server import Statistics
-    from dehusk.streams.models.verification import Latency, Report
-    from dehusk.streams.rollout.situation import Role, Situation
 
 _FIGURE_COLUMNS = ("version", "pages", "no answer", "no probabilities", "words kept", "p50", "p99")
 
@@ -167,7 +166,7 @@ def _comparison_object(comparison: Comparison) -> dict[str, object]:
 
 _VERSION_COLUMNS = ("version", "default", "on Triton", "on disk", "signature", "SHA-256", "why")
 _ROLES = "in roll-outs"
-Roles = Mapping[tuple[str, str], Sequence["Role"]]
+Roles = Mapping[tuple[str, str], Sequence[Role]]
 """Roles of each version in roll-outs, by model and version."""
 _HASH_SHOWN = 12
 _STATES = {"": "no", "UNAVAILABLE": "failed"}
@@ -211,9 +210,6 @@ def print_shown(
     as_json: bool,
 ) -> None:
     """Print all that is known of one version; `version` is its directory, if it is on disk."""
-    from dehusk.streams.models.candidate import header_of
-    from dehusk.streams.models.overview import card_of
-
     card, golden, tensors = "", [], {}
     if known.stored:
         card, golden = card_of(version), _golden_pages(version)
@@ -267,8 +263,6 @@ def print_fault(fault: FaultError, *, as_json: bool) -> None:
 
 def print_added(version: Path, *, is_loaded: bool, as_json: bool) -> None:
     """Print the directory of an added version, and how it is served next."""
-    from dehusk.inference.labelers.repository import served
-
     model = version.parent.name
     name = f"{model}/{version.name}"
     waits = version.name not in served(version.parent.parent, model)
@@ -295,9 +289,6 @@ def print_removed(name: str, *, as_json: bool) -> None:
 
 
 def _golden_pages(version: Path) -> list[str]:
-    from dehusk.inference.labelers.golden import GOLDEN_FILE, parse_golden
-    from dehusk.streams.models.candidate import MAX_TEXT_BYTES, read_plain
-
     if not (version / GOLDEN_FILE).exists():
         return []
     try:

@@ -11,8 +11,8 @@ from dehusk.inference.labelers.repository import versions
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Part, Scope
 from dehusk.streams.cli import cli
+from dehusk.streams.cli.model import model_actions
 from dehusk.streams.models.names import split_name
-from dehusk.streams.rollout import situation
 from dehusk.streams.rollout.control import Control, ControlTopic
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from tests.unit.streams.models import graphs
@@ -76,7 +76,7 @@ def test_the_list_shows_what_roll_outs_name(repository: Path, monkeypatch: pytes
         assert topic.name == "control"
         return control
 
-    monkeypatch.setattr(situation, "read_existing", read)
+    monkeypatch.setattr(model_actions, "read_existing", read)
     words = ("list", "--without-triton", "--repository", repository, "--control-topic", "control")
     assert [line.split("\t")[-1] for line in call(*words).stdout.splitlines()] == [
         "in roll-outs",

@@ -7,9 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dehusk.schemas.rollout import Comparison, Example, Figures, Limits, Part, Rollout, Scope, WorkerReport
-from dehusk.streams.cli.model import model
-from dehusk.streams.models import serving
-from dehusk.streams.rollout import control, situation
+from dehusk.streams.cli.model import model, model_actions
 from dehusk.streams.rollout.situation import Situation
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 
@@ -46,9 +44,9 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
-    monkeypatch.setattr(situation, "read_situation", made.read)
-    monkeypatch.setattr(control, "change_state", made.change)
-    monkeypatch.setattr(control, "wait_for_workers", made.wait)
+    monkeypatch.setattr(model_actions, "read_situation", made.read)
+    monkeypatch.setattr(model_actions, "change_state", made.change)
+    monkeypatch.setattr(model_actions, "wait_for_workers", made.wait)
     return made
 
 
@@ -72,7 +70,7 @@ def test_a_command_says_what_triton_is_to_load_before_it_asks(
         assert (server.address, model, state.versions) == ("triton:8001", "dehusk", ("7", "8"))
         return ["7", "8"]
 
-    monkeypatch.setattr(serving, "to_serve", to_serve)
+    monkeypatch.setattr(model_actions, "to_serve", to_serve)
     words = ["canary", "dehusk/8", "--share", "0.05", "--group", "news", "--triton", "triton:8001"]
     words += ["--model-repository", "/srv/models"]
     ended = CliRunner().invoke(model.command, words, input="n\n")

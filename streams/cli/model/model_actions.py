@@ -1,0 +1,304 @@
+"""Actions of `dehusk model` on the model repository, Triton and roll-outs.
+
+The commands load them when they run: their help needs no client of Triton or Kafka.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from dehusk.inference.labelers.repository import CONFIG_FILE, find_model
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.schemas.rollout import Rollout, Scope
+from dehusk.streams.cli.model.options import NOT_TO_BE_SERVED, Checks, RolloutOptions, Sources
+from dehusk.streams.cli.model.views import (
+    print_added,
+    print_change,
+    print_changed,
+    print_fault,
+    print_removed,
+    print_report,
+    print_shown,
+    print_status,
+    print_versions,
+)
+from dehusk.streams.cli.shared.terminal import ask
+from dehusk.streams.models.candidate import Candidate, find_candidate
+from dehusk.streams.models.lifecycle import Removal, add_version, check_removable, load_added, remove_version
+from dehusk.streams.models.names import FaultError, check_model, check_version, split_name
+from dehusk.streams.models.overview import KnownVersion, StoredVersion, match_versions, stored_versions
+from dehusk.streams.models.server import ModelServer, ServedVersion, Statistics
+from dehusk.streams.models.serving import to_serve
+from dehusk.streams.models.store import next_version
+from dehusk.streams.models.verification import Report, check_in_process, check_on_triton
+from dehusk.streams.rollout.control import ControlTopic, change_state, wait_for_workers
+from dehusk.streams.rollout.situation import (
+    Situation,
+    check_unused,
+    pinned_versions,
+    read_existing,
+    read_situation,
+    roles,
+    serve_named,
+)
+from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.wording import printable
+
+Step = Callable[[Rollout, str], Rollout]
+"""Makes the next state of the current one and the name of who changes it."""
+
+
+def list_versions(sources: Sources, *, as_json: bool) -> bool:
+    """Print the versions on disk and on Triton, and return True if one of them cannot be loaded or read."""
+    missing: list[str] = []
+    index = None if sources.without_triton else asyncio.run(_read_index(sources.triton, missing))
+    stored = _read_stored(sources.repository, missing)
+    if stored is None and index is None:
+        raise UnavailableError("; ".join(missing))
+    _warn(missing)
+    versions = match_versions(stored or [], index)
+    roles_by_name = None
+    if sources.control_topic:
+        topic = ControlTopic(sources.kafka, sources.control_topic)
+        roles_by_name = roles(asyncio.run(read_existing(topic)))
+    print_versions(versions, missing, roles_by_name, is_triton_known=index is not None, as_json=as_json)
+    return any(version.has_failed for version in versions)
+
+
+def show_version(name: str, sources: Sources, group: str, *, as_json: bool) -> None:
+    """Print what is known of a version, or of the default one of a model."""
+    model, version = split_name(name)
+    missing: list[str] = []
+    index = None if sources.without_triton else asyncio.run(_read_index(sources.triton, missing))
+    known = _find_version(model, version, _read_stored(sources.repository, missing, model), index)
+    _warn(missing)
+    statistics = asyncio.run(_read_statistics(sources.triton, known)) if known.state == "READY" else None
+    situation = None
+    if sources.control_topic:
+        topic = ControlTopic(sources.kafka, sources.control_topic)
+        situation = asyncio.run(read_situation(topic, Scope(model, group)))
+    directory = sources.repository / model / known.version
+    print_shown(known, statistics, directory, situation, is_triton_known=index is not None, as_json=as_json)
+
+
+def _warn(messages: list[str]) -> None:
+    for message in messages:
+        click.echo(f"dehusk: {message}", err=True)
+
+
+async def _read_index(triton: str, missing: list[str]) -> list[ServedVersion] | None:
+    """Return what Triton knows; None where it cannot be reached, which is added to what is missing."""
+    async with ModelServer(triton) as server:
+        try:
+            return await server.index()
+        except UnavailableError as error:
+            missing.append(str(error))
+            return None
+
+
+async def _read_statistics(triton: str, known: KnownVersion) -> Statistics:
+    async with ModelServer(triton) as server:
+        return await server.statistics(known.model, known.version)
+
+
+def _read_stored(repository: Path, missing: list[str], model: str = "") -> list[StoredVersion] | None:
+    """Return what is on disk; None where there is no repository, which is added to what is missing."""
+    if not repository.is_dir():
+        missing.append(f"there is no model repository {repository}")
+        return None
+    return stored_versions(repository, model)
+
+
+def _find_version(
+    model: str, version: str, stored: list[StoredVersion] | None, index: list[ServedVersion] | None
+) -> KnownVersion:
+    versions = [known for known in match_versions(stored or [], index) if known.model == model]
+    matching = [known for known in versions if (known.version == version if version else known.is_default)]
+    if not matching and not version:
+        matching = versions[-1:]
+    if not versions:
+        raise ConfigurationError(f"there is no model {model!r}")
+    if not matching:
+        names = ", ".join(known.version for known in versions)
+        raise ConfigurationError(f"there is no version {version} of model {model!r}; versions: {names}")
+    return matching[0]
+
+
+@contextmanager
+def _exit_on_fault(*, as_json: bool) -> Iterator[None]:
+    """Print why a version is not to be served, and exit with the status that says so."""
+    try:
+        yield
+    except FaultError as fault:
+        print_fault(fault, as_json=as_json)
+        raise SystemExit(NOT_TO_BE_SERVED) from fault
+
+
+def verify_version(what: str, checks: Checks, *, as_json: bool) -> None:
+    """Check the version that a path or a name stands for, and print the report."""
+    with _exit_on_fault(as_json=as_json):
+        candidate = _candidate(what, checks.repository)
+        check_model(checks.model)
+        report = asyncio.run(_check(candidate, checks))
+    print_report(report, as_json=as_json)
+
+
+def _candidate(what: str, repository: Path) -> Candidate:
+    """Return the files that a path names, or those of a version of the repository."""
+    if Path(what).exists() or Path(what).is_symlink() or what.count("/") != 1:
+        return find_candidate(Path(what))
+    try:
+        model, version = split_name(what)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"there is no file or directory {printable(what)}, and {error}") from error
+    _, file = find_model(repository, model, version)
+    return find_candidate(file.parent)
+
+
+async def _check(candidate: Candidate, checks: Checks) -> Report:
+    model, most = checks.model, checks.most_latency
+    if checks.labeler == "onnx":
+        return await check_in_process(
+            candidate, checks.repository, model, seconds=checks.timeout, most_latency=most
+        )
+    async with ModelServer(checks.triton, checks.timeout) as server:
+        try:
+            return await check_on_triton(candidate, server, model, most_latency=most)
+        except UnavailableError as error:
+            raise UnavailableError(f"{error}; --labeler onnx checks without a Triton") from error
+
+
+def add(
+    place: Path,
+    version: str | None,
+    checks: Checks,
+    *,
+    hold: bool,
+    load: bool,
+    is_verified: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Add a version to the repository, and print how it is served next."""
+    repository, model = checks.repository, checks.model
+    check_model(model)
+    number = check_version(version) if version else next_version(repository, model)
+    if not is_verified:
+        ask(f"Add {model}/{number} to {repository} unchecked?", "nothing is added", yes=yes)
+    click.echo(f"adding {place} as {model}/{number} to {repository}", err=True)
+    with _exit_on_fault(as_json=as_json):
+        added = asyncio.run(_add(place, number, checks, hold=hold, is_verified=is_verified))
+        if load:
+            asyncio.run(_load(checks.triton, added))
+    print_added(added, is_loaded=load, as_json=as_json)
+
+
+async def _add(place: Path, version: str, checks: Checks, *, hold: bool, is_verified: bool) -> Path:
+    """Add a version, and return its directory."""
+
+    async def verify(copied: Candidate) -> None:
+        await _check(copied, checks)
+
+    candidate = find_candidate(place)
+    for name in candidate.left_out:
+        click.echo(f"dehusk: {printable(name)} is no part of a version and not copied", err=True)
+    return await add_version(
+        candidate, checks.repository, checks.model, version, verify if is_verified else None, hold=hold
+    )
+
+
+async def _load(triton: str, added: Path) -> None:
+    async with ModelServer(triton) as server:
+        await load_added(server, added)
+
+
+def remove(sources: Sources, name: str, *, yes: bool, as_json: bool) -> None:
+    """Delete a version from the repository, and print its name."""
+    model, version = split_name(name)
+    if not version:
+        raise click.UsageError("name the version, as MODEL/VERSION")
+    asyncio.run(_remove(sources, model, version, yes=yes))
+    print_removed(name, as_json=as_json)
+
+
+async def _remove(sources: Sources, model: str, version: str, *, yes: bool) -> None:
+    topic = sources.control_topic
+    needed = await _needed(sources.kafka, topic, model, version) if topic else frozenset()
+    removal = Removal(sources.repository, model, version, needed)
+    async with AsyncExitStack() as stack:
+        is_asked = not sources.without_triton
+        server = await stack.enter_async_context(ModelServer(sources.triton)) if is_asked else None
+        await check_removable(removal, server)
+        is_served = server is not None and version in await server.ready(model)
+        served = ", which Triton serves to those that name it" if is_served else ""
+        unasked = "" if topic else ", whether or not a roll-out needs it (--control-topic)"
+        ask(f"Delete {removal.directory}{served}{unasked}?", "nothing is deleted", yes=yes)
+        await remove_version(removal, server)
+
+
+async def _needed(kafka: KafkaSettings, topic: str, model: str, version: str) -> frozenset[str]:
+    """Return the versions that roll-outs need, if the one to remove is none of them."""
+    control = await read_existing(ControlTopic(kafka, topic))
+    check_unused(control, model, version)
+    return frozenset(pinned_versions(control, model))
+
+
+def show_status(options: RolloutOptions) -> None:
+    """Print the state of a roll-out, its workers, and their figures."""
+    topic = ControlTopic(options.kafka, options.control_topic)
+    print_status(asyncio.run(read_situation(topic, options.scope)), as_json=options.as_json)
+
+
+def change(options: RolloutOptions, step: Step, *, serving: str | None = None) -> None:
+    """Change a roll-out by a step.
+
+    Where there is no state yet, and no worker reports its version, `serving` is taken to serve.
+    """
+    by = f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}"
+
+    def next_state(situation: Situation) -> Rollout:
+        current = situation.current(by, serving=serving)
+        return step(replace(current, limits=replace(current.limits, **options.limits)), by)
+
+    asyncio.run(_change(options, next_state))
+
+
+async def _change(options: RolloutOptions, next_state: Callable[[Situation], Rollout]) -> None:
+    """Show the change, ask, have Triton serve the versions, write the state, and wait if that is wanted."""
+    topic, scope = ControlTopic(options.kafka, options.control_topic), options.scope
+    situation = await read_situation(topic, scope)
+    state = next_state(situation)
+    print_change(situation, state)
+    if not options.without_triton:
+        await _print_served(options, state)
+    ask("Change that?", "nothing was changed", yes=options.yes)
+    began = time.perf_counter()
+    if not options.without_triton:
+        async with ModelServer(options.triton) as server:
+            served = await serve_named(
+                topic, situation, state, server, options.repository, seconds=options.wait_seconds
+            )
+        state = next_state(served)
+    await change_state(topic, scope, state)
+    workers = None
+    if options.wait and situation.workers:
+        workers = await wait_for_workers(topic, scope, state, options.wait_seconds)
+    print_changed(situation, state, workers, time.perf_counter() - began, as_json=options.as_json)
+
+
+async def _print_served(options: RolloutOptions, state: Rollout) -> None:
+    """Print what Triton is to load for a state; raises what `to_serve` does."""
+    model = options.scope.model
+    async with ModelServer(options.triton) as server:
+        wanted = await to_serve(server, options.repository, model, state)
+    if wanted:
+        config = options.repository / model / CONFIG_FILE
+        named = ", ".join(wanted)
+        click.echo(f"  Triton at {options.triton} loads versions {named}, named in {config}", err=True)
