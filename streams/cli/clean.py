@@ -205,9 +205,9 @@ Examples:
     type=Url("redis", "rediss", "unix", words=(NO_STATISTICS, IN_MEMORY)),
     metavar="none|memory|URL",
     show_default="none; memory with --two-pass",
-    help="Where the statistics of sites are that correct the labels, as those of a worker: nowhere, in this "
-    "process, which takes about 1 kB a page, or in a Redis, which workers may share. Each page is corrected "
-    "by those before it. If Redis is unavailable, the status is 1.",
+    help="Place of the statistics of sites that correct the labels, as those of a worker: none, the memory "
+    "of this process, which takes about 1 kB a page, or a Redis, which workers may share. Each page is "
+    "corrected by those before it. If Redis is unavailable, the status is 1.",
 )
 @click.option(
     "--two-pass",
@@ -218,7 +218,7 @@ Examples:
 )
 @site_key_option
 @base_url_option
-@redis_client_options(seconds_help="How long Redis may take for a batch of pages until the command ends.")
+@redis_client_options(seconds_help="Time limit of Redis for a batch of pages, after which the command ends.")
 @processes_option(
     available_processors,
     shown="one per processor",
@@ -236,7 +236,7 @@ Examples:
         "--format",
         values=["json", "markdown", "html"],
         default="json",
-        help="What is written for each page: a line of JSON, or nothing but its content as Markdown, below "
+        help="Output per page: a line of JSON, or nothing but its content as Markdown, below "
         "its title and URL, or as HTML, one page after the other.",
     ),
 )

@@ -35,12 +35,12 @@ _COLUMNS = 160
 @number_option("--pages", default=1000, help="At most so many pages.")
 @labeler_option(
     default="triton",
-    help="What labels the blocks; `onnx` needs no Triton, and all but these two no model.",
+    help="Labeler of the blocks; `onnx` needs no Triton, and all but these two no model.",
 )
 @click.option(
     "--directory",
     type=FOLDER,
-    help="Where the documents and logs are written; by default a new temporary folder, which is "
+    help="Folder of the documents and logs; by default a new temporary folder, which is "
     "removed if the demo is interrupted.",
 )
 @json_option("Print the summary as one line of JSON.")

@@ -64,7 +64,7 @@ Examples:
     "--page",
     "url",
     metavar="URL",
-    help="Which page of a FILE with several, by its URL or identifier; the first by default.",
+    help="The page of a FILE with several, by its URL or identifier; the first by default.",
 )
 @kafka_options
 @source_options
@@ -80,7 +80,7 @@ Examples:
     metavar="HOST:PORT",
     default="127.0.0.1:0",
     show_default=True,
-    help="Where the inspector is served; port 0 is any free one.",
+    help="Address of the inspector; port 0 is any free one.",
 )
 @open_option
 @click.option(

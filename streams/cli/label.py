@@ -63,7 +63,7 @@ What the labels are for:
     metavar="FILE",
     default=Path("labels.jsonl"),
     show_default=True,
-    help="Where labels are saved as JSON lines; those that are there go on, those of other pages stay.",
+    help="File of the labels, as JSON lines; those that are there go on, those of other pages stay.",
 )
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help="Offer the first N pages; all by default."
@@ -79,7 +79,7 @@ What the labels are for:
     type=click.IntRange(0, 65535),
     default=0,
     show_default="any free one",
-    help="Where the tool is served, to this machine alone.",
+    help="Port of the tool, which this machine alone reaches.",
 )
 @open_option
 @gathered_options("settings", WorkerSettings)

@@ -56,11 +56,11 @@ Examples:
 @click.argument("topics", nargs=-1, required=True, metavar="TOPIC…")
 @kafka_options
 @source_options
-@topic_option("--output", default=_TOPICS.output, help="Where the worker is to write cleaned documents.")
+@topic_option("--output", default=_TOPICS.output, help="The topic for the worker's cleaned documents.")
 @topic_option(
     "--dead-letters",
     default=_TOPICS.dead_letters,
-    help="Where the worker is to write what cannot be cleaned.",
+    help="The topic for what the worker cannot clean.",
 )
 @revisit_options
 @click.option(
@@ -68,7 +68,7 @@ Examples:
     type=click.IntRange(min=1),
     default=50,
     show_default=True,
-    help="How many messages to look at: the newest of each partition.",
+    help="Number of messages in the sample: the newest of each partition.",
 )
 @click.option(
     "--create",
@@ -81,7 +81,8 @@ Examples:
     type=click.IntRange(min=1),
     default=SUGGESTED_PARTITIONS,
     show_default=True,
-    help="With --create: how many TOPIC gets, which is how many workers can share it. Others get as many.",
+    help="With --create: number of partitions of TOPIC, which is how many workers can share it. Others get "
+    "as many.",
 )
 @json_option()
 def command(

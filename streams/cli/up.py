@@ -49,7 +49,7 @@ from dehusk.streams.wording import program
     type=FOLDER,
     metavar="DIR",
     default=default_cache,
-    help="Where Kafka's jars are kept once they are fetched; ~/.cache/dehusk by default.",
+    help="Cache of Kafka's jars once they are fetched; ~/.cache/dehusk by default.",
 )
 def command(
     *, as_json: bool, keep: Path | None, nodes: int, model_repository: Path, without_triton: bool, cache: Path

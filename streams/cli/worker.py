@@ -150,7 +150,7 @@ def _monitoring(
 @source_options
 @labeler_option(
     default="triton",
-    help="Who tells content from boilerplate: the model on Triton, the same model on ONNX Runtime in this "
+    help="Labeler of the blocks: the model on Triton, the same model on ONNX Runtime in this "
     "process, or one without a model, as Boilerpipe's rules.",
 )
 @repository_option(
@@ -163,7 +163,7 @@ def _monitoring(
     "--triton-seconds",
     least=0.1,
     default=TritonSettings().timeout,
-    help="How long Triton may take for one page until it counts as unavailable.",
+    help="Time limit of a request to Triton, after which it counts as unavailable.",
 )
 @enum_option(
     "--when-triton-is-unavailable",
@@ -181,7 +181,7 @@ def _monitoring(
     "--format",
     values=FORMATS,
     default=_WORKER.format,
-    help="What documents are written as: dehusk's JSON, a line for datatrove or Dolma, Markdown, or "
+    help="Format of documents: dehusk's JSON, a line for datatrove or Dolma, Markdown, or "
     "HTML of the content alone.",
 )
 @compression_option
@@ -203,14 +203,14 @@ def _monitoring(
     "--session-seconds",
     least=1.0,
     default=_WORKER.session_seconds,
-    help="How long Kafka waits for a worker that died before it gives its pages to others; within the "
+    help="Session timeout, after which Kafka gives the pages of a worker that died to others; within the "
     "brokers' group.min.session.timeout.ms and group.max.session.timeout.ms.",
 )
 @seconds_option(
     "--grace-seconds",
     least=1.0,
     default=FlowLimits().grace_seconds,
-    help="How long the worker may take to stop; what it has not finished by then, another one does.",
+    help="Time limit of a stop; what the worker has not finished by then, another one does.",
 )
 @click.option(
     "--monitoring",
@@ -218,14 +218,14 @@ def _monitoring(
     metavar="HOST:PORT",
     default=f"{_WORKER.monitoring.host}:{_WORKER.monitoring.port}",
     show_default=True,
-    help="Where a live page for browsers, /metrics for Prometheus, /healthz and /readyz are served; port 0 "
-    "is any free one, which the log names.",
+    help="Address of the live page for browsers, /metrics for Prometheus, /healthz and /readyz; port 0 is "
+    "any free one, which the log names.",
 )
 @click.option(
     "--monitoring-token",
     metavar="TOKEN",
     callback=_token,
-    help="What all these pages but /healthz, /livez and /readyz ask for, 16 characters or more: as "
+    help="Token required by all these pages but /healthz, /livez and /readyz, 16 characters or more: as "
     "`Authorization: Bearer TOKEN`, or in a browser once as /?token=TOKEN. None by default. Prefer the "
     "environment variable: `ps` shows options to everyone.",
 )

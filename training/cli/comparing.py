@@ -62,8 +62,8 @@ Examples:
 @click.option(
     "--against",
     metavar="NAME",
-    help="Whose F1 is subtracted from the others', page by page.  [the best that was not trained on the "
-    "collection]",
+    help="Labeler whose F1 is subtracted from the others', page by page.  [the best that was not trained on "
+    "the collection]",
 )
 @click.option(
     "--rounds",

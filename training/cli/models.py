@@ -34,7 +34,7 @@ from dehusk.training.runs import Preparation, report
 @click.option(
     "--teacher", required=True, metavar="NAME/VERSION", help="A model that did not learn from them."
 )
-@output_option(TAUGHT, "Where the labels are written.  [training/taught.json]")
+@output_option(TAUGHT, "File of the labels.  [training/taught.json]")
 @files_argument
 def teach_command(
     processes: int, repository: Path, teacher: str, output: Path, files: tuple[Path, ...]
@@ -97,7 +97,7 @@ def train_command(directory: Path, config: Path) -> None:
     type=click.Choice(get_args(LeftOut)),
     default="site",
     show_default=True,
-    help="Whether a model that scores a page never saw its site, or its collection.",
+    help="Pages that a model which scores a page never saw: those of its site, or of its collection.",
 )
 @click.option(
     "--ablate",
@@ -144,7 +144,7 @@ def export_command(directory: Path, config: Path, model: str | None, repository:
 @processes_option
 @click.option("--words", type=click.IntRange(2), default=20000, show_default=True)
 @click.option("--dimensions", type=click.IntRange(1), default=40, show_default=True)
-@output_option(VECTORS, "Where the vectors are written.  [inference/labelers/grf/word_vectors.npz]")
+@output_option(VECTORS, "File of the vectors.  [inference/labelers/grf/word_vectors.npz]")
 @files_argument
 def vectors_command(
     processes: int, words: int, dimensions: int, output: Path, files: tuple[Path, ...]
@@ -159,7 +159,7 @@ def vectors_command(
 
 
 @click.command("fine-tune")
-@click.option("--labels", type=FILE, required=True, help="What `dehusk label` saved.")
+@click.option("--labels", type=FILE, required=True, help="Labels that `dehusk label` saved.")
 @click.option(
     "--from",
     "base",
@@ -172,7 +172,7 @@ def vectors_command(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="Where the new version is written, as NAME/VERSION.",
+    help="Folder for the new version, which is NAME/VERSION in it.",
 )
 @repository_option
 @click.option(
@@ -265,7 +265,7 @@ def signal_prepare_command(
 
 @signal_group.command("fit")
 @directory_option
-@output_option(WEIGHTS, "Where the weights are written.  [inference/selection/site_signal.json]")
+@output_option(WEIGHTS, "File of the weights.  [inference/selection/site_signal.json]")
 def signal_fit_command(directory: Path, output: Path) -> None:
     """Fit the network to random crawls of all prepared sites."""
     from dehusk.training.site_signal import commands  # noqa: PLC0415 -- needs the training framework

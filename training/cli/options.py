@@ -16,7 +16,7 @@ directory_option = click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="Where prepared pages, checkpoint and scores are kept.",
+    help="Folder of prepared pages, checkpoint and scores.",
 )
 config_option = click.option(
     "--config",
@@ -45,7 +45,7 @@ device_option = click.option(
     metavar="NAME",
     expose_value=False,
     callback=_use_device,
-    help="Where networks are trained, as PyTorch names it: cpu, cuda, cuda:1.",
+    help="Device on which networks are trained, as PyTorch names it: cpu, cuda, cuda:1.",
 )
 model_option = click.option("--model", help="The model's name.  [that of the file with the settings]")
 repository_option = click.option(

@@ -1,4 +1,4 @@
-{{- /* Whether workers ask the Triton server of this release. */ -}}
+{{- /* True if workers ask the Triton server of this release. */ -}}
 {{- define "dehusk.ownTriton" -}}
 {{ if and .Values.triton.enabled (eq .Values.worker.labeler "triton") }}true{{ end }}
 {{- end }}

@@ -105,14 +105,14 @@ _LIMIT = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     callback=_limits,
-    help="Beyond which workers go back by themselves, e.g. --limit most-errors=0.05; others stay as they "
-    f"are. Names: {', '.join(_LIMITS)}.",
+    help="Limit beyond which workers go back by themselves, e.g. --limit most-errors=0.05; others stay "
+    f"as they are. Names: {', '.join(_LIMITS)}.",
 )
 _CHANGE = (
     yes_option,
     click.option("--wait", is_flag=True, help="Wait until all workers follow, and say how long that took."),
     seconds_option(
-        "--wait-seconds", least=1.0, default=60.0, help="How long workers may take to follow a state."
+        "--wait-seconds", least=1.0, default=60.0, help="Time limit for workers to follow a state."
     ),
 )
 
@@ -123,7 +123,7 @@ def share_option(unit: str) -> Option:
         "--share",
         type=NumberRange(min=0, min_open=True, max=1),
         required=True,
-        help=f"Of the {unit}, e.g. 0.05.",
+        help=f"Share of the {unit}, e.g. 0.05.",
     )
 
 
@@ -220,14 +220,14 @@ check_options = gathered_options(
         metavar="[triton|onnx]",
         default="triton",
         callback=_require_versions,
-        help="Who runs the version: the Triton server, under another name and from memory, or ONNX Runtime "
-        "in a process of this command.",
+        help="Runtime of the check: the Triton server, with the version under another name and from memory, "
+        "or ONNX Runtime in a process of this command.",
     ),
     triton_option(),
     stored_versions_option,
     model_option("The model that the version is of."),
     seconds_option(
-        "--timeout", least=0.1, default=60.0, help="How long a load, or the answer to a page, may take."
+        "--timeout", least=0.1, default=60.0, help="Time limit of a load, and of the answer to a page."
     ),
     click.option(
         "--most-latency",
@@ -235,6 +235,6 @@ check_options = gathered_options(
         metavar="FACTOR",
         default=MAX_LATENCY,
         show_default=True,
-        help="How many times as long as with the default version a page may take, in the middle of some.",
+        help="Largest median latency of a page, as a multiple of the default version's.",
     ),
 )

@@ -86,7 +86,7 @@ Examples:
   dehusk model rollback dehusk --yes --wait
   dehusk model rollback dehusk --reason 'forums lose their posts'""",
 )
-@change_options(click.option("--reason", default="rolled back", help="Why, for those who ask later."))
+@change_options(click.option("--reason", default="rolled back", help="Reason, for those who ask later."))
 def rollback_command(*, options: RolloutOptions, reason: str) -> None:
     """Go back to the version of MODEL that served before.
 

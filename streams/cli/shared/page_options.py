@@ -157,7 +157,7 @@ base_url_option = click.option(
 site_key_option = enum_option(
     "--site-key",
     default=SiteKey.HOST,
-    help="Which pages are of one site: those of a host (blog.example.org); of all hosts of a domain that "
+    help="Granularity of sites: the pages of a host (blog.example.org); of all hosts of a domain that "
     "can be registered (.example.org); or of a folder at the top of a host (example.org/blog).",
 )
 hidden_text_option = click.option(
@@ -167,20 +167,20 @@ hidden_text_option = click.option(
     default="model",
     show_default=True,
     callback=lambda _context, _option, treatment: treatment == "drop",
-    help="What becomes of text that the page hides, by `hidden`, an inline style, a closed dialog or "
+    help="Treatment of text that the page hides, by `hidden`, an inline style, a closed dialog or "
     "popover: `model` leaves it to the model, for panels and answers hide so; `drop` keeps it out of the "
     "document's text.",
 )
 comments_option = enum_option(
     "--comments",
     default=Comments.SEPARATE,
-    help="What becomes of user comments: `separate` puts them into the field `comments`, `include` into "
+    help="Treatment of user comments: `separate` puts them into the field `comments`, `include` into "
     "the text, `drop` leaves them out. Posts of a forum are content; so are comments that stand alone.",
 )
 _metadata_option = enum_option(
     "--metadata",
     default=MetadataLevel.FAST,
-    help="What documents say of their pages, such as author and date: `fast` reads what pages declare to "
+    help="Metadata of documents, such as author and date: `fast` reads what pages declare to "
     "machines, `full` bylines and dates in the text, too, where they declare none, `none` nothing.",
 )
 
@@ -207,7 +207,7 @@ _rendering_options = gathered_options(
             default="keep",
             show_default=True,
             callback=lambda _context, _option, treatment: treatment == "keep",
-            help=f"What becomes of {name} in Markdown and HTML{dropped}. The text is the same in any case.",
+            help=f"Treatment of {name} in Markdown and HTML{dropped}. The text is the same in any case.",
         )
         for name, dropped in (
             ("links", "; what is linked is kept"),

@@ -95,12 +95,13 @@ kafka_options = gathered_options(
         "--security-protocol",
         values=get_args(SecurityProtocol),
         default=KafkaSecurity().protocol,
-        help="How the brokers' listener is secured: SSL is TLS, SASL_… asks for a user and a password.",
+        help="Security protocol of the brokers' listener: SSL is TLS, SASL_… asks for a user and a password.",
     ),
     click.option(
         "--sasl-mechanism",
         type=click.Choice(get_args(SaslMechanism)),
-        help="How the password is proved; needed with SASL_PLAINTEXT and SASL_SSL.",
+        help="SASL mechanism of the listener, which proves the password; needed with SASL_PLAINTEXT and "
+        "SASL_SSL.",
     ),
     click.option("--sasl-username", metavar="NAME", help="The Kafka user."),
     click.option(
@@ -181,7 +182,7 @@ def checked_topics(topics: TopicSettings) -> TopicSettings:
 def redis_options(
     *,
     help: str,  # noqa: A002 click's
-    seconds_help: str = "How long Redis may take for a batch of pages until it counts as unavailable.",
+    seconds_help: str = "Time limit of Redis for a batch of pages, after which it counts as unavailable.",
 ) -> Option:
     """Return options of a Redis and its security, which reach the command as `redis: RedisSettings`."""
     url = click.option(
@@ -321,7 +322,7 @@ def labeler_options(*, when: str = "", repository_help: str) -> Option:
             _labeler,
             labeler_option(
                 default=None,
-                help=f"Who tells content from boilerplate{when}: the model in this process (onnx, the "
+                help=f"Labeler of the blocks{when}: the model in this process (onnx, the "
                 "default), on a Triton server (the default with --triton), or one without a model, as "
                 "Boilerpipe's rules.",
             ),

@@ -13,7 +13,7 @@ from dehusk.streams.settings import RedisSettings
 _LIMIT = 100
 _redis = redis_options(
     help="The Redis of the workers, which may go on counting.",
-    seconds_help="How long Redis may take for an answer.",
+    seconds_help="Time limit of an answer of Redis.",
 )
 
 

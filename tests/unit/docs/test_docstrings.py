@@ -1,4 +1,4 @@
-"""The docstrings of the code: a verb where something is done, a noun where something is."""
+"""Docstrings and help texts: a verb where something is done, a noun where something is."""
 
 import ast
 import json
@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from codegen.json_schemas import schemas
+from dehusk.training.__main__ import cli as training
+from tests.unit.docs.test_documentation import commands
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = (
@@ -77,3 +80,14 @@ def test_no_description_in_a_published_schema_begins_with_a_question(file: str) 
     found = [*descriptions(json.loads(PUBLISHED[file]))]
     assert len(found) > 5
     assert [text for text in found if QUESTIONS.match(text)] == []
+
+
+def test_no_help_text_of_an_option_begins_with_a_question() -> None:
+    found = [
+        (name, option.opts[0], option.help or "")
+        for name, command in (*commands(), *commands(training))
+        for option in command.params
+        if isinstance(option, click.Option)
+    ]
+    assert len(found) > 300
+    assert [each for each in found if QUESTIONS.match(each[2])] == []
