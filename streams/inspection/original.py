@@ -1,4 +1,4 @@
-"""A page's own HTML, made harmless: its tree, written anew with the elements and attributes known here.
+"""A page's own HTML, sanitized: its tree, written anew with the elements and attributes known here.
 
 Its looks are kept, style sheets included; nothing that runs, loads, links or sends is. Blocks are found in
 other texts of the page by letters and digits alone, as white space and marks differ.
@@ -24,7 +24,7 @@ _NEAR = 2_000
 """Letters within which a short block is searched for; _FAR for others."""
 _FAR = 200_000
 _FIRST_WORDS = (8, 4, 2, 1)
-"""Words by which a block is searched for if the text has something in its middle, such as an address."""
+"""Numbers of leading words to search a block by."""
 
 
 class Letters:
@@ -119,7 +119,7 @@ _PICTURES = ("data:image/png", "data:image/jpeg", "data:image/gif", "data:image/
 _TEXT = "-text"
 
 
-def make_harmless(html: bytes, blocks: tuple[str, ...]) -> str:
+def sanitize(html: bytes, blocks: tuple[str, ...]) -> str:
     """Write a page in UTF-8 as HTML that may be shown, with the texts of its blocks marked by classes.
 
     Raises:
@@ -225,13 +225,13 @@ def _attributes(node: Node) -> str:
     written = []
     for name, value in node.attributes.items():
         if name in ATTRIBUTES:
-            kept = _own_classes(value or "") if name == "class" else value or ""
+            kept = _without_block_classes(value or "") if name == "class" else value or ""
             written.append(f' {name}="{escape(kept)}"')
         elif name == "src" and node.tag == "img" and (value or "").strip().lower().startswith(_PICTURES):
             written.append(f' src="{escape((value or "").strip())}"')
     return "".join(written)
 
 
-def _own_classes(value: str) -> str:
+def _without_block_classes(value: str) -> str:
     """Leave out classes that begin as those of this module."""
     return " ".join(name for name in value.split() if not name.lower().startswith(BLOCK_CLASS))

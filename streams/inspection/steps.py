@@ -29,7 +29,7 @@ from dehusk.schemas.pages import (
     RawPage,
     SegmentedPage,
 )
-from dehusk.streams.inspection.original import Piece, make_harmless, pieces
+from dehusk.streams.inspection.original import Piece, pieces, sanitize
 from dehusk.streams.preparation.steps import PackedPage, Postponed, Preparer, decode
 from dehusk.streams.sources.page import offline_page
 from dehusk.streams.sources.registry import SourceSettings, open_source
@@ -230,7 +230,7 @@ def _opened(page: Decoded, max_blocks: int) -> OpenedPage | Skipped | Broken | T
 
 
 def _shown(html: bytes, blocks: tuple[str, ...]) -> str | Broken:
-    shown = make_harmless(html, blocks)
+    shown = sanitize(html, blocks)
     if len(shown) > _MAX_ORIGINAL:
         return Broken(BrokenReason.DOCUMENT_TOO_LARGE, f"its HTML has {len(shown):,} characters")
     return shown

@@ -41,7 +41,7 @@ def read_avro(value: bytes, schema: AvroSchema, reference: str) -> bytes:
 
 
 class _Checker:
-    """Steps over a value, in which each item of an array has to be paid for by a byte."""
+    """Validator of a value's length: arrays may not claim more items than the value has bytes."""
 
     def __init__(self, value: bytes, schema: AvroSchema) -> None:
         self._value = value
@@ -51,7 +51,7 @@ class _Checker:
         self._named = dict(_definitions(schema))
 
     def skip(self, schema: AvroSchema, depth: int = 0) -> int:
-        """Return the place behind the value of a schema.
+        """Return the place after the value of a schema.
 
         Raises:
             ValueError: the value cannot be of the schema.
@@ -137,5 +137,5 @@ def _bare(content: object) -> bytes:
 
 
 def _json_form(value: object) -> str:
-    """Convert what JSON has no type for: bytes as HTML's own rules read a page, the rest as it is printed."""
+    """Convert a value JSON cannot hold: bytes decoded as HTML, others by `str`."""
     return decode_html(value).html.decode() if isinstance(value, bytes) else str(value)

@@ -91,7 +91,7 @@ def _declared(attributes: dict[bytes, bytes]) -> str | None:
 
 
 def _readable(label: bytes) -> str | None:
-    """Return the encoding of a label that was read as ASCII: not UTF-16, whatever it says."""
+    """Return the encoding of a prescanned label; UTF-16 becomes UTF-8, as in the standard."""
     found = webencodings.lookup(label.decode("latin-1"))
     if found is None:
         return None
@@ -112,8 +112,8 @@ _SAMPLE = 1 << 16
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _SEVERAL_CHARACTERS = re.compile(rb"[\xc2-\xf4][^\xc2-\xf4]*[\xc2-\xf4]")
 """In valid UTF-8, characters beyond ASCII that are too many to be legacy text by chance."""
-_BROKEN_IN_PASSING = 2
-"""Broken places that alone do not make a page doubtful which declares UTF-8."""
+_MAX_STRAY_ERRORS = 2
+"""Broken places up to which a page that declares UTF-8 is taken for it."""
 _BROKEN_PLACE = re.compile("[\udc80-\udcff]{1,4}")
 """Adjacent bytes that make no character: no more of them than one may have, for whole words are no slip."""
 _MARKUP = re.compile(
@@ -136,7 +136,7 @@ class DecodedText:
 
 
 @dataclass(frozen=True, slots=True)
-class _Damage:
+class _Utf8Errors:
     """Counts of the characters beyond ASCII that a reader of UTF-8 finds in a text."""
 
     broken: int
@@ -151,9 +151,9 @@ class _Damage:
         return self.broken <= self.whole
 
     @property
-    def is_in_passing(self) -> bool:
-        """True if so little is broken that it may have slipped in."""
-        return (self.places if self.whole else self.broken) <= _BROKEN_IN_PASSING
+    def is_negligible(self) -> bool:
+        """True if so few places are broken that the encoding is not in doubt."""
+        return (self.places if self.whole else self.broken) <= _MAX_STRAY_ERRORS
 
 
 def decode_html(body: bytes, declared: str | None = None) -> DecodedText:
@@ -168,7 +168,7 @@ def decode_html(body: bytes, declared: str | None = None) -> DecodedText:
     if name in _NOT_ASCII_COMPATIBLE:
         return _decode(body, name)
     if not is_utf8(body):
-        return _decode(body, _encoding_of_others(body, name))
+        return _decode(body, _encoding_of_invalid_utf8(body, name))
     if name in (None, "utf-8") or (not body.isascii() and _SEVERAL_CHARACTERS.search(body)):
         return DecodedText(body, "utf-8")
     return _decode(body, name)
@@ -200,7 +200,7 @@ def _decode(body: bytes, name: str) -> DecodedText:
     return DecodedText(encode_text(legacy.decode(body, name)), name)
 
 
-def _encoding_of_others(body: bytes, declared: str | None) -> str:
+def _encoding_of_invalid_utf8(body: bytes, declared: str | None) -> str:
     """Return the encoding of a page that is not valid UTF-8, whose first bytes declare this one or none.
 
     If most characters of its text are whole, or few are broken of what is called UTF-8, it is UTF-8 in spite
@@ -210,11 +210,11 @@ def _encoding_of_others(body: bytes, declared: str | None) -> str:
     if declared not in (None, "utf-8"):
         return declared
     text = _MARKUP.sub(b" ", body)
-    damage = _damage(body if text.isascii() else text)
-    if damage.is_minor or (declared and damage.is_in_passing):
+    errors = _utf8_errors(body if text.isascii() else text)
+    if errors.is_minor or (declared and errors.is_negligible):
         return "utf-8"
     own = prescan(body, _SAMPLE)
-    is_belied = own == "utf-8" and not damage.is_in_passing
+    is_belied = own == "utf-8" and not errors.is_negligible
     return own if own and not is_belied else _detect(body)
 
 
@@ -224,12 +224,12 @@ def _detect(body: bytes) -> str:
     return encoding_of(chardetng_py.detect(body[start : start + _SAMPLE])) or _FALLBACK
 
 
-def _damage(text: bytes) -> _Damage:
+def _utf8_errors(text: bytes) -> _Utf8Errors:
     decoded = text.decode("utf-8", "replace")
     broken = decoded.count("\ufffd") - text.count("\ufffd".encode())
     whole = len(decoded) - len(decoded.encode("ascii", "ignore")) - broken
     places = len(_BROKEN_PLACE.findall(text.decode("utf-8", "surrogateescape")))
-    return _Damage(broken, whole, places)
+    return _Utf8Errors(broken, whole, places)
 
 
 def _utf16_by_markup(body: bytes) -> str | None:

@@ -54,7 +54,7 @@ def decode(body: bytes, name: str) -> str:
 
 
 def _decode_iso_2022_jp(body: bytes) -> str:
-    """Decode text in which escape sequences name the characters of the bytes behind them."""
+    """Decode text in which escape sequences name the characters of the bytes after them."""
     first, *others = _ESCAPE.split(body)
     escaped = (_decode_escaped(*pair) for pair in zip(others[::2], others[1::2], strict=True))
     return first.decode("ascii", "replace") + "".join(escaped)
@@ -78,7 +78,7 @@ def _error_handler(name: str) -> str:
 
 
 def _read_windows(byte: bytes) -> str:
-    """Return a control character if the byte was given no other; or a vowel of Hebrew."""
+    """Decode an unassigned byte of a Windows code page: a C1 control, or U+05BA."""
     if byte[0] < 0xA0:
         return chr(byte[0])
     return "\u05ba" if byte == b"\xca" else ""

@@ -69,7 +69,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     async def on_start(self) -> None:
         """Start the consumer, whose group coordinator confirms the membership."""
         await super().on_start()
-        self.transport.membership.watch(self._ensure_consumer()._coordinator)  # noqa: SLF001 there is no getter
+        self.transport.membership.track(self._ensure_consumer()._coordinator)  # noqa: SLF001 there is no getter
 
     def _create_worker_consumer(self, transport: driver.Transport) -> AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)

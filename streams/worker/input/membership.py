@@ -21,7 +21,7 @@ _CONFIRMED = frozenset({NoError.errno, RebalanceInProgressError.errno})
 _POLL_SECONDS = 0.02
 
 
-class NotAMember(KafkaError):  # type: ignore[misc]  # noqa: N818 aiokafka has no types; named as a state
+class NotAMemberError(KafkaError):  # type: ignore[misc]  # aiokafka has no types
     """The worker's membership is not confirmed, so nothing may be sent."""
 
 
@@ -34,14 +34,14 @@ class Membership:
         self._confirmed = -math.inf
         """Time at which the last confirmed request was sent."""
         self.is_given_up = False
-        """True until `renew` if what is in flight must not be sent any more."""
+        """True until `mark_drained` if what is in flight must not be sent any more."""
 
     @property
     def is_held(self) -> bool:
         """True while Kafka cannot have given the partitions of what is in flight to another worker."""
         return not self.is_given_up and self._clock() < self._confirmed + self._session_seconds
 
-    async def held(self) -> None:
+    async def wait_until_held(self) -> None:
         """Wait until the membership is confirmed."""
         while not self.is_held:  # noqa: ASYNC110 another thread confirms it
             await asyncio.sleep(_POLL_SECONDS)
@@ -59,12 +59,12 @@ class Membership:
         """Note that what is in flight is given up, as its partitions are those of others now."""
         self.is_given_up = True
 
-    def renew(self) -> None:
+    def mark_drained(self) -> None:
         """Note that nothing is in flight any more of what was given up."""
         self.is_given_up = False
 
-    def watch(self, coordinator: Any) -> None:  # noqa: ANN401 aiokafka has no types
-        """Note what the group's coordinator answers to aiokafka's."""
+    def track(self, coordinator: Any) -> None:  # noqa: ANN401 aiokafka has no types
+        """Patch aiokafka's coordinator to record the requests that Kafka confirms."""
         send, reset = coordinator._send_req, coordinator.reset_generation  # noqa: SLF001 there are no hooks
 
         async def send_noted(request: object) -> Any:  # noqa: ANN401 aiokafka has no types
@@ -83,14 +83,14 @@ class Membership:
     def guard(self, producer: AIOKafkaProducer) -> None:
         """Let a producer send records only while the membership is held.
 
-        Records that it has kept in the meantime fail with `NotAMember`.
+        Records that it has kept in the meantime fail with `NotAMemberError`.
         """
         client: Any = producer.client
         send: Callable[..., Awaitable[object]] = client.send
 
         async def send_guarded(node: int, request: object, **options: object) -> object:
             if isinstance(request, ProduceRequest) and not self.is_held:
-                raise NotAMember("the worker's membership in its group is not confirmed")
+                raise NotAMemberError("the worker's membership in its group is not confirmed")
             return await send(node, request, **options)
 
         client.send = send_guarded

@@ -168,7 +168,7 @@ class Delivery:
     async def renew(self) -> None:
         """Wait until nothing is left of what was given up."""
         await self._producer.flush()
-        self._membership.renew()
+        self._membership.mark_drained()
 
     def release(self) -> None:
         """Hold nothing of any partition."""
@@ -194,7 +194,7 @@ class Delivery:
 
     async def _send_once(self, topic: str, records: Sequence[Record]) -> list[bool]:
         """Send records once; return the answers before the first failure, as the rest is sent again."""
-        await self._membership.held()
+        await self._membership.wait_until_held()
         sent = [await enqueue(self._producer, Outgoing(topic, record)) for record in records]
         accepted: list[bool] = []
         for answer in [await self._await_acknowledgment(each) for each in sent]:

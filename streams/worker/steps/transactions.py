@@ -85,7 +85,7 @@ class TransactionalDelivery:
     async def renew(self) -> None:
         """Wait until nothing is left of what was given up."""
         await self._close_released()
-        self._membership.renew()
+        self._membership.mark_drained()
 
     def release(self) -> None:
         """Give back all partitions, while nothing is being delivered."""
@@ -97,7 +97,7 @@ class TransactionalDelivery:
         attempt = 0
         while True:
             try:
-                await self._membership.held()
+                await self._membership.wait_until_held()
                 if partition not in self._producers:
                     await self._start(partition)
                     committed = await self._fetch_committed(partition)

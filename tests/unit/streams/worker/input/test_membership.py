@@ -8,7 +8,7 @@ from aiokafka.protocol.group import HeartbeatRequest, SyncGroupRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.produce import ProduceRequest
 
-from dehusk.streams.worker.input.membership import Membership, NotAMember
+from dehusk.streams.worker.input.membership import Membership, NotAMemberError
 
 SESSION = 6.0
 
@@ -49,7 +49,7 @@ def membership(clock: Clock) -> Membership:
 @pytest.fixture
 def coordinator(clock: Clock, membership: Membership) -> Coordinator:
     made = Coordinator(clock)
-    membership.watch(made)
+    membership.track(made)
     return made
 
 
@@ -86,12 +86,12 @@ async def test_a_lost_membership_is_held_again_once_nothing_of_it_is_left(
     assert (coordinator.resets, membership.is_given_up, membership.is_held) == (1, True, False)
     await coordinator._send_req(heartbeat())
     assert not membership.is_held
-    membership.renew()
+    membership.mark_drained()
     assert membership.is_held
 
 
 async def test_it_is_awaited_until_a_request_confirms_it(membership: Membership, clock: Clock) -> None:
-    waiting = asyncio.create_task(membership.held())
+    waiting = asyncio.create_task(membership.wait_until_held())
     await asyncio.sleep(0.1)
     assert not waiting.done()
     membership.confirm(clock.now)
@@ -108,7 +108,7 @@ async def test_a_producer_sends_no_records_without_it(membership: Membership, cl
     producer = SimpleNamespace(client=SimpleNamespace(send=send))
     membership.guard(producer)
     records = ProduceRequest(required_acks=-1, timeout=1, topics=[], transactional_id=None)
-    with pytest.raises(NotAMember):
+    with pytest.raises(NotAMemberError):
         await producer.client.send(1, records)
     assert await producer.client.send(1, MetadataRequest([]), group=1) == "answer"
     membership.confirm(clock.now)
