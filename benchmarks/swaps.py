@@ -87,7 +87,7 @@ async def _watching(stage: Stage) -> AsyncIterator[None]:
 
     async def watch_states(reader: Reader) -> None:
         async for message, at in reader.follow():
-            if control.take(message, at) == scope:
+            if control.apply(message, at) == scope:
                 stage.states.append((control.states[scope], at))
 
     async with (

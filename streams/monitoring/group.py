@@ -17,14 +17,14 @@ from dehusk.streams.settings import KafkaSettings
 
 SHARE_SECONDS = 2.0
 """Interval at which each worker shares its state."""
-MISSED_SECONDS = 10.0
+GONE_SECONDS = 10.0
 """Silence after which a worker counts as gone."""
-_LOST_SECONDS = MISSED_SECONDS + 60.0
+_LISTED_SECONDS = GONE_SECONDS + 60.0
 """Silence after which a worker is no longer listed as gone."""
-_CLOCKS_SECONDS = 15.0
-"""Largest difference between the clocks of hosts."""
-_LATE_SECONDS = 5.0
-"""Longest time that the points of a slot take to come."""
+_MAX_CLOCK_SKEW = 15.0
+"""Largest difference between the clocks of hosts, in seconds."""
+_MAX_DELAY = 5.0
+"""Longest time that the points of a slot take to come, in seconds."""
 MAX_WORKERS = 256
 """Workers that are kept, those that have ended within the hour included: some 20 MB."""
 _log = logging.getLogger(__name__)
@@ -116,25 +116,25 @@ class Group:
         self._last_seen = self._monotonic()
         age = self._clock() - milliseconds / 1000
         if age < HOUR_SECONDS:
-            self._update(shared, age if age > _CLOCKS_SECONDS else 0.0)
+            self._update(shared, age if age > _MAX_CLOCK_SKEW else 0.0)
 
     @property
     def silent_since(self) -> float | None:
         """Time of the last message of any worker, in seconds since 1970; None if it is recent."""
         silence = self._monotonic() - self._last_seen
-        return self._clock() - silence if silence > MISSED_SECONDS else None
+        return self._clock() - silence if silence > GONE_SECONDS else None
 
     @property
     def state(self) -> State | None:
         """Sum of the running workers, with the counts of those that ended in this hour; None without any."""
-        running = self._silent_for(-math.inf, MISSED_SECONDS)
-        lost = self._silent_for(MISSED_SECONDS, _LOST_SECONDS)
+        running = self._silent_for(-math.inf, GONE_SECONDS)
+        lost = self._silent_for(GONE_SECONDS, _LISTED_SECONDS)
         return add_lost(sum_states(running, self.counts, self._clock()), lost) if running else None
 
     @property
     def counts(self) -> Counts:
         """Counts of all workers of the last hour, since each of them started."""
-        self._forget()
+        self._evict_silent()
         return sum_counts([each.counts for each in self._workers.values() if each.counts])
 
     @property
@@ -143,7 +143,7 @@ class Group:
         return [
             self._row(name, worker, worker.shared)
             for name, worker in sorted(self._workers.items())
-            if worker.shared is not None and self._silence(worker) <= _LOST_SECONDS
+            if worker.shared is not None and self._silence(worker) <= _LISTED_SECONDS
         ]
 
     def state_of(self, name: str) -> State | None:
@@ -153,9 +153,9 @@ class Group:
 
     def points(self, name: str | None = None) -> list[Point]:
         """Return the last hour of a worker, or of all, until the last slot of which all points have come."""
-        self._forget()
+        self._evict_silent()
         curves = [each.curve for key, each in self._workers.items() if name in (None, key)]
-        return sum_hour(curves, slot_of(self._clock() - _LATE_SECONDS) - 1)
+        return sum_hour(curves, slot_of(self._clock() - _MAX_DELAY) - 1)
 
     def report(self) -> GroupReport:
         """Return the group as it is now."""
@@ -176,7 +176,7 @@ class Group:
                 worker.shared, worker.last_seen = shared.content, self._monotonic() - age
                 self._update_counts(worker, state.counts, state.point.time)
             case SharedPoint(point=point, counts=counts):
-                if -_CLOCKS_SECONDS < self._clock() - point.time < HOUR_SECONDS + _CLOCKS_SECONDS:
+                if -_MAX_CLOCK_SKEW < self._clock() - point.time < HOUR_SECONDS + _MAX_CLOCK_SKEW:
                     worker.curve.add(point)
                     self._update_counts(worker, counts, point.time)
             case None:
@@ -194,7 +194,7 @@ class Group:
         self._workers[name] = _Worker()
         return self._workers[name]
 
-    def _forget(self) -> None:
+    def _evict_silent(self) -> None:
         """Drop the workers that have been silent for an hour."""
         oldest = self._clock() - HOUR_SECONDS - SLOT_SECONDS
         for name in [name for name, worker in self._workers.items() if worker.counts_time < oldest]:
@@ -220,7 +220,7 @@ class Group:
             version=state.version,
             model=state.model,
             started=state.started,
-            gone_since=self._clock() - silence if silence > MISSED_SECONDS else None,
+            gone_since=self._clock() - silence if silence > GONE_SECONDS else None,
             pages_per_second=state.point.pages_per_second,
             bytes_per_second=state.point.bytes_per_second,
             lag=state.point.lag,

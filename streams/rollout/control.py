@@ -70,18 +70,18 @@ class Control:
     reports: dict[ControlKey, tuple[WorkerReport, int]] = field(default_factory=dict)
     """Reports with their times, in milliseconds since 1970."""
 
-    def take(self, message: Message, time: int) -> Scope | None:
-        """Take a record, and return the scope whose state it has changed, if any."""
+    def apply(self, message: Message, time: int) -> Scope | None:
+        """Apply a record, and return the scope whose state it has changed, if any."""
         key = decode_key(message.key)
         if key is None:
             return None
         try:
             if key.worker is None:
-                return self._take_state(key.scope, message.value)
-            self._take_report(key, message.value, time)
+                return self._apply_state(key.scope, message.value)
+            self._apply_report(key, message.value, time)
         except ConfigurationError as error:
             _log.warning(
-                "%s, record %d of %s, is passed over: %s", key.scope, message.offset, message.topic, error
+                "%s, record %d of %s, is skipped: %s", key.scope, message.offset, message.topic, error
             )
         return None
 
@@ -96,7 +96,7 @@ class Control:
         since = int(1000 * (time.time() - _LIVE_SECONDS))
         return sorted(self.reports_of(scope, since), key=lambda report: report.worker)
 
-    def _take_state(self, scope: Scope, value: bytes | None) -> Scope | None:
+    def _apply_state(self, scope: Scope, value: bytes | None) -> Scope | None:
         if value is None:
             return scope if self.states.pop(scope, None) else None
         state, before = Rollout.decode(value), self.states.get(scope)
@@ -105,7 +105,7 @@ class Control:
         self.states[scope] = state
         return scope
 
-    def _take_report(self, key: ControlKey, value: bytes | None, time: int) -> None:
+    def _apply_report(self, key: ControlKey, value: bytes | None, time: int) -> None:
         if value is None:
             self.reports.pop(key, None)
         else:
@@ -122,7 +122,7 @@ async def read_control(topic: ControlTopic) -> Control:
     control = Control()
     async with aclosing(read(topic.kafka, topic.name)) as messages:
         async for message, time in messages:
-            control.take(message, time)
+            control.apply(message, time)
     return control
 
 
@@ -155,7 +155,7 @@ async def _read_again(topic: ControlTopic, scope: Scope, state: Rollout) -> tupl
     control, was_current = Control(), False
     async with aclosing(read(topic.kafka, topic.name)) as messages:
         async for message, time in messages:
-            if control.take(message, time) == scope:
+            if control.apply(message, time) == scope:
                 was_current = was_current or control.states.get(scope) == state
     return was_current, control.states.get(scope)
 
@@ -210,12 +210,12 @@ async def _followed(
     async with open_topics(topic.kafka, topic.name) as reader:
         async with aclosing(reader.existing()) as messages:
             async for message, time in messages:
-                control.take(message, time)
+                control.apply(message, time)
         if reports := _following(control, scope, state):
             return reports
         async with aclosing(reader.follow()) as messages:
             async for message, time in messages:
-                control.take(message, time)
+                control.apply(message, time)
                 if reports := _following(control, scope, state):
                     return reports
     raise AssertionError("a followed topic never ends")

@@ -140,7 +140,7 @@ async def test_a_group_that_falls_silent_is_told(
 ) -> None:
     topic.own.clean(7)
     await expect(shown.page.locator("#total-pages")).to_have_text("7")
-    monkeypatch.setattr("dehusk.streams.monitoring.group.MISSED_SECONDS", -1.0)
+    monkeypatch.setattr("dehusk.streams.monitoring.group.GONE_SECONDS", -1.0)
     told = shown.page.locator("#hindrances li").first
     await expect(told).to_have_text(re.compile("nothing is heard of the group since .* this worker alone"))
 

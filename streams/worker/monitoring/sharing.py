@@ -29,7 +29,7 @@ from dehusk.streams.worker.monitoring.live import Live
 
 LEAVE_SECONDS = 2.0
 _MAX_HOST = 100
-_EVERY_ADDRESS = {"0.0.0.0", "::", "[::]"}  # noqa: S104 for comparison
+_WILDCARD_ADDRESSES = {"0.0.0.0", "::", "[::]"}  # noqa: S104 for comparison
 _log = logging.getLogger(__name__)
 
 
@@ -117,7 +117,7 @@ def page_address(address: str) -> str:
     """Return the URL of a page for other hosts, given the URL that it is served at."""
     scheme, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
-    return f"{scheme}://{_host()}:{port}" if host in _EVERY_ADDRESS else address
+    return f"{scheme}://{_host()}:{port}" if host in _WILDCARD_ADDRESSES else address
 
 
 def _host() -> str:

@@ -50,7 +50,7 @@ class StateReader:
         return [key for key, (_, time) in reports if key.scope == self.scope and time < since]
 
     def _take(self, message: Message, time: int) -> None:
-        if self._control.take(message, time) == self.scope:
+        if self._control.apply(message, time) == self.scope:
             self.changed.set()
 
 

@@ -8,7 +8,7 @@ import pytest
 from dehusk.schemas.errors import ConflictError
 from dehusk.schemas.pages import Message
 from dehusk.schemas.rollout import Part, Rollout, Scope, WorkerReport
-from dehusk.streams.kafka.producer import Outgoing, Sent
+from dehusk.streams.kafka.producer import Outgoing, SendResult
 from dehusk.streams.rollout import control as module
 from dehusk.streams.rollout.control import (
     Control,
@@ -45,19 +45,19 @@ def test_a_key_is_read_as_it_was_written(key: ControlKey) -> None:
 @pytest.mark.parametrize("key", [None, b"", b"state/dehusk", b"other/a/b", b"\xff", b"worker/a/b"])
 def test_other_keys_are_of_something_else(key: bytes | None) -> None:
     assert decode_key(key) is None
-    assert Control().take(message(key, b"{}"), 0) is None
+    assert Control().apply(message(key, b"{}"), 0) is None
 
 
 def test_each_group_has_its_own_state() -> None:
     control, other = Control(), Scope("dehusk", "other")
-    assert control.take(state(START), 0) == SCOPE
-    assert control.take(state(NEXT, other), 0) == other
+    assert control.apply(state(START), 0) == SCOPE
+    assert control.apply(state(NEXT, other), 0) == other
     assert control.states == {SCOPE: START, other: NEXT}
 
 
 def test_of_two_states_of_one_revision_the_first_counts_and_older_ones_do_not() -> None:
     control = Control()
-    assert [control.take(state(each), 0) for each in (START, NEXT, OTHER, START)] == [
+    assert [control.apply(state(each), 0) for each in (START, NEXT, OTHER, START)] == [
         SCOPE,
         SCOPE,
         None,
@@ -68,16 +68,16 @@ def test_of_two_states_of_one_revision_the_first_counts_and_older_ones_do_not() 
 
 def test_a_state_that_cannot_be_read_leaves_the_one_before(caplog: pytest.LogCaptureFixture) -> None:
     control = Control()
-    control.take(state(START), 0)
-    assert control.take(message(ControlKey(SCOPE).encode(), b'{"revision": 2}'), 0) is None
+    control.apply(state(START), 0)
+    assert control.apply(message(ControlKey(SCOPE).encode(), b'{"revision": 2}'), 0) is None
     assert control.states[SCOPE] == START
-    assert "record 5 of control, is passed over" in caplog.text
+    assert "record 5 of control, is skipped" in caplog.text
     assert "serving" in caplog.text
 
 
 def test_a_state_can_be_removed() -> None:
     control = Control()
-    assert [control.take(state(each), 0) for each in (None, START, None)] == [None, SCOPE, SCOPE]
+    assert [control.apply(state(each), 0) for each in (None, START, None)] == [None, SCOPE, SCOPE]
     assert control.states == {}
 
 
@@ -85,8 +85,8 @@ def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
     control = Control()
     for group, worker, time in (("a", "w1", 10), ("a", "w2", 20), ("b", "w3", 20), ("a", "w4", 20)):
         report = WorkerReport(worker, 1, "7")
-        control.take(message(ControlKey(Scope("m", group), worker).encode(), report.encode()), time)
-    control.take(message(ControlKey(Scope("m", "a"), "w4").encode(), None), 30)
+        control.apply(message(ControlKey(Scope("m", group), worker).encode(), report.encode()), time)
+    control.apply(message(ControlKey(Scope("m", "a"), "w4").encode(), None), 30)
     assert [report.worker for report in control.reports_of(Scope("m", "a"), since=15)] == ["w2"]
 
 
@@ -105,21 +105,23 @@ class Topic:
     async def read(self, _topic: ControlTopic) -> Control:
         control = Control()
         for each in self.held:
-            control.take(each, 0)
+            control.apply(each, 0)
         return control
 
-    async def send(self, _kafka: KafkaSettings, records: AsyncIterable[Outgoing]) -> AsyncIterator[Sent]:
+    async def send(
+        self, _kafka: KafkaSettings, records: AsyncIterable[Outgoing]
+    ) -> AsyncIterator[SendResult]:
         async for outgoing in records:
             self.held += [*self.meanwhile, message(outgoing.record.key, outgoing.record.value)]
             self.held += self.behind
             self.meanwhile, self.behind = [], []
-            yield Sent(outgoing, None)
+            yield SendResult(outgoing, None)
 
     def compacted(self) -> Control:
         """Return what the topic says once only the last record of each key is left."""
         control = Control()
         for each in {each.key: each for each in self.held}.values():
-            control.take(each, 0)
+            control.apply(each, 0)
         return control
 
 

@@ -38,10 +38,10 @@ def control(monkeypatch: pytest.MonkeyPatch) -> Control:
 
 async def test_the_state_and_the_workers_that_are_there_are_found(control: Control) -> None:
     record, now = state_record(SCOPE, START), int(1000 * time.time())
-    control.take(Message(record.key, record.value), now)
+    control.apply(Message(record.key, record.value), now)
     for worker, at in (("b", now), ("a", now), ("gone", now - 60_000)):
         report = WorkerReport(worker, 1, "7").encode()
-        control.take(Message(ControlKey(SCOPE, worker).encode(), report), at)
+        control.apply(Message(ControlKey(SCOPE, worker).encode(), report), at)
     found = await read_situation(TOPIC, SCOPE)
     assert (found.state, [report.worker for report in found.workers]) == (START, ["a", "b"])
     other = await read_situation(TOPIC, Scope("m", "other"))

@@ -20,9 +20,9 @@ def topic(states: dict[Scope, Rollout], workers: dict[Scope, WorkerReport], *, a
     control, at = Control(), int(1000 * (time.time() - age))
     for scope, state in states.items():
         record = state_record(scope, state)
-        control.take(Message(record.key, record.value), at)
+        control.apply(Message(record.key, record.value), at)
     for scope, report in workers.items():
-        control.take(Message(ControlKey(scope, report.worker).encode(), report.encode()), at)
+        control.apply(Message(ControlKey(scope, report.worker).encode(), report.encode()), at)
     return control
 
 

@@ -96,7 +96,7 @@ def test_a_worker_that_hears_nothing_shows_itself(
     member: Live, group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(group, "me", member)
-    monkeypatch.setattr("dehusk.streams.monitoring.group.MISSED_SECONDS", -1.0)
+    monkeypatch.setattr("dehusk.streams.monitoring.group.GONE_SECONDS", -1.0)
     shown = state(member, "group")
     assert shown["of"] == "me"
     assert shown["group"]["silent_since"] <= time.time()
