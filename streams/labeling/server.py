@@ -19,7 +19,7 @@ _MAX_BYTES = 4 * MIB
 _PAGE = r"/pages/{number:\d{1,9}}"
 
 
-class _Given(msgspec.Struct, frozen=True):
+class _EditRequest(msgspec.Struct, frozen=True):
     """Labels of a page, and the revision that they are based on."""
 
     labels: list[Label]
@@ -60,7 +60,7 @@ def application(session: Session, host: str) -> web.Application:
     return pages
 
 
-async def _read_edit(request: web.Request) -> _Given:
+async def _read_edit(request: web.Request) -> _EditRequest:
     """Read a request of the tool's own page.
 
     Raises:
@@ -70,7 +70,7 @@ async def _read_edit(request: web.Request) -> _Given:
     own = f"{request.scheme}://{request.host}"
     if request.content_type != "application/json" or request.headers.get("Origin", own) != own:
         raise web.HTTPForbidden(text="labels are taken from the tool's own page alone\n")
-    return msgspec.json.decode(await request.read(), type=_Given)
+    return msgspec.json.decode(await request.read(), type=_EditRequest)
 
 
 @web.middleware

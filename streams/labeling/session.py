@@ -100,7 +100,7 @@ _MAX_OPEN = 6
 _DIGITS = 4
 
 
-class State(StrEnum):
+class LabelState(StrEnum):
     """State of the labels of a page."""
 
     TODO = "todo"
@@ -113,9 +113,9 @@ class State(StrEnum):
 
 
 _UNFINISHED = {
-    State.HALF: "half-labeled",
-    State.MISFIT: "with labels that do not fit",
-    State.REFUSED: "cannot be",
+    LabelState.HALF: "half-labeled",
+    LabelState.MISFIT: "with labels that do not fit",
+    LabelState.REFUSED: "cannot be",
 }
 
 
@@ -185,7 +185,7 @@ class Session:
     def progress(self) -> str:
         """Numbers of pages that are labeled, half-labeled, and cannot be, as far as that is known."""
         states = Counter(map(self._state, range(len(self))))
-        parts = [f"{states[State.LABELED]:,} of {pluralize(len(self), 'page')} labeled"]
+        parts = [f"{states[LabelState.LABELED]:,} of {pluralize(len(self), 'page')} labeled"]
         parts += [f"{states[state]:,} {words}" for state, words in _UNFINISHED.items() if states[state]]
         return ", ".join(parts)
 
@@ -197,7 +197,7 @@ class Session:
         except RefusedPageError as error:
             self._refusals[number] = str(error)
             return json.dumps(
-                {"id": entry.id, "url": entry.url, "state": State.REFUSED, "refusal": str(error)}
+                {"id": entry.id, "url": entry.url, "state": LabelState.REFUSED, "refusal": str(error)}
             )
         saved = self._file.labels.get(entry.id)
         misfit = self._misfit(number, opened)
@@ -270,16 +270,16 @@ class Session:
                 "the file has labels of this page as it was; they are not overwritten unasked"
             )
 
-    def _state(self, number: int) -> State:
+    def _state(self, number: int) -> LabelState:
         entry = self._store.entries[number]
         if number in self._refusals:
-            return State.REFUSED
+            return LabelState.REFUSED
         saved = self._file.labels.get(entry.id)
         if saved is None:
-            return State.TODO
+            return LabelState.TODO
         if saved.html_hash != entry.html_hash or number in self._other_blocks:
-            return State.MISFIT
-        return State.LABELED if saved.is_complete else State.HALF
+            return LabelState.MISFIT
+        return LabelState.LABELED if saved.is_complete else LabelState.HALF
 
     def _misfit(self, number: int, opened: _Opened) -> Misfit | None:
         """Return why the saved labels are none of this page; None if they are, or there are none."""

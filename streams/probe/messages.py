@@ -25,8 +25,8 @@ from dehusk.streams.sources.schema_registry import SchemaRegistry
 from dehusk.streams.sources.source import Decoded, Source
 
 
-class Verdict(StrEnum):
-    """Kinds of what a message, or one page of it, would become."""
+class ProbeOutcome(StrEnum):
+    """Outcome that a message, or one page of it, would have."""
 
     PAGE = "page"
     SKIPPED = "skipped"
@@ -37,9 +37,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The verdict on one page of a message."""
+    """Outcome of one page of a message, with its reason."""
 
-    verdict: Verdict
+    verdict: ProbeOutcome
     why: str | None = None
     """The reason and the detail, if it would not be cleaned."""
     url: str | None = None
@@ -100,7 +100,7 @@ def open_prober(
 def _prepared(source: Source, message: Message, max_blocks: int) -> Prepared:
     pages = decode(source, message)
     if isinstance(pages, Postponed):
-        return Prepared((Finding(Verdict.WAITS, pages.detail),))
+        return Prepared((Finding(ProbeOutcome.WAITS, pages.detail),))
     preparer = Preparer(max_blocks, WITHOUT_METADATA)
     found = (finding(preparer.prepare(page), page) for page in pages)
     is_of_another = any(
@@ -123,10 +123,10 @@ def finding(outcome: Outcome, page: Decoded | None = None) -> Finding:
     match outcome:
         case PackedPage(identity, encoded):
             encoding = page.encoding if isinstance(page, RawPage) else None
-            return Finding(Verdict.PAGE, None, identity.url, encoding, identity.raw_length, len(encoded))
+            return Finding(ProbeOutcome.PAGE, None, identity.url, encoding, identity.raw_length, len(encoded))
         case Tombstone():
-            return Finding(Verdict.TOMBSTONE)
+            return Finding(ProbeOutcome.TOMBSTONE)
         case Skipped():
-            return Finding(Verdict.SKIPPED, str(outcome), outcome.url)
+            return Finding(ProbeOutcome.SKIPPED, str(outcome), outcome.url)
         case Broken():
-            return Finding(Verdict.DEAD_LETTER, str(outcome), outcome.url)
+            return Finding(ProbeOutcome.DEAD_LETTER, str(outcome), outcome.url)

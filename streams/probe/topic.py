@@ -19,9 +19,9 @@ from dehusk.streams.probe.messages import (
     Finding,
     Preparation,
     Prepared,
+    ProbeOutcome,
     Recognised,
     Recognition,
-    Verdict,
     finding,
     open_prober,
 )
@@ -73,8 +73,8 @@ class Probe:
     def reasons_against(self) -> list[str]:
         """The reasons if every message but tombstones would become a dead letter; empty if one would not."""
         findings = [finding for message in self.messages for finding in message.findings]
-        others = [each for each in findings if each.verdict is not Verdict.TOMBSTONE]
-        if any(each.verdict is not Verdict.DEAD_LETTER for each in others):
+        others = [each for each in findings if each.verdict is not ProbeOutcome.TOMBSTONE]
+        if any(each.verdict is not ProbeOutcome.DEAD_LETTER for each in others):
             return []
         return sorted({(each.why or "").partition(":")[0] for each in others})
 

@@ -19,12 +19,12 @@ from dehusk.streams.sites.redis_client import Call, RedisClient, Script
 from dehusk.streams.sites.redis_store import KEY_PREFIX, PLAIN_SITE, SiteBounds, site_key
 from dehusk.streams.sites.stored import (
     CorruptError,
-    State,
+    SiteSizes,
     WholeSite,
     read_header,
     read_line,
     unpack_name,
-    unpack_state,
+    unpack_sizes,
     write_line,
 )
 
@@ -60,7 +60,7 @@ class Summary:
     """Its name, or, if that is not plain, the hash of it in its key."""
     name: str | None
     """The name behind the hash, if a worker has written it."""
-    state: State
+    sizes: SiteSizes
     bytes: int
     """Memory of Redis that it takes."""
     seconds_left: float | None
@@ -198,13 +198,13 @@ class Catalogue:
                     await self._redis.raw.execute_command("UNLINK", key)
 
     async def put(
-        self, sites: Sequence[tuple[WholeSite, State]], *, replace: bool
+        self, sites: Sequence[tuple[WholeSite, SiteSizes]], *, replace: bool
     ) -> list[bool | Unreadable]:
         """Put sites into Redis, each at once; False for one of which more pages are counted there already.
 
         With `replace`, such a site is replaced, too.
         """
-        calls = [_import_call(site, state, replace=replace) for site, state in sites]
+        calls = [_import_call(site, sizes, replace=replace) for site, sizes in sites]
         replies = await self._run(_IMPORT, calls)
         return [
             Unreadable(site.site, _NO_HASH) if isinstance(reply, Exception) else bool(reply)
@@ -293,8 +293,10 @@ async def similar(name: str, catalogue: Catalogue) -> list[str]:
     return matches
 
 
-async def _batches(lines: AsyncIterator[bytes], refuse: Tell) -> AsyncIterator[list[tuple[WholeSite, State]]]:
-    sites: list[tuple[WholeSite, State]] = []
+async def _batches(
+    lines: AsyncIterator[bytes], refuse: Tell
+) -> AsyncIterator[list[tuple[WholeSite, SiteSizes]]]:
+    sites: list[tuple[WholeSite, SiteSizes]] = []
     size, number = 0, 1
     async for line in lines:
         number += 1
@@ -330,15 +332,15 @@ def _summary(site: str, reply: Any) -> Summary | Unreadable | None:  # noqa: ANN
         return None
     try:
         left = None if milliseconds < 0 else milliseconds / 1000
-        return Summary(site, unpack_name(name), unpack_state(state), size, left)
+        return Summary(site, unpack_name(name), unpack_sizes(state), size, left)
     except CorruptError as error:
         return Unreadable(site, str(error))
 
 
-def _import_call(site: WholeSite, state: State, *, replace: bool) -> Call:
+def _import_call(site: WholeSite, sizes: SiteSizes, *, replace: bool) -> Call:
     fields = [part for each in site.fields.items() for part in each]
     lifetime = "" if site.milliseconds_left is None else site.milliseconds_left
-    return site_key(site.site), "" if replace else state.pages, lifetime, *fields
+    return site_key(site.site), "" if replace else sizes.pages, lifetime, *fields
 
 
 def _by_each_key(url: str) -> list[str]:

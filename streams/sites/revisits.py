@@ -29,7 +29,7 @@ _Arguments = Sequence[bytes | str | int]
 """Arguments of a script for one site, behind the command."""
 
 
-class Reason(StrEnum):
+class VisitReason(StrEnum):
     """Reason to remember a page, as `revisits.lua` explains it."""
 
     FIRST = "first"
@@ -145,15 +145,15 @@ class FirstPages:
         calls = [(self._key(site), command, *values) for site, values in arguments.items()]
         return await self._redis.run(_SCRIPT, calls) if calls else []
 
-    def _reason(self, visit: Visit) -> Reason | None:
+    def _reason(self, visit: Visit) -> VisitReason | None:
         """Return the reason to remember a page; None if it is no first page and cannot be kept already."""
         if visit.known is None:
-            return Reason.GONE
+            return VisitReason.GONE
         if visit.known < self._pages:
-            return Reason.FIRST
+            return VisitReason.FIRST
         if visit.known == 2 * self._pages - 1:
-            return Reason.LATE
-        return Reason.AGAIN if visit.is_counted else None
+            return VisitReason.LATE
+        return VisitReason.AGAIN if visit.is_counted else None
 
     def _key(self, site: str) -> str:
         return f"{key_prefix(site)}{url_key(self._group).hex()}"

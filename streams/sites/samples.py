@@ -96,7 +96,7 @@ class SampleLog:
             self._has_failed = False
 
     async def write_every(self, seconds: float) -> None:
-        """Write the gathered samples again and again, until it is cancelled."""
+        """Write the gathered samples at intervals until cancelled."""
         while True:
             await asyncio.sleep(seconds)
             await self.write()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dehusk.schemas.pages import BlockFrequencies, SiteObservation, SiteStatistics
 from dehusk.streams.sites.copies import content_keys
-from dehusk.streams.sites.tally import Counts, Keys, Numbers, Standing, Tally, name_hash, tally, without
+from dehusk.streams.sites.tally import Counts, Keys, Numbers, PageStatus, Tally, name_hash, tally, without
 
 
 class SiteStatisticsStore(Protocol):
@@ -71,6 +71,8 @@ _MIN_RATIO = 4
 
 @dataclass(slots=True, eq=False)
 class _Run:
+    """Sorted keys and their counts."""
+
     keys: Keys
     """Shape [N], ascending."""
     counts: npt.NDArray[Any]
@@ -148,8 +150,8 @@ class _Site:
 
     def observe(self, name: Keys, content: Keys, page: Tally) -> Counts:
         """Return the counts of a page's texts and structures, then count the page if it is new."""
-        size, standing = self.size, self._standing(name, content)
-        if standing is not Standing.NEW:
+        size, status = self.size, self._status(name, content)
+        if status is not PageStatus.NEW:
             texts, structures = self.texts.get(page.texts), self.structures.get(page.structures)
         else:
             self.size += 1
@@ -158,12 +160,12 @@ class _Site:
             amounts = np.stack([np.ones_like(page.blocks), page.blocks, page.likelihood])
             texts = self.texts.add(page.texts, np.ones((1, len(page.texts)), np.int64))
             structures = self.structures.add(page.structures, amounts)
-        return Counts(size, standing, texts[0], structures)
+        return Counts(size, status, texts[0], structures)
 
-    def _standing(self, name: Keys, content: Keys) -> Standing:
+    def _status(self, name: Keys, content: Keys) -> PageStatus:
         if self.pages.get(name).any():
-            return Standing.COUNTED
-        return Standing.COPY if self.pages.get(content).any() else Standing.NEW
+            return PageStatus.COUNTED
+        return PageStatus.COPY if self.pages.get(content).any() else PageStatus.NEW
 
 
 class MemorySiteStatistics:

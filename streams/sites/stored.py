@@ -45,7 +45,7 @@ class CorruptError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SiteSizes:
     """Sizes of a site."""
 
     pages: int
@@ -85,14 +85,14 @@ class StoredSite:
 
     name: str | None
     """The name, if its key does not hold it and a worker has written it."""
-    state: State
+    sizes: SiteSizes
     texts: int
     structures: int
     samples: tuple[StoredSample, ...]
     """Samples, first those that changed the most documents, then those on the most pages."""
 
 
-def unpack_state(packed: bytes | None) -> State:
+def unpack_sizes(packed: bytes | None) -> SiteSizes:
     """Unpack the field `state`.
 
     Raises:
@@ -100,7 +100,7 @@ def unpack_state(packed: bytes | None) -> State:
     """
     if packed is None or len(packed) != _STATE_BYTES:
         raise CorruptError("it has no state that a worker wrote")
-    return State(*np.frombuffer(packed, ">u4", 5).tolist())
+    return SiteSizes(*np.frombuffer(packed, ">u4", 5).tolist())
 
 
 def unpack_name(packed: bytes | None) -> str | None:
@@ -114,16 +114,16 @@ def unpack_site(fields: Fields) -> StoredSite:
     Raises:
         CorruptError: one is missing or damaged.
     """
-    state = unpack_state(fields.get(b"state"))
+    sizes = unpack_sizes(fields.get(b"state"))
     texts, structures = (
         _split_groups(fields, b"texts", TEXT_BYTES),
         _split_groups(fields, b"structures", STRUCTURE_BYTES),
     )
-    _check_pages(fields, state.pages)
+    _check_pages(fields, sizes.pages)
     samples = sorted(_samples(fields, texts), key=lambda each: (each.dropped + each.saved, each.pages))
     return StoredSite(
         unpack_name(fields.get(b"name")),
-        state,
+        sizes,
         texts=sum(map(len, texts.values())) // TEXT_BYTES,
         structures=sum(map(len, structures.values())) // STRUCTURE_BYTES,
         samples=tuple(reversed(samples)),
@@ -233,12 +233,12 @@ def write_line(whole: WholeSite) -> bytes:
     Raises:
         CorruptError: a field of it is unknown or damaged.
     """
-    _read_state(whole.fields)
+    _read_sizes(whole.fields)
     fields = {name.decode(): value for name, value in whole.fields.items()}
     return msgspec.json.encode(_Line(whole.site, whole.milliseconds_left, fields)) + b"\n"
 
 
-def read_line(line: bytes) -> tuple[WholeSite, State]:
+def read_line(line: bytes) -> tuple[WholeSite, SiteSizes]:
     """Return the site of a line.
 
     Raises:
@@ -249,15 +249,15 @@ def read_line(line: bytes) -> tuple[WholeSite, State]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptError(f"it is no site, or cut short: {error}") from None
     fields = {name.encode(): value for name, value in parts.fields.items()}
-    return WholeSite(parts.site, fields, parts.milliseconds), _read_state(fields)
+    return WholeSite(parts.site, fields, parts.milliseconds), _read_sizes(fields)
 
 
-def _read_state(fields: Fields) -> State:
-    """Return the state of a site.
+def _read_sizes(fields: Fields) -> SiteSizes:
+    """Return the sizes of a site.
 
     Raises:
         CorruptError: a field of it is unknown or damaged.
     """
     if not all(_FIELD.fullmatch(name) for name in fields):
         raise CorruptError("it has fields that no worker writes")
-    return unpack_site(fields).state
+    return unpack_site(fields).sizes

@@ -29,7 +29,7 @@ MAX_STRUCTURES = 500
 """Different structures of one page that are counted, likewise."""
 _BLOCKS_BYTES, _LIKELIHOOD_BYTES = 4, 6
 _HEAD = struct.Struct(">BI")
-"""Head of an answer: the `Standing` of the page, and the pages."""
+"""Head of an answer: the `PageStatus` of the page, and the pages."""
 _KNOWN = np.array([(1, 0, 0), (0, 1 << 16, 0), (0, 1, 0), (0, 0, 1 << 32), (0, 0, 1 << 16), (0, 0, 1)])
 """Weights of the two-byte parts of an entry in the pages, blocks and likelihood of its structure."""
 
@@ -52,8 +52,8 @@ class Tally:
     """Shape [S]: the sum of their probabilities, in units."""
 
 
-class Standing(IntEnum):
-    """Standing of a page among the counted ones."""
+class PageStatus(IntEnum):
+    """Status of a page among the counted ones."""
 
     NEW = 0
     COUNTED = 1
@@ -66,8 +66,8 @@ class Counts:
     """Counts that a store has of a tally's texts and structures."""
 
     pages: int
-    standing: Standing
-    """Standing of the page before this observation."""
+    status: PageStatus
+    """Status of the page before this observation."""
     texts: Numbers
     """Shape [K]: pages with each text."""
     structures: Numbers
@@ -85,7 +85,7 @@ def tally(page: SiteObservation, bits: int = 64) -> Tally:
 
 def without(page: Tally, counts: Counts) -> SiteStatistics:
     """Return the statistics of a site by its other pages, without the page or the copy that was counted."""
-    own = int(counts.standing is not Standing.NEW)
+    own = int(counts.status is not PageStatus.NEW)
     texts, (pages, blocks, likelihood) = counts.texts, counts.structures
     if own:
         texts, pages = np.maximum(texts - 1, 0), np.maximum(pages - 1, 0)
@@ -99,8 +99,8 @@ def without(page: Tally, counts: Counts) -> SiteStatistics:
         structure_pages=pages.astype(np.uint32)[page.structure_of],
         structure_blocks=blocks.astype(np.uint32)[page.structure_of],
         structure_likely=mean.astype(np.float32)[page.structure_of],
-        is_counted=counts.standing is Standing.COUNTED,
-        is_copy=counts.standing is Standing.COPY,
+        is_counted=counts.status is PageStatus.COUNTED,
+        is_copy=counts.status is PageStatus.COPY,
     )
 
 
@@ -141,14 +141,14 @@ def pack_structures(page: Tally) -> bytes:
 
 def unpack_counts(answer: bytes, page: Tally) -> Counts:
     """Unpack the counts of a page's texts and structures."""
-    standing, pages = _HEAD.unpack_from(answer)
+    status, pages = _HEAD.unpack_from(answer)
     numbers = np.frombuffer(answer, ">u2", offset=_HEAD.size).astype(np.int64)
     texts, structures = np.zeros(len(page.texts), np.int64), np.zeros((3, len(page.structures)), np.int64)
     counted = min(len(page.texts), MAX_TEXTS)
     texts[:counted] = numbers[:counted]
     known = numbers[counted:].reshape(-1, len(_KNOWN)) @ _KNOWN
     structures[:, : len(known)] = known.T
-    return Counts(pages, Standing(standing), texts, structures)
+    return Counts(pages, PageStatus(status), texts, structures)
 
 
 def distinct(keys: Keys) -> tuple[Keys, Numbers]:

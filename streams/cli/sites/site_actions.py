@@ -33,7 +33,7 @@ from dehusk.streams.sites.catalogue import (
 from dehusk.streams.sites.redis_store import SiteBounds
 from dehusk.streams.sites.stored import (
     CorruptError,
-    State,
+    SiteSizes,
     StoredSample,
     StoredSite,
     unpack_site,
@@ -57,7 +57,7 @@ def _title(summary: Summary) -> str:
 
 
 _ORDER: dict[str, Callable[[Summary], Any]] = {
-    "pages": lambda summary: (-summary.state.pages, summary.site),
+    "pages": lambda summary: (-summary.sizes.pages, summary.site),
     "bytes": lambda summary: (-summary.bytes, summary.site),
     "name": _title,
 }
@@ -82,7 +82,7 @@ def _print_site(summary: Summary, known: StoredSite, *, frozen: bool) -> None:
     for line in _lines(summary, known, frozen=frozen):
         console.print(line)
     if known.samples:
-        print_table(console, _SAMPLE_COLUMNS, (_sample_row(each, known.state) for each in known.samples))
+        print_table(console, _SAMPLE_COLUMNS, (_sample_row(each, known.sizes) for each in known.samples))
     else:
         console.print("no texts of it are kept to be shown yet")
 
@@ -93,8 +93,8 @@ def _print_site_as_json(summary: Summary, known: StoredSite, *, frozen: bool) ->
         "texts": known.texts,
         "structures": known.structures,
         "frozen": frozen,
-        "texts_floor": known.state.texts_floor,
-        "structures_floor": known.state.structures_floor,
+        "texts_floor": known.sizes.texts_floor,
+        "structures_floor": known.sizes.structures_floor,
         "samples": [asdict(sample) for sample in known.samples],
     }
     click.echo(orjson.dumps(fields, option=orjson.OPT_UTC_Z))
@@ -105,9 +105,9 @@ def _fields(summary: Summary) -> dict[str, Any]:
     return {
         "site": summary.site,
         "name": summary.name,
-        "pages": summary.state.pages,
-        "texts": summary.state.texts,
-        "structures": summary.state.structures,
+        "pages": summary.sizes.pages,
+        "texts": summary.sizes.texts,
+        "structures": summary.sizes.structures,
         "bytes": summary.bytes,
         "last_counted": summary.last_counted,
         "expires_in_seconds": None if left is None else round(left),
@@ -115,16 +115,16 @@ def _fields(summary: Summary) -> dict[str, Any]:
 
 
 def _row(summary: Summary) -> tuple[str, ...]:
-    state, counts = summary.state, summary.last_counted
-    numbers = (state.pages, state.texts, state.structures, summary.bytes)
+    sizes, counts = summary.sizes, summary.last_counted
+    numbers = (sizes.pages, sizes.texts, sizes.structures, summary.bytes)
     cells = (f"{number:,}" for number in numbers)
     return _title(summary), *cells, f"{counts:%Y-%m-%d %H:%M}" if counts else "?"
 
 
 def _lines(summary: Summary, known: StoredSite, *, frozen: bool) -> Iterator[str]:
-    state = known.state
+    sizes = known.sizes
     yield (
-        f"{_title(summary)}: {pluralize(state.pages, 'page')}, {pluralize(known.texts, 'text')}, "
+        f"{_title(summary)}: {pluralize(sizes.pages, 'page')}, {pluralize(known.texts, 'text')}, "
         f"{pluralize(known.structures, 'structure')}, {decimal(summary.bytes)}"
     )
     if summary.last_counted and summary.seconds_left is not None:
@@ -132,14 +132,14 @@ def _lines(summary: Summary, known: StoredSite, *, frozen: bool) -> Iterator[str
         yield f"last counted {summary.last_counted:%Y-%m-%d %H:%M} UTC, expires in {days}"
     if frozen:
         yield "it has as many pages as are counted, so its counts are frozen"
-    if state.texts_floor:
-        yield f"rarer texts were forgotten: pages of a text may be too few by {state.texts_floor:,}"
-    if state.structures_floor:
+    if sizes.texts_floor:
+        yield f"rarer texts were forgotten: pages of a text may be too few by {sizes.texts_floor:,}"
+    if sizes.structures_floor:
         yield "rarer structures were forgotten"
 
 
-def _sample_row(sample: StoredSample, state: State) -> tuple[str, ...]:
-    share = f" ({sample.pages / state.pages:.0%})" if state.pages else ""
+def _sample_row(sample: StoredSample, sizes: SiteSizes) -> tuple[str, ...]:
+    share = f" ({sample.pages / sizes.pages:.0%})" if sizes.pages else ""
     return f"{sample.pages:,}{share}", f"{sample.dropped:,}", f"{sample.saved:,}", printable(sample.text)
 
 
@@ -163,7 +163,7 @@ class _Listing:
             elif listing.site not in seen:
                 seen.add(listing.site)
                 self.sites += 1
-                self.pages += listing.state.pages
+                self.pages += listing.sizes.pages
                 self.bytes += listing.bytes
                 yield listing
 
@@ -215,7 +215,7 @@ async def show_site(redis: RedisSettings, text: str, *, as_json: bool) -> None:
             except CorruptError as error:
                 raise _damaged(text, str(error)) from error
             show = _print_site_as_json if as_json else _print_site
-            show(summary, known, frozen=known.state.pages >= SiteBounds().pages)
+            show(summary, known, frozen=known.sizes.pages >= SiteBounds().pages)
 
 
 async def _known(catalogue: Catalogue, text: str) -> tuple[str, Summary | Unreadable]:

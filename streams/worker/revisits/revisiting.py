@@ -18,7 +18,7 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage, Result, delivering, end_traces
 from dehusk.streams.worker.revisits.requests import request
-from dehusk.streams.worker.steps.flow import Cleaner, Delivers
+from dehusk.streams.worker.steps.flow import Cleaner, DeliveryProtocol
 
 _log = logging.getLogger(__name__)
 REVISION = 2
@@ -31,7 +31,7 @@ Publish = Callable[[Sequence[Record]], Awaitable[list[bool]]]
 """Sends documents to the output topic."""
 
 
-class Raw(Protocol):
+class MessageSource(Protocol):
     """Reads messages once more."""
 
     async def read(self, origin: Origin) -> Message | None:
@@ -51,7 +51,7 @@ class Revisiting:
     """
 
     _first_pages: FirstPages
-    _raw: Raw
+    _raw: MessageSource
     _cleaner: Cleaner
     _publish_documents: Publish
     _dependencies: Dependencies
@@ -141,14 +141,14 @@ class Revisiting:
 
 
 class Scheduling:
-    """Delivers batches, stores first pages, and requests a revisit once enough pages of a site are known.
+    """Delivery that stores first pages, and requests a revisit once enough pages of a site are known.
 
     It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again.
     """
 
     def __init__(
         self,
-        delivery: Delivers,
+        delivery: DeliveryProtocol,
         send: Send,
         first_pages: FirstPages,
         redis: Dependency,

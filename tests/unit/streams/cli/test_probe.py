@@ -9,12 +9,12 @@ from click.testing import CliRunner
 
 from dehusk.streams.cli import cli, probe
 from dehusk.streams.kafka.client import Topic
-from dehusk.streams.probe.messages import Finding, Verdict
+from dehusk.streams.probe.messages import Finding, ProbeOutcome
 from dehusk.streams.probe.topic import Probe, ProbedMessage
 
-PAGE = Finding(Verdict.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
-SKIPPED = Finding(Verdict.SKIPPED, "no-body: nothing")
-GONE = Finding(Verdict.TOMBSTONE)
+PAGE = Finding(ProbeOutcome.PAGE, None, "http://x.test/" + "a" * 300, "utf-8", 10, 7)
+SKIPPED = Finding(ProbeOutcome.SKIPPED, "no-body: nothing")
+GONE = Finding(ProbeOutcome.TOMBSTONE)
 MESSAGES = (
     ProbedMessage("raw", 0, 3, 400, "html", framed=False, findings=(PAGE,)),
     ProbedMessage("raw", 1, 0, 9, None, framed=False, findings=(SKIPPED,)),
@@ -129,7 +129,7 @@ def test_tombstones_are_named(look: Callable[..., list[str]]) -> None:
     assert {"1 html", "1 unknown", "1 tombstone"} <= set(output)
 
 
-LOST = Finding(Verdict.DEAD_LETTER, "record-not-found: set the directory")
+LOST = Finding(ProbeOutcome.DEAD_LETTER, "record-not-found: set the directory")
 
 
 def test_messages_that_point_to_warc_files_need_their_directory(look: Callable[..., list[str]]) -> None:
@@ -144,7 +144,7 @@ def test_messages_that_point_to_warc_files_need_their_directory(look: Callable[.
     assert "DIR is" not in "".join(known)
 
 
-DEAD = Finding(Verdict.DEAD_LETTER, "unknown-format: no crawler format begins with 'x'")
+DEAD = Finding(ProbeOutcome.DEAD_LETTER, "unknown-format: no crawler format begins with 'x'")
 
 
 def test_no_worker_is_suggested_where_all_would_become_dead_letters(look: Callable[..., list[str]]) -> None:

@@ -12,9 +12,9 @@ from dehusk.streams.probe.messages import (
     Finding,
     Preparation,
     Prepared,
+    ProbeOutcome,
     Recognised,
     Recognition,
-    Verdict,
     open_prober,
 )
 from dehusk.streams.probe.topic import ProbedMessage, probe_message
@@ -52,9 +52,9 @@ async def probed(
 
 async def test_a_page_is_told_with_what_it_was_decoded_from() -> None:
     page, gone = await probed(AUTO, PAGE, GONE)
-    found = Finding(Verdict.PAGE, None, URL, "utf-8", 7, 1)
+    found = Finding(ProbeOutcome.PAGE, None, URL, "utf-8", 7, 1)
     assert page == ProbedMessage("raw", 2, 7, 28, "html", framed=False, findings=(found,))
-    gone_for_good = (Finding(Verdict.TOMBSTONE),)
+    gone_for_good = (Finding(ProbeOutcome.TOMBSTONE),)
     assert gone == ProbedMessage(
         "raw", 0, 8, 21, None, framed=False, findings=gone_for_good, is_tombstone=True
     )
@@ -73,7 +73,7 @@ async def test_a_declared_format_is_that_of_all_but_messages_of_another() -> Non
 
 async def test_null_without_the_url_of_a_page_is_a_tombstone_too() -> None:
     (gone,) = await probed(AUTO, Message(b"\xff", None))
-    assert (gone.is_tombstone, gone.findings[0].verdict) == (True, Verdict.DEAD_LETTER)
+    assert (gone.is_tombstone, gone.findings[0].verdict) == (True, ProbeOutcome.DEAD_LETTER)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ async def test_null_without_the_url_of_a_page_is_a_tombstone_too() -> None:
 async def test_a_message_that_its_process_fails_at_is_a_dead_letter(value: bytes, reason: str) -> None:
     hostile, other = await probed(open_hostile, Message(None, value), Message(None, b""))
     (found,) = hostile.findings
-    assert found.verdict is Verdict.DEAD_LETTER
+    assert found.verdict is ProbeOutcome.DEAD_LETTER
     assert (found.why or "").startswith(reason)
     assert (hostile.format, other.format, other.findings) == ("html or warc", "html or warc", ())
 

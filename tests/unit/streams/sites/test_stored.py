@@ -16,13 +16,13 @@ from dehusk.streams.sites.stored import (
     STRUCTURE_BYTES,
     TEXT_BYTES,
     CorruptError,
-    State,
+    SiteSizes,
     StoredSample,
     WholeSite,
     read_header,
     read_line,
     unpack_site,
-    unpack_state,
+    unpack_sizes,
     write_header,
 )
 
@@ -63,7 +63,7 @@ FIELDS = {
 
 def test_a_site_is_read() -> None:
     site = unpack_site(FIELDS)
-    assert (site.name, site.state, site.texts, site.structures) == ("é.test", State(2, 0, 1, 2, 1), 2, 1)
+    assert (site.name, site.sizes, site.texts, site.structures) == ("é.test", SiteSizes(2, 0, 1, 2, 1), 2, 1)
     assert site.samples == (
         StoredSample("Über", 2, 3, 1),
         StoredSample("rare", 1, 0, 2),
@@ -80,7 +80,7 @@ def test_the_groups_of_all_first_bytes_are_read() -> None:
 def test_a_site_without_names_and_samples_is_read() -> None:
     site = unpack_site({b"state": state(0, 0, 0, 0, 0, 0)})
     assert (site.name, site.texts, site.structures, site.samples) == (None, 0, 0, ())
-    assert site.state == State(0, 0, 0, 0, 0)
+    assert site.sizes == SiteSizes(0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_whatever_is_stored_is_read_or_damaged(fields: dict[bytes, bytes]) -> No
     except CorruptError as error:
         assert str(error)  # noqa: PT017
     else:
-        assert site.state == unpack_state((FIELDS | fields)[b"state"])
+        assert site.sizes == unpack_sizes((FIELDS | fields)[b"state"])
 
 
 STATE = b64encode(bytes(24)).decode()
@@ -126,7 +126,7 @@ SITE = {"site": "a.test", "milliseconds": 1000, "fields": {"state": STATE}}
 def test_a_line_is_a_site() -> None:
     assert read_line(orjson.dumps(SITE)) == (
         WholeSite("a.test", {b"state": bytes(24)}, 1000),
-        State(0, 0, 0, 0, 0),
+        SiteSizes(0, 0, 0, 0, 0),
     )
     assert read_line(orjson.dumps({**SITE, "milliseconds": None}))[0].milliseconds_left is None
 

@@ -12,7 +12,7 @@ from dehusk.streams.sites.tally import (
     MAX_STRUCTURES,
     MAX_TEXTS,
     Counts,
-    Standing,
+    PageStatus,
     Tally,
     pack_structures,
     pack_texts,
@@ -48,14 +48,14 @@ def test_texts_and_structures_are_told_apart_and_added_up(blocks: list[tuple[int
 
 
 def known(
-    standing: Standing, *, texts: int, pages: int, blocks: int, likelihood: float
+    status: PageStatus, *, texts: int, pages: int, blocks: int, likelihood: float
 ) -> tuple[int, int, int, int, float]:
     """Compute what is known of each block of a page of two likely blocks of one text and structure."""
     page = tally(page_of([7, 7], [8, 8], [1.0, 1.0]))
     in_units = round(likelihood * LIKELIHOOD_UNIT)
-    counts = Counts(5, standing, np.array([texts]), np.array([[pages], [blocks], [in_units]]))
+    counts = Counts(5, status, np.array([texts]), np.array([[pages], [blocks], [in_units]]))
     found = without(page, counts)
-    assert (found.is_counted, found.is_copy) == (standing is Standing.COUNTED, standing is Standing.COPY)
+    assert (found.is_counted, found.is_copy) == (status is PageStatus.COUNTED, status is PageStatus.COPY)
     columns = (found.texts, found.structure_pages, found.structure_blocks, found.structure_likely)
     first, second = zip(*(column.tolist() for column in columns), strict=True)
     assert first == second
@@ -64,21 +64,21 @@ def known(
 
 def test_what_was_counted_of_the_page_itself_is_taken_off() -> None:
     site = {"texts": 3, "pages": 4, "blocks": 8, "likelihood": 5.0}
-    assert known(Standing.NEW, **site) == (5, 3, 4, 8, 5 / 8)
-    assert known(Standing.COUNTED, **site) == (4, 2, 3, 6, 3 / 6)
-    assert known(Standing.COPY, **site) == (4, 2, 3, 6, 3 / 6)
+    assert known(PageStatus.NEW, **site) == (5, 3, 4, 8, 5 / 8)
+    assert known(PageStatus.COUNTED, **site) == (4, 2, 3, 6, 3 / 6)
+    assert known(PageStatus.COPY, **site) == (4, 2, 3, 6, 3 / 6)
 
 
 def test_what_no_other_page_has_is_not_known() -> None:
-    assert known(Standing.NEW, texts=0, pages=0, blocks=0, likelihood=0) == (5, 0, 0, 0, 0)
-    assert known(Standing.COUNTED, texts=1, pages=1, blocks=3, likelihood=2.5) == (4, 0, 0, 0, 0)
+    assert known(PageStatus.NEW, texts=0, pages=0, blocks=0, likelihood=0) == (5, 0, 0, 0, 0)
+    assert known(PageStatus.COUNTED, texts=1, pages=1, blocks=3, likelihood=2.5) == (4, 0, 0, 0, 0)
 
 
 def test_what_was_forgotten_or_has_changed_leaves_no_count_below_zero_or_mean_above_one() -> None:
-    assert known(Standing.COUNTED, texts=0, pages=0, blocks=0, likelihood=0) == (4, 0, 0, 0, 0)
-    assert known(Standing.COUNTED, texts=1, pages=2, blocks=1, likelihood=1) == (4, 0, 1, 0, 0)
-    assert known(Standing.COUNTED, texts=1, pages=2, blocks=3, likelihood=1) == (4, 0, 1, 1, 0)
-    assert known(Standing.NEW, texts=1, pages=1, blocks=1, likelihood=1.5) == (5, 1, 1, 1, 1)
+    assert known(PageStatus.COUNTED, texts=0, pages=0, blocks=0, likelihood=0) == (4, 0, 0, 0, 0)
+    assert known(PageStatus.COUNTED, texts=1, pages=2, blocks=1, likelihood=1) == (4, 0, 1, 0, 0)
+    assert known(PageStatus.COUNTED, texts=1, pages=2, blocks=3, likelihood=1) == (4, 0, 1, 1, 0)
+    assert known(PageStatus.NEW, texts=1, pages=1, blocks=1, likelihood=1.5) == (5, 1, 1, 1, 1)
 
 
 KEYS = st.integers(0, 2**37 - 1)
@@ -113,7 +113,7 @@ def test_texts_are_keys_and_structures_have_their_blocks_and_likelihood(
 
 @given(
     st.integers(0, 2**32 - 1),
-    st.sampled_from(Standing),
+    st.sampled_from(PageStatus),
     st.lists(st.integers(0, 2**16 - 1)),
     st.lists(
         st.tuples(st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**48 - 1)), max_size=9
@@ -121,16 +121,16 @@ def test_texts_are_keys_and_structures_have_their_blocks_and_likelihood(
 )
 def test_an_answer_is_read_as_it_was_packed(
     pages: int,
-    standing: Standing,
+    status: PageStatus,
     texts: list[int],
     structures: list[tuple[int, int, int]],
 ) -> None:
-    answer = bytes([standing]) + pages.to_bytes(4, "big")
+    answer = bytes([status]) + pages.to_bytes(4, "big")
     answer += b"".join(count.to_bytes(2, "big") for count in texts)
     for of_pages, blocks, likelihood in structures:
         answer += of_pages.to_bytes(2, "big") + blocks.to_bytes(4, "big") + likelihood.to_bytes(6, "big")
     counts = unpack_counts(answer, tally_of(range(len(texts)), [(0, 0, 0)] * len(structures)))
-    assert (counts.pages, counts.standing) == (pages, standing)
+    assert (counts.pages, counts.status) == (pages, status)
     assert counts.texts.tolist() == texts
     assert [tuple(each) for each in counts.structures.T.tolist()] == structures
 
