@@ -29,7 +29,7 @@ from dehusk.streams.sources.registry import FORMATS, SourceSettings, open_source
 from dehusk.streams.wording import pluralize, printable
 
 if TYPE_CHECKING:
-    from dehusk.streams.files.feeding import FeedCounts, Report
+    from dehusk.streams.files.feeding import FeedCounts, OnProgress
 
 _NAMED = 20
 """Pages that are named for each reason why they are not sent; all are counted."""
@@ -115,7 +115,7 @@ def command(
                         pages_per_second=rate,
                         compression=compression,
                         counts=counts,
-                        report=_reporting(advance, console),
+                        on_progress=_reporting(advance, console),
                     )
                 )
         except (KeyboardInterrupt, UnavailableError) as error:
@@ -127,7 +127,7 @@ def command(
     raise SystemExit(1 if counts.failed else 0)
 
 
-def _reporting(advance: Advance, console: Console) -> Report:
+def _reporting(advance: Advance, console: Console) -> OnProgress:
     """Return a report that moves the bar, and prints a line for each of the first pages that are not sent."""
 
     def report(counts: FeedCounts, unsent: Skipped | Broken | None) -> None:
@@ -154,6 +154,6 @@ def _summary(counts: FeedCounts, topic: str) -> str:
     lines = [f"{pluralize(counts.sent, 'page')} ({decimal(counts.bytes)}) sent to {topic}"]
     lines += [f"{count:,} passed over: {reason}" for reason, count in counts.skipped.most_common()]
     lines += [f"{count:,} not sent: {reason}" for reason, count in counts.failed.most_common()]
-    if counts.unanswered:
-        lines.append(f"{counts.unanswered:,} perhaps sent, without an answer before the end")
+    if counts.unacknowledged:
+        lines.append(f"{counts.unacknowledged:,} perhaps sent, without an answer before the end")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from dehusk.streams.cli.shared.options import FOLDER, json_option
 from dehusk.streams.cli.shared.service_options import repository_option
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.local.folder import temporary_folder
-from dehusk.streams.local.stack import SERVICES, Addresses, LocalStack, Report, Restarts, default_cache
+from dehusk.streams.local.stack import SERVICES, Addresses, LocalStack, OnProgress, Restarts, default_cache
 from dehusk.streams.settings import (
     AUDIT_TOPIC,
     CONTROL_TOPIC,
@@ -76,7 +76,7 @@ def command(
                 services=services,
                 persistent=True,
                 cache=cache,
-                report=report,
+                on_progress=report,
             )
             running.enter_context(stack)
             asyncio.run(_create_topics(KafkaSettings(stack.addresses.kafka), nodes))
@@ -87,7 +87,7 @@ def command(
 
 
 @contextmanager
-def _progress(console: Console) -> Iterator[Report]:
+def _progress(console: Console) -> Iterator[OnProgress]:
     """Show a line per service: its state, and the time until it was ready."""
     columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:

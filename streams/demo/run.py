@@ -77,7 +77,7 @@ def run_demo(settings: DemoSettings, display: Display) -> Summary:
     with (
         temporary_folder() as folder,
         serve(settings.site.root(folder / "site")) as url,
-        LocalStack(folder, services=services, report=display.service) as stack,
+        LocalStack(folder, services=services, on_progress=display.service) as stack,
     ):
         kafka = KafkaSettings(stack.addresses.kafka)
         asyncio.run(_create_topics(kafka))

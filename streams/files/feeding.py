@@ -28,7 +28,7 @@ class FeedCounts:
     """Items that were no page."""
     failed: Counter[BrokenReason] = field(default_factory=Counter)
     """Pages that could not be read or sent."""
-    unanswered: int = 0
+    unacknowledged: int = 0
     """Pages that were in flight when the feed ended early: the topic may hold them."""
 
     def add(self, unsent: Skipped | Broken) -> None:
@@ -39,7 +39,7 @@ class FeedCounts:
             self.failed[unsent.reason] += 1
 
 
-Report = Callable[[FeedCounts, Skipped | Broken | None], None]
+OnProgress = Callable[[FeedCounts, Skipped | Broken | None], None]
 """Called after each page with the counts, and with the outcome of a page that was not sent."""
 
 
@@ -52,7 +52,7 @@ async def feed(
     pages_per_second: float | None,
     compression: Compression,
     counts: FeedCounts,
-    report: Report,
+    on_progress: OnProgress,
 ) -> None:
     """Send the pages in order, no faster than the brokers take them, and count them, however it ends.
 
@@ -63,17 +63,17 @@ async def feed(
     urls: deque[str] = deque()
 
     async def records() -> AsyncIterator[Outgoing]:
-        pace = _Pace(pages_per_second)
+        limiter = _RateLimiter(pages_per_second)
         ahead = ReadAhead(outcomes, _PAGES_AHEAD)
         while batch := await ahead.take():
             for outcome in batch:
                 if isinstance(outcome, RawPage):
-                    await pace.wait()
+                    await limiter.wait()
                     urls.append(outcome.url)
                     yield Outgoing(topic, source.encode(outcome))
                 else:
                     counts.add(outcome)
-                    report(counts, outcome)
+                    on_progress(counts, outcome)
 
     try:
         async for sent in send(kafka, records(), compression):
@@ -81,17 +81,17 @@ async def feed(
             if sent.refusal is None:
                 counts.sent += 1
                 counts.bytes += len(sent.outgoing)
-                report(counts, None)
+                on_progress(counts, None)
             else:
                 broken = Broken(BrokenReason.PAGE_TOO_LARGE, sent.refusal, url)
                 counts.add(broken)
-                report(counts, broken)
+                on_progress(counts, broken)
     finally:
-        counts.unanswered = len(urls)
+        counts.unacknowledged = len(urls)
 
 
-class _Pace:
-    """Lets so many pages pass per second, evenly; all of them with None."""
+class _RateLimiter:
+    """Rate limit in pages per second; None for no limit."""
 
     def __init__(self, pages_per_second: float | None) -> None:
         self._interval = 1 / pages_per_second if pages_per_second else 0.0

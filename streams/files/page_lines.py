@@ -74,7 +74,7 @@ def _page(fields: Fields, line: bytes, max_bytes: int) -> Outcome:
 
 
 def _text(fields: Fields, name: str, line: bytes) -> str | None:
-    """Return a field as text that UTF-8 can encode: what is no text as JSON; None if it is null or empty."""
+    """Return a field as encodable text: strings as they are, other values as JSON; None if null or empty."""
     value = fields.get(name)
     if value in (None, ""):
         return None

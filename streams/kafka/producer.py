@@ -43,7 +43,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SendResult:
     """A record that the brokers answered."""
 
     outgoing: Outgoing
@@ -96,7 +96,7 @@ async def enqueue(producer: AIOKafkaProducer, outgoing: Outgoing) -> asyncio.Fut
 
 async def send(
     settings: KafkaSettings, records: AsyncIterable[Outgoing], compression: Compression = "none"
-) -> AsyncIterator[Sent]:
+) -> AsyncIterator[SendResult]:
     """Send records and yield each once it is answered, in order; slow brokers are given no further ones.
 
     Raises:
@@ -138,11 +138,11 @@ async def open_producer(
 
 async def _acknowledgement(
     settings: KafkaSettings, outgoing: Outgoing, acknowledgement: asyncio.Future[object]
-) -> Sent:
+) -> SendResult:
     with kafka_errors(settings, Operation.WRITE):
         try:
             await acknowledgement
         except TOO_LARGE:
             size = f"{len(outgoing):,} bytes are more than topic {outgoing.topic} takes"
-            return Sent(outgoing, f"{size}: raise its max.message.bytes")
-    return Sent(outgoing, None)
+            return SendResult(outgoing, f"{size}: raise its max.message.bytes")
+    return SendResult(outgoing, None)

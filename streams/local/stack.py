@@ -59,7 +59,7 @@ class Addresses:
 
 ServiceName = Literal["kafka", "redis", "triton"]
 SERVICES: tuple[ServiceName, ...] = ("kafka", "redis", "triton")
-Report = Callable[[str, str], None]
+OnProgress = Callable[[str, str], None]
 """Called with the name of a service and its state in a word or two."""
 
 
@@ -102,7 +102,7 @@ class LocalStack:
         services: Collection[ServiceName] = SERVICES,
         persistent: bool = False,
         cache: Path | None = None,
-        report: Report = _silent,
+        on_progress: OnProgress = _silent,
     ) -> None:
         self.services: dict[str, Service] = {}
         self.taken_ports: dict[str, int] = {}
@@ -112,7 +112,7 @@ class LocalStack:
         self._wanted = services
         self._persistent = persistent
         self._cache = cache or default_cache()
-        self._report = report
+        self._on_progress = on_progress
         self._kafka: list[KafkaNode] = []
         self._redis: RedisServer | None = None
         self._triton: TritonServer | None = None
@@ -190,9 +190,9 @@ class LocalStack:
             self._redis = RedisServer("redis", find_redis(), ports["redis"][0], folder, self._persistent)
             self._add(self._redis)
         if "kafka" in ports:
-            self._report("Kafka's jars", "(45 MB, fetched once)")
+            self._on_progress("Kafka's jars", "(45 MB, fetched once)")
             jars = kafka_jars(self._cache)
-            self._report("Kafka's jars", "ready")
+            self._on_progress("Kafka's jars", "ready")
             self._kafka = kafka_nodes(ports["kafka"], self._directory, find_java(), jars)
             for node in self._kafka:
                 self._add(node)
@@ -218,9 +218,9 @@ class LocalStack:
                 raise
 
     def _start(self, service: Service) -> None:
-        self._report(service.name, "starting")
+        self._on_progress(service.name, "starting")
         service.start()
-        self._report(service.name, "ready")
+        self._on_progress(service.name, "ready")
 
     def _kill_all(self) -> None:
         for service in self.services.values():

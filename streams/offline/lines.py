@@ -16,7 +16,7 @@ from dehusk.streams.sources.source import Decoded, Record
 from dehusk.streams.topics.formats import FORMATS, Format, front_matter
 
 Input = RawPage | Skipped | Broken
-Fail = Callable[[Input, Skipped | Broken], bytes]
+WriteFailure = Callable[[Input, Skipped | Broken], bytes]
 """Writes the output of a page without a document."""
 _HEADERS = ("url", "id", "fetched-at", "language")
 _FIELDS = (
@@ -72,7 +72,7 @@ def message_of(page: RawPage) -> Message:
 
 def failure_writer(
     document_format: str = "json", options: DocumentOptions = DEFAULT_OPTIONS, *, with_template: bool = False
-) -> Fail:
+) -> WriteFailure:
     """Return the writer of pages without a document, in the format of the others."""
     match document_format:
         case "markdown":

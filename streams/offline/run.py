@@ -12,16 +12,16 @@ from dehusk.inference.labelers.labeler import Labeler, encodings_read
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
 from dehusk.schemas.pages import EncodedPage, Prediction, RawPage, SiteStatistics
 from dehusk.streams.files.read_ahead import ReadAhead
-from dehusk.streams.offline.lines import Fail, Input, message_of
+from dehusk.streams.offline.lines import Input, WriteFailure, message_of
 from dehusk.streams.preparation.batch import (
+    BatchAnswers,
     BatchCleaner,
     Failure,
-    Labeled,
     LabeledBatch,
     MessageResult,
     Note,
     PageResult,
-    UniformLabeling,
+    UniformBatchLabeler,
     observation,
 )
 from dehusk.streams.preparation.pool import PreparationPool
@@ -40,14 +40,14 @@ class Turn:
     ends: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def end(self) -> None:
-        """Wait for this turn, and start the next one."""
+        """Wait for the turn, then pass it on."""
         await self.begins.wait()
         self.ends.set()
 
 
 @dataclass(frozen=True, slots=True)
 class _OrderedObserver:
-    """Counts labeled pages after all pages of earlier batches."""
+    """Observer of labeled pages after all pages of earlier batches."""
 
     store: SiteStatisticsStore
     turn: Turn
@@ -61,16 +61,16 @@ class _OrderedObserver:
 
 @dataclass(frozen=True, slots=True)
 class _RequiredLabeling:
-    """Labels with a labeler whose failure ends the run."""
+    """Policy of a labeler whose failure ends the run."""
 
     labeler: Labeler
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
-        return Labeled(await self.labeler.label(pages))
+    async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
+        return BatchAnswers(await self.labeler.label(pages))
 
 
 class PageCleaner:
-    """Cleans the pages of one batch.
+    """Cleaner of the pages of one batch.
 
     A page that needs the large share of memory is prepared alone on its batch's turn, so one at a time.
     """
@@ -83,9 +83,9 @@ class PageCleaner:
         turn: Turn,
         note: Note | None = None,
     ) -> None:
-        labeling = UniformLabeling(_RequiredLabeling(labeler), partial(encodings_read, labeler))
+        batch_labeler = UniformBatchLabeler(_RequiredLabeling(labeler), partial(encodings_read, labeler))
         observer = None if store is None else _OrderedObserver(store, turn)
-        self._batches = BatchCleaner(pool, labeling, observer, note)
+        self._batches = BatchCleaner(pool, batch_labeler, observer, note)
         self._turn = turn
 
     async def clean(self, pages: Sequence[RawPage]) -> list[WrittenDocument | Broken]:
@@ -144,22 +144,22 @@ async def clean_lines(
     pages: Iterator[Input],
     pool: PreparationPool,
     labelers: Sequence[Labeler],
-    fail: Fail,
+    write_failure: WriteFailure,
     *,
     store: SiteStatisticsStore | None = None,
     note: Note | None = None,
 ) -> AsyncGenerator[bytes, None]:
     """Yield a line for each page in the order of the input; none for records that are no pages.
 
-    `fail` writes the line of a page that cannot be cleaned. With a store of site statistics, a page is
-    corrected by the pages before it, and by those that the store counted earlier. `note` takes the samples of
-    text that sites repeat, if the pool makes any.
+    `write_failure` writes the line of a page that cannot be cleaned. With a store of site statistics, a page
+    is corrected by the pages before it, and by those that the store counted earlier. `note` takes the samples
+    of text that sites repeat, if the pool makes any.
 
     Raises:
         UnavailableError: a labeler or the store does not answer.
         ConfigurationError: there is no such file, or a model does not fit.
     """
-    work = partial(_lines, fail=fail)
+    work = partial(_lines, write_failure=write_failure)
     open_cleaner = partial(PageCleaner, pool, store=store, note=note)
     async with aclosing(_batches(pages, labelers, open_cleaner, work)) as batches:
         async for lines in batches:
@@ -215,7 +215,7 @@ async def _batches(
         await asyncio.gather(*unfinished, return_exceptions=True)
 
 
-async def _lines(cleaner: PageCleaner, batch: Sequence[Input], *, fail: Fail) -> list[bytes]:
+async def _lines(cleaner: PageCleaner, batch: Sequence[Input], *, write_failure: WriteFailure) -> list[bytes]:
     documents = iter(await cleaner.clean([page for page in batch if isinstance(page, RawPage)]))
     lines: list[bytes] = []
     for page in batch:
@@ -223,7 +223,7 @@ async def _lines(cleaner: PageCleaner, batch: Sequence[Input], *, fail: Fail) ->
         if isinstance(result, WrittenDocument):
             lines.append(result.value)
         elif not (isinstance(result, Skipped) and result.reason is SkipReason.NOT_A_PAGE):
-            lines.append(fail(page, result))
+            lines.append(write_failure(page, result))
     return lines
 
 

@@ -22,17 +22,17 @@ from dehusk.streams.sites.store import frequencies
 
 Encodings = frozenset[Encoding]
 Correct = Callable[[Prediction, SiteStatistics], Prediction]
-"""Corrects the labels of a page by the statistics of its site."""
+"""Correction of the labels of a page by the statistics of its site."""
 Note = Callable[[str, Sequence[TextSample]], None]
-"""Takes a site, and samples of text that it repeats."""
+"""Callback for a site, and samples of text that it repeats."""
 Step = Callable[[str], AbstractContextManager[object]]
-"""Measures a named step."""
+"""Measurement of a named step."""
 Extract = Callable[[Sequence[LabeledPage]], Awaitable[list[WrittenDocument | Broken]]]
-"""Makes the documents of the first pages, up to a size limit."""
+"""Extraction of the documents of the first pages, up to a size limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Labeled:
+class BatchAnswers:
     """A labeler's answers for a batch of pages, in order."""
 
     answers: list[Prediction | Broken]
@@ -40,44 +40,44 @@ class Labeled:
     """True if the rules answered because the model could not."""
 
 
-class BatchLabeling(Protocol):
-    """Labels the pages of one batch."""
+class OpenBatch(Protocol):
+    """Batch in the making, whose pages the same models label."""
 
     @property
     def encodings(self) -> Encodings:
         """Optional encodings that the models of the batch need, as far as they are known."""
         ...
 
-    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
+    async def label(self, pages: Sequence[PackedPage]) -> BatchAnswers:
         """Label each page, however long it takes."""
         ...
 
 
-class PageLabeling(Protocol):
-    """Labels batches of prepared pages."""
+class BatchLabeler(Protocol):
+    """Labeler of batches of prepared pages."""
 
-    def begin(self) -> AbstractAsyncContextManager[BatchLabeling]:
+    def begin(self) -> AbstractAsyncContextManager[OpenBatch]:
         """Begin a batch, which the same models label until its end."""
         ...
 
 
-class Labeling(Protocol):
-    """Labels pages; implementations differ in the handling of an unavailable labeler."""
+class LabelingPolicy(Protocol):
+    """Labeling of pages; policies differ in the handling of an unavailable labeler."""
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+    async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page, however long it takes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class UniformLabeling:
-    """Labels all pages by one labeling, whatever their sites."""
+class UniformBatchLabeler:
+    """Labeler of all pages by one policy, whatever their sites."""
 
-    labeling: Labeling
+    policy: LabelingPolicy
     known_encodings: Callable[[], Encodings] = frozenset
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[BatchLabeling]:
+    async def begin(self) -> AsyncIterator[OpenBatch]:
         """Begin a batch."""
         yield self
 
@@ -86,13 +86,13 @@ class UniformLabeling:
         """Optional encodings that the current model needs, as far as they are known."""
         return self.known_encodings()
 
-    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
+    async def label(self, pages: Sequence[PackedPage]) -> BatchAnswers:
         """Label each page, however long it takes."""
-        return await self.labeling.label([page.encoded for page in pages])
+        return await self.policy.label([page.encoded for page in pages])
 
 
 class Observer(Protocol):
-    """Counts labeled pages in the statistics of their sites."""
+    """Observer of labeled pages, for the statistics of their sites."""
 
     async def observe(
         self, pages: Sequence[PackedPage], labels: Sequence[Prediction]
@@ -153,15 +153,15 @@ def unmeasured(_step: str) -> AbstractContextManager[object]:
 
 @dataclass(frozen=True, slots=True)
 class BatchCleaner:
-    """Takes batches of messages through all steps but delivery."""
+    """Pipeline of batches of messages: all steps but delivery."""
 
     pool: PreparationPool
-    labeling: PageLabeling
+    labeler: BatchLabeler
     observer: Observer | None = None
-    """Counts pages; None where statistics of sites are not wanted."""
+    """Observer of pages; None where statistics of sites are not wanted."""
     note: Note | None = None
     correct: Correct = correct
-    room: float = math.inf
+    max_bytes: float = math.inf
     """Bytes that the prepared pages of a batch may take."""
 
     async def label(
@@ -171,8 +171,8 @@ class BatchCleaner:
 
         With `alone`, there is one message, which may take the large share of memory.
         """
-        async with self.labeling.begin() as labeling:
-            prepared, labeled = await self._label(messages, labeling, step, alone=alone)
+        async with self.labeler.begin() as batch:
+            prepared, labeled = await self._label(messages, batch, step, alone=alone)
         pages = list(zip(_packed(messages, prepared), labeled.answers, strict=True))
         answered = [(page, labels) for (page, _), labels in pages if isinstance(labels, Prediction)]
         with step("observe"):
@@ -199,21 +199,21 @@ class BatchCleaner:
         return list(_results(batch, documents))
 
     async def _label(
-        self, messages: Sequence[Message], labeling: BatchLabeling, step: Step, *, alone: bool
-    ) -> tuple[Sequence[Outcomes], Labeled]:
+        self, messages: Sequence[Message], batch: OpenBatch, step: Step, *, alone: bool
+    ) -> tuple[Sequence[Outcomes], BatchAnswers]:
         """Prepare messages with the encodings that the models of the batch need, and label their pages.
 
         Triton silently swaps a model that is not pinned to a version, and the new one may need a further
         encoding. Only then the messages are prepared once more.
         """
-        encodings = labeling.encodings
+        encodings = batch.encodings
         while True:
             with step("prepare"):
                 prepared = await self._prepare(messages, encodings, alone=alone)
             pages = [page for page, _ in _packed(messages, prepared)]
             try:
                 with step("label"):
-                    return prepared, await labeling.label(pages) if pages else Labeled([])
+                    return prepared, await batch.label(pages) if pages else BatchAnswers([])
             except NotEncodedError as error:
                 if error.encoding in encodings:
                     raise
@@ -224,7 +224,7 @@ class BatchCleaner:
     ) -> Sequence[Outcomes]:
         if alone:
             return [await self.pool.prepare_alone(message, encodings) for message in messages]
-        return await self.pool.prepare(messages, self.room, encodings)
+        return await self.pool.prepare(messages, self.max_bytes, encodings)
 
     async def _observe(
         self, answered: Sequence[tuple[PackedPage, Prediction]]

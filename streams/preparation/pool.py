@@ -102,12 +102,12 @@ class PreparationPool:
     async def prepare(
         self,
         messages: Sequence[Message],
-        room: float = math.inf,
+        max_bytes: float = math.inf,
         encodings: frozenset[Encoding] = frozenset(),
     ) -> list[Outcomes]:
-        """Prepare the first messages with optional encodings, in order, until they fill `room` bytes."""
+        """Prepare the first messages with optional encodings, in order, until they fill `max_bytes`."""
         tasks = [PrepareTask(message, encodings) for message in messages]
-        answers = await self._in_process(lambda process: self._answers(process, tasks, room))
+        answers = await self._in_process(lambda process: self._answers(process, tasks, max_bytes))
         return [_outcomes(answer) for answer in answers]
 
     async def prepare_alone(self, message: Message, encodings: frozenset[Encoding] = frozenset()) -> Outcomes:
@@ -115,10 +115,10 @@ class PreparationPool:
         return _outcomes(await self.answer_alone(PrepareTask(message, encodings)))
 
     async def extract(
-        self, pages: Sequence[LabeledPage], room: float = math.inf
+        self, pages: Sequence[LabeledPage], max_bytes: float = math.inf
     ) -> list[WrittenDocument | Broken]:
-        """Make the documents of the first pages, in order, until they fill `room` bytes."""
-        answers = await self._in_process(lambda process: self._answers(process, pages, room))
+        """Make the documents of the first pages, in order, until they fill `max_bytes`."""
+        answers = await self._in_process(lambda process: self._answers(process, pages, max_bytes))
         return cast("list[WrittenDocument | Broken]", answers)
 
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
@@ -153,17 +153,18 @@ class PreparationPool:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, wait_and_use)
 
-    def _answers(self, process: PageProcess, tasks: Sequence[Task], room: float) -> list[object]:
+    def _answers(self, process: PageProcess, tasks: Sequence[Task], max_bytes: float) -> list[object]:
         answers: list[object] = []
+        bytes_left = max_bytes
         tasks = list(takewhile(lambda task: _size(task) <= _LARGEST_TASK, tasks))
-        while len(answers) < len(tasks) and room > 0 and not self._closed:
+        while len(answers) < len(tasks) and bytes_left > 0 and not self._closed:
             sent, answered = _first_chunk(tasks[len(answers) :]), 0
             try:
-                for answer, size in process.answers(sent, room, large=False):
+                for answer, size in process.answers(sent, bytes_left, large=False):
                     answers.append(answer)
-                    answered, room = answered + 1, room - size
+                    answered, bytes_left = answered + 1, bytes_left - size
             except ProcessDiedError as death:
-                if not death.certain:
+                if not death.is_certain:
                     break
                 answers.append(Broken(death.reason, str(death)))
             else:
@@ -181,7 +182,7 @@ class PreparationPool:
                     deaths += 1
                     if self._closed:
                         raise
-                    if death.certain or deaths == _ATTEMPTS:
+                    if death.is_certain or deaths == _ATTEMPTS:
                         return Broken(death.reason, str(death))
                 else:
                     return answer

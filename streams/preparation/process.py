@@ -54,10 +54,10 @@ _OVERSIZED = pickle.dumps(Oversized())
 class ProcessDiedError(Exception):
     """The process died of the task that it did not answer."""
 
-    def __init__(self, reason: BrokenReason, detail: str, *, certain: bool) -> None:
+    def __init__(self, reason: BrokenReason, detail: str, *, is_certain: bool) -> None:
         super().__init__(detail)
         self.reason = reason
-        self.certain = certain
+        self.is_certain = is_certain
         """True if the task is the cause for certain; else the process may have been killed from outside."""
 
 
@@ -69,7 +69,7 @@ class ChildProcess:
 
     blocked_signals: tuple[signal.Signals, ...] = (signal.SIGINT,)
     """Signals that are for the parent alone, from its first import on."""
-    last_seconds = 0.0
+    shutdown_seconds = 0.0
     """Time to end by itself once its connection is closed."""
 
     def __init__(
@@ -87,7 +87,7 @@ class ChildProcess:
         if process is not None:
             process.kill()
 
-    def _connected(self) -> Connection:
+    def _ensure_started(self) -> Connection:
         """Start the process, if it does not live; return the connection to it."""
         if self._connection is None:
             self._connection, theirs = self._context.Pipe()
@@ -118,7 +118,7 @@ class ChildProcess:
         if process is None or connection is None:
             return None
         connection.close()
-        process.join(self.last_seconds)
+        process.join(self.shutdown_seconds)
         process.kill()
         process.join()
         return process.exitcode
@@ -138,20 +138,22 @@ class PageProcess(ChildProcess):
         self._limits = limits
         self._deadline = _NEVER
 
-    def answers(self, tasks: Sequence[object], room: float, *, large: bool) -> Iterator[tuple[object, int]]:
+    def answers(
+        self, tasks: Sequence[object], max_bytes: float, *, large: bool
+    ) -> Iterator[tuple[object, int]]:
         """Yield the answer to each task and its size in bytes, in order.
 
-        Answers end early after the one that fills `room` bytes, after an `Oversized` one, and when they
+        Answers end early after the one that fills `max_bytes`, after an `Oversized` one, and when they
         have taken the time of a page. With `large`, tasks may take the large share of memory.
 
         Raises:
             ProcessDiedError: the process died; the answers before have been given.
             ConfigurationError: the process could not start.
         """
-        connection, peak = self._connected(), 0
+        connection, peak = self._ensure_started(), 0
         try:
             self._extend_deadline()
-            connection.send((room, large))
+            connection.send((max_bytes, large))
             connection.send(tasks)
             is_last = False
             while not is_last:
@@ -172,19 +174,19 @@ class PageProcess(ChildProcess):
         Raises:
             ConfigurationError: it cannot start.
         """
-        self._connected()
+        self._ensure_started()
 
     def kill_if_stuck(self) -> None:
         """Kill the process if its page is overdue."""
         if time.monotonic() > self._deadline:
             self.kill()
 
-    def _connected(self) -> Connection:
+    def _ensure_started(self) -> Connection:
         if self._connection is None:
             self._deadline = time.monotonic() + self.start_seconds
-            super()._connected()
+            super()._ensure_started()
             self._deadline = _NEVER
-        return super()._connected()
+        return super()._ensure_started()
 
     def _extend_deadline(self) -> None:
         self._deadline = time.monotonic() + self._limits.wall_seconds
@@ -194,14 +196,14 @@ class PageProcess(ChildProcess):
         status = self._reap()
         if status == -signal.SIGPROF:
             detail = f"the page took more than {self._limits.seconds:g} s of CPU time (--page-seconds)"
-            return ProcessDiedError(BrokenReason.TIME_BUDGET_EXCEEDED, detail, certain=True)
+            return ProcessDiedError(BrokenReason.TIME_BUDGET_EXCEEDED, detail, is_certain=True)
         if stuck:
             detail = f"the page took longer than {self._limits.wall_seconds:g} s, most of them waiting"
-            return ProcessDiedError(BrokenReason.TIME_BUDGET_EXCEEDED, detail, certain=False)
+            return ProcessDiedError(BrokenReason.TIME_BUDGET_EXCEEDED, detail, is_certain=False)
         if status == _OUT_OF_MEMORY:
-            return ProcessDiedError(BrokenReason.MEMORY_BUDGET_EXCEEDED, NO_MEMORY, certain=False)
+            return ProcessDiedError(BrokenReason.MEMORY_BUDGET_EXCEEDED, NO_MEMORY, is_certain=False)
         detail = f"the process that worked on the page died: {self._describe_exit(status)}"
-        return ProcessDiedError(BrokenReason.PROCESS_CRASHED, detail, certain=False)
+        return ProcessDiedError(BrokenReason.PROCESS_CRASHED, detail, is_certain=False)
 
     def _describe_exit(self, status: int | None) -> str:
         if status is not None and status < 0:
@@ -237,16 +239,16 @@ class _Server:
 
     def answer(self) -> None:
         """Receive tasks and send an answer to each, up to the size and time limits."""
-        room, large = self._connection.recv()
+        bytes_left, large = self._connection.recv()
         self._limit_memory(large=large)
         tasks, begun = self._receive(), time.monotonic()
         for number, task in enumerate(tasks, start=1):
             signal.setitimer(signal.ITIMER_PROF, self._seconds)
             answer = self._answer(task, large=large)
             signal.setitimer(signal.ITIMER_PROF, 0)
-            room -= len(answer)
+            bytes_left -= len(answer)
             is_late = time.monotonic() - begun > self._seconds
-            is_last = number == len(tasks) or room <= 0 or is_late or answer is _OVERSIZED
+            is_last = number == len(tasks) or bytes_left <= 0 or is_late or answer is _OVERSIZED
             self._connection.send((_peak_memory(), is_last))
             self._connection.send_bytes(answer)
             if is_last:

@@ -17,7 +17,7 @@ from dehusk.streams.kafka.producer import create_producer, open_producer
 from dehusk.streams.kafka.reader import open_raw_messages
 from dehusk.streams.kafka.rights import Right
 from dehusk.streams.labelers import comments_advice, open_labeler
-from dehusk.streams.preparation.batch import BatchCleaner, Note, UniformLabeling
+from dehusk.streams.preparation.batch import BatchCleaner, Note, UniformBatchLabeler
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 from dehusk.streams.sites.revisits import FirstPages
@@ -33,10 +33,10 @@ from dehusk.streams.worker.revisits.revisiting import REVISION, Revisiting, Sche
 from dehusk.streams.worker.rollout.opening import open_rollout
 from dehusk.streams.worker.steps.batch import MAX_BATCH_BYTES, Assembler, MessageCleaner, StoreObserver
 from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
-from dehusk.streams.worker.steps.flow import Delivers, Flow
+from dehusk.streams.worker.steps.flow import DeliveryProtocol, Flow
 from dehusk.streams.worker.steps.labeling import (
     Notes,
-    OpenLabeling,
+    OpenLabeler,
     ProbedLabeler,
     TakeoverLog,
     open_labeling,
@@ -87,12 +87,12 @@ async def open_pipeline(
         UnavailableError: a dependency that must be there at the start is not.
     """
     async with AsyncExitStack() as resources:
-        labeling = await resources.enter_async_context(_open_labeling(settings, name, context))
+        labeling = await resources.enter_async_context(_open_labeler(settings, name, context))
         _log_settings(settings, labeling.answer)
         store = RedisSiteStatistics(settings.redis)
         resources.push_async_callback(store.close)
         observer = StoreObserver(store, context.dependencies.redis)
-        batches = BatchCleaner(pool, labeling.labeling, observer, context.note, room=MAX_BATCH_BYTES)
+        batches = BatchCleaner(pool, labeling.labeler, observer, context.note, max_bytes=MAX_BATCH_BYTES)
         cleaner = MessageCleaner(batches, Assembler(settings.format), context.metrics, context.traces)
         producer = await resources.enter_async_context(open_producer(settings.kafka, settings.compression))
         context.membership.guard(producer)
@@ -154,10 +154,10 @@ def _create_transactions(
 
 
 @asynccontextmanager
-async def _open_labeling(
+async def _open_labeler(
     settings: WorkerSettings, name: str, context: WorkerContext
-) -> AsyncIterator[OpenLabeling]:
-    """Open the labeling by the versions on the control topic or, without one, by the labeler's own."""
+) -> AsyncIterator[OpenLabeler]:
+    """Open the labeler by the versions on the control topic or, without one, by the labeler's own."""
     dependency = context.dependencies.labeler
     if (topic := settings.topics.control) is not None:
         async with open_rollout(
@@ -170,8 +170,8 @@ async def _open_labeling(
         resources.push_async_callback(opened.close)
         answer = await check_labeler(settings, opened)
         labeler = ProbedLabeler(TakeoverLog(opened, answer.model if answer else None))
-        labeling = UniformLabeling(open_labeling(settings, labeler, dependency), lambda: labeler.encodings)
-        yield OpenLabeling(labeling, labeler.check, answer)
+        batches = UniformBatchLabeler(open_labeling(settings, labeler, dependency), lambda: labeler.encodings)
+        yield OpenLabeler(batches, labeler.check, answer)
 
 
 @asynccontextmanager
@@ -192,11 +192,11 @@ async def _open_revisits(
     settings: WorkerSettings,
     store: RedisSiteStatistics,
     cleaner: MessageCleaner,
-    delivery: Delivers,
+    delivery: DeliveryProtocol,
     *,
     send: Send,
     context: WorkerContext,
-) -> AsyncIterator[tuple[Delivers, list[Loop]]]:
+) -> AsyncIterator[tuple[DeliveryProtocol, list[Loop]]]:
     """Open the delivery of batches, and the loop that cleans first pages of sites again, if wanted."""
     topics, dependencies = settings.topics, context.dependencies
     if topics.revisits is None:

@@ -197,7 +197,7 @@ class Terms:
 class JudgingProcess(ChildProcess):
     """A process with labelers of its own; it starts with its first page, and again when it has died."""
 
-    last_seconds = 10.0  # so that its exit status tells the cause
+    shutdown_seconds = 10.0  # so that its exit status tells the cause
 
     def __init__(self, terms: Terms) -> None:
         super().__init__(multiprocessing.get_context("spawn"), _serve, terms)
@@ -224,7 +224,7 @@ class JudgingProcess(ChildProcess):
 
     def _judged(self, task: _Task) -> tuple[str, JudgedPage | None]:
         """Return who was called last, and the judged page, or None where the process died."""
-        connection, name = self._connected(), ""
+        connection, name = self._ensure_started(), ""
         with suppress(EOFError, OSError):
             connection.send(task)
             while isinstance(message := connection.recv(), str):

@@ -11,7 +11,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
 from dehusk.schemas.rollout import Figures
 from dehusk.streams.availability import UNAVAILABLE, Dependency
-from dehusk.streams.preparation.batch import BatchLabeling, Labeled, Labeling
+from dehusk.streams.preparation.batch import BatchAnswers, LabelingPolicy, OpenBatch
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.verdict import SLOWEST
 from dehusk.streams.worker.rollout.plan import OpenVersion, Plan, Plans
@@ -19,23 +19,23 @@ from dehusk.streams.worker.rollout.shadow import Observations, figures_of
 from dehusk.streams.worker.steps.labeling import ProbedLabeler
 
 Observe = Callable[[Figures], None]
-"""Takes the figures of a call."""
+"""Callback for the figures of a call."""
 Call = Callable[[], Awaitable[None]]
-Open = Callable[[ProbedLabeler, Dependency], Labeling]
-"""Opens the labeling by a trusted labeler, which waits for its answers."""
+Open = Callable[[ProbedLabeler, Dependency], LabelingPolicy]
+"""Opener of the policy of a trusted labeler, which waits for its answers."""
 MIN_TIMEOUT = 3.0
 """Shortest timeout of a version on trial, in seconds."""
 _MAX_BACKGROUND_CALLS = 2
 
 
 class TrustedLabeling:
-    """Labels with a trusted version, and adds to its figures."""
+    """Policy of a trusted version, whose figures it adds to."""
 
-    def __init__(self, labeling: Labeling, observe: Observe) -> None:
+    def __init__(self, labeling: LabelingPolicy, observe: Observe) -> None:
         self._labeling = labeling
         self._observe = observe
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+    async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page, however long it takes."""
         began = time.perf_counter()
         labeled = await self._labeling.label(pages)
@@ -45,12 +45,12 @@ class TrustedLabeling:
 
 
 class TrialLabeling:
-    """Labels with a version on trial; pages that it does not label in time go to the trusted one."""
+    """Policy of a version on trial; pages that it does not label in time go to the trusted one."""
 
     def __init__(
         self,
         labeler: ProbedLabeler,
-        trusted: Labeling,
+        trusted: LabelingPolicy,
         dependency: Dependency,
         observe: Observe,
         *,
@@ -64,7 +64,7 @@ class TrialLabeling:
         self._timeout = timeout
         self._call_in_background = call_in_background
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+    async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page, however long the trusted version takes for the missing ones."""
         if self._dependency.unavailable:
             return await self._fall_back(pages)
@@ -74,13 +74,13 @@ class TrialLabeling:
         missing_places = [place for place, answer in enumerate(answers) if not isinstance(answer, Prediction)]
         if not missing_places:
             self._observe(figures_of(pages, answers, seconds))
-            return Labeled([answer for answer in answers if answer is not None])
+            return BatchAnswers([answer for answer in answers if answer is not None])
         trusted = await self._fall_back([pages[place] for place in missing_places])
         trusted_answers = dict(zip(missing_places, trusted.answers, strict=True))
         if not trusted.degraded:
             self._count(pages, answers, seconds, trusted_answers)
         merged = dict(enumerate(answers)) | trusted_answers
-        return Labeled([answer for answer in merged.values() if answer is not None], trusted.degraded)
+        return BatchAnswers([answer for answer in merged.values() if answer is not None], trusted.degraded)
 
     async def _ask(
         self, pages: Sequence[EncodedPage], seconds: float | None = None
@@ -92,7 +92,7 @@ class TrialLabeling:
         except (*UNAVAILABLE, TimeoutError):
             return [None] * len(pages)
 
-    async def _fall_back(self, pages: Sequence[EncodedPage]) -> Labeled:
+    async def _fall_back(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label with the trusted version or, if that is unavailable, with the version on trial after all."""
         trusted = asyncio.ensure_future(self._trusted.label(pages))
         retried = asyncio.ensure_future(self._retry(pages))
@@ -103,7 +103,7 @@ class TrialLabeling:
             trusted.cancel()
             retried.cancel()
 
-    async def _retry(self, pages: Sequence[EncodedPage]) -> Labeled:
+    async def _retry(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Retry until the version on trial labels all pages while the trusted one is unavailable."""
         while True:
             await asyncio.sleep(self._timeout)
@@ -111,7 +111,7 @@ class TrialLabeling:
                 answers = await self._ask(pages, self._timeout)
                 predictions = [answer for answer in answers if isinstance(answer, Prediction)]
                 if len(predictions) == len(pages):
-                    return Labeled([*predictions])
+                    return BatchAnswers([*predictions])
 
     def _count(
         self,
@@ -169,22 +169,22 @@ async def _release_after(plan: Plan, call: Call) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _PlannedLabeling:
-    """Labels one batch by a plan."""
+class _PlannedBatch:
+    """Batch that is labeled by a plan."""
 
     plan: Plan
-    label_by_plan: Callable[[Sequence[PackedPage]], Awaitable[Labeled]]
+    label_by_plan: Callable[[Sequence[PackedPage]], Awaitable[BatchAnswers]]
 
     @property
     def encodings(self) -> frozenset[Encoding]:
         return self.plan.encodings
 
-    async def label(self, pages: Sequence[PackedPage]) -> Labeled:
+    async def label(self, pages: Sequence[PackedPage]) -> BatchAnswers:
         return await self.label_by_plan(pages)
 
 
-class RolloutLabeling:
-    """Labels each batch by the plan that is current when it begins."""
+class RolloutBatchLabeler:
+    """Labeler of each batch by the plan that is current when it begins."""
 
     def __init__(
         self,
@@ -201,19 +201,19 @@ class RolloutLabeling:
         self._background = background
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[BatchLabeling]:
+    async def begin(self) -> AsyncIterator[OpenBatch]:
         """Begin a batch, which the current plan labels."""
         async with self._plans.held() as plan:
-            yield _PlannedLabeling(plan, partial(self._label_and_offer, plan))
+            yield _PlannedBatch(plan, partial(self._label_and_offer, plan))
 
-    async def _label_and_offer(self, plan: Plan, pages: Sequence[PackedPage]) -> Labeled:
+    async def _label_and_offer(self, plan: Plan, pages: Sequence[PackedPage]) -> BatchAnswers:
         began = time.perf_counter()
         labeled = await self._label(plan, pages)
         if not labeled.degraded:
             self._observations.shadow.offer(plan, pages, labeled.answers, time.perf_counter() - began)
         return labeled
 
-    async def _label(self, plan: Plan, pages: Sequence[PackedPage]) -> Labeled:
+    async def _label(self, plan: Plan, pages: Sequence[PackedPage]) -> BatchAnswers:
         serving = self._serving(plan)
         tried = [place for place, page in enumerate(pages) if plan.is_labeled_by_canary(page.identity.site)]
         if plan.canary is None or not tried:
@@ -226,19 +226,21 @@ class RolloutLabeling:
         )
         answers = dict(zip((*tried, *others), (*by_canary.answers, *by_serving.answers), strict=True))
         degraded = by_canary.degraded or by_serving.degraded
-        return Labeled([answers[place] for place in range(len(pages))], degraded)
+        return BatchAnswers([answers[place] for place in range(len(pages))], degraded)
 
-    def _serving(self, plan: Plan) -> Labeling:
+    def _serving(self, plan: Plan) -> LabelingPolicy:
         trusted = plan.trusted
         if trusted is None:
             return self._trusted(plan.serving)
         return self._trial(plan, plan.serving, trusted, self._trusted(trusted))
 
-    def _trusted(self, version: OpenVersion) -> Labeling:
+    def _trusted(self, version: OpenVersion) -> LabelingPolicy:
         labeling = self._open(version.labeler, self._dependency)
         return TrustedLabeling(labeling, partial(self._observations.figures.add, version.version))
 
-    def _trial(self, plan: Plan, tried: OpenVersion, trusted: OpenVersion, fallback: Labeling) -> Labeling:
+    def _trial(
+        self, plan: Plan, tried: OpenVersion, trusted: OpenVersion, fallback: LabelingPolicy
+    ) -> LabelingPolicy:
         return TrialLabeling(
             tried.labeler,
             fallback,
@@ -260,5 +262,5 @@ class RolloutLabeling:
             self._observations.figures.add(version, figures)
 
 
-async def _label_any(labeling: Labeling, pages: Sequence[EncodedPage]) -> Labeled:
-    return await labeling.label(pages) if pages else Labeled([])
+async def _label_any(labeling: LabelingPolicy, pages: Sequence[EncodedPage]) -> BatchAnswers:
+    return await labeling.label(pages) if pages else BatchAnswers([])

@@ -19,11 +19,11 @@ from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.process import running
-from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutLabeling
+from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutBatchLabeler
 from dehusk.streams.worker.rollout.plan import Plan, Plans, open_version
 from dehusk.streams.worker.rollout.shadow import Observations
 from dehusk.streams.worker.rollout.steering import StateReader, Steering
-from dehusk.streams.worker.steps.labeling import OpenLabeling, open_labeling
+from dehusk.streams.worker.steps.labeling import OpenLabeler, open_labeling
 from dehusk.streams.worker_settings import WorkerSettings
 
 _WITHDRAW_SECONDS = 2.0
@@ -77,8 +77,8 @@ async def open_rollout(
     *,
     dependency: Dependency,
     metrics: Metrics,
-) -> AsyncIterator[OpenLabeling]:
-    """Open the labeling by the state on the control topic, which is followed until the end.
+) -> AsyncIterator[OpenLabeler]:
+    """Open the labeler by the state on the control topic, which is followed until the end.
 
     Raises:
         UnavailableError: the topic cannot be read, or the labeler does not answer.
@@ -111,10 +111,10 @@ async def open_rollout(
         await resources.enter_async_context(running(steering.run, observations.shadow.run, reporting.run))
         background = BackgroundCalls()
         resources.push_async_callback(background.close)
-        labeling = RolloutLabeling(
+        labeler = RolloutBatchLabeler(
             plans, partial(open_labeling, settings), dependency, observations, background
         )
-        yield OpenLabeling(labeling, plans.check, plans.current.serving.answer, steering.notes)
+        yield OpenLabeler(labeler, plans.check, plans.current.serving.answer, steering.notes)
 
 
 async def _catch_up(reader: StateReader, topic: str) -> None:

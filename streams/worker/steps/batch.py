@@ -117,7 +117,7 @@ class MessageCleaner:
         cleaned alone is oversized. The results end where the prepared pages or documents exceed the size
         limit, and before any other message that has to be cleaned alone.
         """
-        extract = partial(self._batches.pool.extract, room=MAX_BATCH_BYTES)
+        extract = partial(self._batches.pool.extract, max_bytes=MAX_BATCH_BYTES)
         return [*await self._clean(messages, extract, alone=False)] or [Oversized()]
 
     async def clean_alone(self, message: Message) -> CleanedMessage | Postponed:

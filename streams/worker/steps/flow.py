@@ -38,8 +38,8 @@ class Cleaner(Protocol):
         ...
 
 
-class Delivers(Protocol):
-    """Delivers the results of a batch."""
+class DeliveryProtocol(Protocol):
+    """Interface of the delivery of results."""
 
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         """Return once the brokers hold all results."""
@@ -73,7 +73,7 @@ class Flow:
         self,
         limits: FlowLimits,
         cleaner: Cleaner,
-        delivery: Delivers,
+        delivery: DeliveryProtocol,
         schema_registry: Dependency,
         metrics: Metrics,
         *,

@@ -16,7 +16,7 @@ from dehusk.schemas.outcomes import Broken, BrokenReason
 from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 from dehusk.streams.availability import UNAVAILABLE, Check, Dependency, back_off
 from dehusk.streams.labelers import ALL_ENCODINGS, PROBE
-from dehusk.streams.preparation.batch import Labeled, Labeling, PageLabeling
+from dehusk.streams.preparation.batch import BatchAnswers, BatchLabeler, LabelingPolicy
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -32,14 +32,14 @@ _PAGE_ATTEMPTS = 4
 """Failures of a page in a row until it is broken; probes of its size are labeled after each of them."""
 _log = logging.getLogger(__name__)
 Notes = Callable[[], list[str]]
-"""Returns notices that keep no page waiting, in words."""
+"""Source of notices that keep no page waiting, in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class OpenLabeling:
-    """Labeling of pages, ready for batches."""
+class OpenLabeler:
+    """Labeler that is open, with its check and its first answer."""
 
-    labeling: PageLabeling
+    labeler: BatchLabeler
     check: Check
     answer: Prediction | None
     """Answer to a line of text; None before the first."""
@@ -109,13 +109,13 @@ def _stand_in(size: _Size) -> EncodedPage:
 
 
 class WaitingLabeling:
-    """Waits until the labeler answers; a page that fails while probes of its size do not is broken."""
+    """Policy that waits for the labeler; a page that fails while probes of its size do not is broken."""
 
     def __init__(self, labeler: ProbedLabeler, dependency: Dependency) -> None:
         self._labeler = labeler
         self._dependency = dependency
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+    async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page, however long it takes."""
         for attempt in range(_BATCH_ATTEMPTS):
             try:
@@ -126,10 +126,10 @@ class WaitingLabeling:
             else:
                 if any(isinstance(answer, Prediction) for answer in answers):
                     self._dependency.answered()
-                return Labeled(
+                return BatchAnswers(
                     [await self._retry_if_broken(*each) for each in zip(pages, answers, strict=True)]
                 )
-        return Labeled([await self._label_alone(page) for page in pages])
+        return BatchAnswers([await self._label_alone(page) for page in pages])
 
     async def _retry_if_broken(self, page: EncodedPage, answer: Prediction | Broken) -> Prediction | Broken:
         return await self._label_alone(page) if isinstance(answer, Broken) else answer
@@ -166,21 +166,21 @@ class WaitingLabeling:
 
 
 class DegradingLabeling:
-    """Labels by the rules while the labeler is unavailable."""
+    """Policy that labels by the rules while the labeler is unavailable."""
 
     def __init__(self, labeler: ProbedLabeler, rules: Labeler, dependency: Dependency) -> None:
         self._labeler = labeler
         self._rules = rules
         self._dependency = dependency
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
+    async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
         """Label each page by the labeler or, if it is unavailable, by the rules."""
         if not self._dependency.unavailable:
             try:
-                return Labeled(await self._label_checked(pages))
+                return BatchAnswers(await self._label_checked(pages))
             except UNAVAILABLE as error:
                 self._dependency.missed(error)
-        return Labeled(await self._rules.label(pages), degraded=True)
+        return BatchAnswers(await self._rules.label(pages), degraded=True)
 
     async def _label_checked(self, pages: Sequence[EncodedPage]) -> list[Prediction | Broken]:
         """Return the labeler's answers; raise if it also rejects probes of a rejected page's size."""
@@ -191,8 +191,8 @@ class DegradingLabeling:
         return answers
 
 
-def open_labeling(settings: WorkerSettings, labeler: ProbedLabeler, dependency: Dependency) -> Labeling:
-    """Return the labeling that handles an unavailable labeler as the settings say."""
+def open_labeling(settings: WorkerSettings, labeler: ProbedLabeler, dependency: Dependency) -> LabelingPolicy:
+    """Return the policy that handles an unavailable labeler as the settings say."""
     if settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES:
         return DegradingLabeling(labeler, RulesLabeler(), dependency)
     return WaitingLabeling(labeler, dependency)

@@ -20,7 +20,7 @@ CUT_SHORT = """\
 import asyncio, os, signal, sys
 import dehusk.streams.files.feeding, dehusk.streams.kafka.client
 from dehusk.streams.cli import main
-from dehusk.streams.kafka.producer import Sent
+from dehusk.streams.kafka.producer import SendResult
 
 async def describe_topic(kafka, topic, operation):
     pass
@@ -29,7 +29,7 @@ async def send(kafka, records, compression):
     sent = 0
     async for outgoing in records:
         if sent < 2:
-            yield Sent(outgoing, None)
+            yield SendResult(outgoing, None)
             sent += 1
     os.kill(os.getpid(), int(os.environ["SIGNAL"]))
     await asyncio.Event().wait()

@@ -73,7 +73,7 @@ def test_a_service_that_ends_has_failed(tmp_path: Path) -> None:
 
 def test_what_the_services_do_is_reported(tmp_path: Path) -> None:
     reports: list[tuple[str, str]] = []
-    with redis_alone(tmp_path, report=lambda service, doing: reports.append((service, doing))):
+    with redis_alone(tmp_path, on_progress=lambda service, doing: reports.append((service, doing))):
         assert reports == [("redis", "starting"), ("redis", "ready")]
 
 

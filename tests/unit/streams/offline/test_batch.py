@@ -34,7 +34,7 @@ class Pool:
         self.encodings: list[frozenset[Encoding]] = []
 
     async def prepare(
-        self, messages: Sequence[Message], room: float = 0, encodings: frozenset[Encoding] = frozenset()
+        self, messages: Sequence[Message], max_bytes: float = 0, encodings: frozenset[Encoding] = frozenset()
     ) -> list[Outcomes]:
         self.encodings.append(encodings)
         self.asked += ["prepare"] * len(messages[: self.prepares])

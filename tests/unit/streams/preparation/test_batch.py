@@ -12,7 +12,7 @@ from dehusk.streams.preparation.batch import (
     MessageResult,
     ObservedPage,
     PageResult,
-    UniformLabeling,
+    UniformBatchLabeler,
 )
 from dehusk.streams.preparation.steps import PackedPage, Postponed, WrittenDocument
 
@@ -35,7 +35,7 @@ async def results(
     async def extract(pages: object) -> list[WrittenDocument | Broken]:
         return list(documents)
 
-    return await BatchCleaner(None, UniformLabeling(None)).extract(batch, extract)  # type: ignore[arg-type] # none is asked
+    return await BatchCleaner(None, UniformBatchLabeler(None)).extract(batch, extract)  # type: ignore[arg-type] # none is asked
 
 
 @pytest.mark.parametrize(("documents", "messages"), [(0, 0), (1, 2), (2, 4), (3, 5)])

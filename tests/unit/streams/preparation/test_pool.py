@@ -230,7 +230,7 @@ async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: Prep
 
 
 @pytest.mark.parametrize(
-    ("values", "room", "answered"),
+    ("values", "max_bytes", "answered"),
     [
         (["1000 bytes"] * 4, 2000, 2),
         (["1000 bytes"] * 4, 1, 1),
@@ -240,9 +240,9 @@ async def test_a_process_that_has_swollen_makes_place_for_a_fresh_one(pool: Prep
     ],
 )
 async def test_a_batch_is_prepared_as_far_as_there_is_room_for_what_comes_of_it(
-    pool: PreparationPool, values: list[str], room: int, answered: int
+    pool: PreparationPool, values: list[str], max_bytes: int, answered: int
 ) -> None:
-    assert len(await pool.prepare(messages(*values), room)) == answered
+    assert len(await pool.prepare(messages(*values), max_bytes)) == answered
     assert told(await pool.prepare(messages("a", "b"))) == ["a", "b"]
 
 

@@ -12,11 +12,11 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import Encoding, Prediction
 from dehusk.schemas.rollout import Figures, Limits, Part, Rollout, bucket_of
 from dehusk.streams.availability import Dependency
-from dehusk.streams.preparation.batch import Labeled, Labeling
+from dehusk.streams.preparation.batch import BatchAnswers, LabelingPolicy
 from dehusk.streams.preparation.steps import PackedPage
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from dehusk.streams.worker.rollout import labeling as rollout_labeling
-from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutLabeling
+from dehusk.streams.worker.rollout.labeling import BackgroundCalls, RolloutBatchLabeler
 from dehusk.streams.worker.rollout.plan import Plan, Plans, is_of_share
 from dehusk.streams.worker.rollout.shadow import FiguresByVersion, Observations
 from dehusk.streams.worker.steps.labeling import DegradingLabeling, WaitingLabeling
@@ -31,13 +31,13 @@ PROMOTED = replace(promote(START, "8", "me"), limits=Limits(probation_seconds=86
 class Steps:
     """A labeling of plans, and what it needs."""
 
-    def __init__(self, plan: Plan, *, rules: bool = False, trusted: Labeling | None = None) -> None:
+    def __init__(self, plan: Plan, *, rules: bool = False, trusted: LabelingPolicy | None = None) -> None:
         self.plans = Plans(plan)
         self.figures = FiguresByVersion()
         self.dependency = Dependency("triton", "")
         opened = partial(_degrading, RulesLabeler()) if rules else WaitingLabeling
         self.background = BackgroundCalls()
-        self.labeling = RolloutLabeling(
+        self.labeling = RolloutBatchLabeler(
             self.plans,
             opened if trusted is None else lambda *_: trusted,
             self.dependency,
@@ -45,7 +45,7 @@ class Steps:
             self.background,
         )
 
-    async def label(self, pages: list[PackedPage]) -> Labeled:
+    async def label(self, pages: list[PackedPage]) -> BatchAnswers:
         """The labels of a batch that begins now."""
         async with self.labeling.begin() as batch:
             return await batch.label(pages)
@@ -73,7 +73,7 @@ def pages(page: PackedPage) -> list[PackedPage]:
     return [replace(page, identity=replace(page.identity, site=site)) for site in SITES]
 
 
-def versions(labeled: Labeled) -> list[str]:
+def versions(labeled: BatchAnswers) -> list[str]:
     assert all(isinstance(answer, Prediction) for answer in labeled.answers)
     return [answer.model.version for answer in labeled.answers if isinstance(answer, Prediction)]
 
@@ -212,7 +212,7 @@ async def test_while_the_labeler_is_known_to_be_away_nobody_asks_the_canary(mode
 async def test_a_page_that_no_version_labels_is_nobodys_fault_but_its_own(models, pages) -> None:
     class Refusing:
         async def label(self, pages):
-            return Labeled([Broken("rejected-by-model", "odd page") for _ in pages])
+            return BatchAnswers([Broken("rejected-by-model", "odd page") for _ in pages])
 
     models["8"].fault = "nan"
     steps = Steps(plan(models, CANARY), trusted=Refusing())

@@ -27,13 +27,13 @@ from dehusk.schemas.pages import (
 )
 from dehusk.streams.availability import Dependency
 from dehusk.streams.preparation.batch import (
+    BatchAnswers,
     BatchCleaner,
     Correct,
     Failure,
-    Labeled,
-    Labeling,
+    LabelingPolicy,
     Note,
-    UniformLabeling,
+    UniformBatchLabeler,
 )
 from dehusk.streams.preparation.process import Oversized
 from dehusk.streams.preparation.steps import (
@@ -66,7 +66,7 @@ class Pool:
         self.encodings: list[frozenset[Encoding]] = []
 
     async def prepare(
-        self, messages: Sequence[Message], room: float = 0, encodings: frozenset[Encoding] = frozenset()
+        self, messages: Sequence[Message], max_bytes: float = 0, encodings: frozenset[Encoding] = frozenset()
     ) -> list[Outcomes]:
         self.encodings.append(encodings)
         return [self.answers.pop(0) for _ in messages[: len(self.answers)]]
@@ -76,7 +76,9 @@ class Pool:
         self.encodings.append(encodings)
         return self.answers.pop(0)
 
-    async def extract(self, pages: Sequence[LabeledPage], room: float = 0) -> list[WrittenDocument | Broken]:
+    async def extract(
+        self, pages: Sequence[LabeledPage], max_bytes: float = 0
+    ) -> list[WrittenDocument | Broken]:
         return [self.writing.extract(page) for page in pages[: self.room_for]]
 
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
@@ -97,10 +99,10 @@ WEB2TEXT = frozenset((Encoding.WEB2TEXT,))
 
 
 class RefusingLabeling:
-    """Labeling that has no answer for the first page of a batch."""
+    """Policy that has no answer for the first page of a batch."""
 
-    async def label(self, pages: Sequence[EncodedPage]) -> Labeled:
-        return Labeled([REFUSED, *await RulesLabeler().label(pages[1:])])
+    async def label(self, pages: Sequence[EncodedPage]) -> BatchAnswers:
+        return BatchAnswers([REFUSED, *await RulesLabeler().label(pages[1:])])
 
 
 REFUSED = Broken(BrokenReason.REJECTED_BY_MODEL, "no answer")
@@ -110,7 +112,7 @@ def cleaner(
     pool: Pool,
     *,
     redis: Dependency | None = None,
-    labeling: Labeling | None = None,
+    labeling: LabelingPolicy | None = None,
     correct: Correct = correct,
     store: SiteStatisticsStore | None = None,
     note: Note = lambda _site, _samples: None,
@@ -118,7 +120,7 @@ def cleaner(
 ) -> MessageCleaner:
     batches = BatchCleaner(
         pool,
-        UniformLabeling(
+        UniformBatchLabeler(
             labeling or WaitingLabeling(RulesLabeler(), Dependency("triton", "")), lambda: encodings
         ),
         StoreObserver(store or MemorySiteStatistics(), redis or Dependency("redis", "")),

@@ -16,7 +16,7 @@ from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import Encoding, Message
 from dehusk.streams.availability import Dependency
-from dehusk.streams.preparation.batch import BatchCleaner, UniformLabeling
+from dehusk.streams.preparation.batch import BatchCleaner, UniformBatchLabeler
 from dehusk.streams.preparation.steps import (
     LabeledPage,
     Outcomes,
@@ -48,12 +48,14 @@ class Pool:
         """Nanoseconds of the epoch."""
 
     async def prepare(
-        self, messages: Sequence[Message], room: float = 0, encodings: frozenset[Encoding] = frozenset()
+        self, messages: Sequence[Message], max_bytes: float = 0, encodings: frozenset[Encoding] = frozenset()
     ) -> list[Outcomes]:
         self.prepared_at = time.time_ns()
         return self.answers[: len(messages)]
 
-    async def extract(self, pages: Sequence[LabeledPage], room: float = 0) -> list[WrittenDocument | Broken]:
+    async def extract(
+        self, pages: Sequence[LabeledPage], max_bytes: float = 0
+    ) -> list[WrittenDocument | Broken]:
         return [Writing().extract(page) for page in pages]
 
 
@@ -97,7 +99,7 @@ async def process(
     """Clean messages and deliver what became of them."""
     batches = BatchCleaner(
         pool or Pool(*outcomes),
-        UniformLabeling(WaitingLabeling(RulesLabeler(), Dependency("triton", ""))),
+        UniformBatchLabeler(WaitingLabeling(RulesLabeler(), Dependency("triton", ""))),
         StoreObserver(MemorySiteStatistics(), Dependency("redis", "")),
     )
     metrics = Metrics(CollectorRegistry(), ())
