@@ -149,7 +149,7 @@ def main() -> None:
         interrupt_on_signals()
         sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
-        _tell(error)
+        _print_error(error)
         sys.exit(error.exit_code)
     except click.Abort as aborted:
         if not isinstance(aborted.__cause__, KeyboardInterrupt):
@@ -162,7 +162,7 @@ def main() -> None:
             exit_at_once(CLOSED_PIPE)
         raise
     except DehuskError as error:
-        _tell(error)
+        _print_error(error)
         sys.exit(1)
     except OSError as error:
         if error.errno not in _FULL:
@@ -171,7 +171,7 @@ def main() -> None:
         exit_at_once(1)
 
 
-def _tell(error: click.ClickException | DehuskError) -> None:
+def _print_error(error: click.ClickException | DehuskError) -> None:
     """Print the error that ends the command, or log it if the log is JSON."""
     if are_json():
         _log.critical(error.format_message() if isinstance(error, click.ClickException) else str(error))

@@ -18,7 +18,7 @@ from dehusk.schemas.pages import Prediction, RawPage
 from dehusk.streams.cli.shared.interrupts import (
     exit_at_once_on_errors,
     interrupts_postponed,
-    tell_interrupted,
+    report_interruption,
 )
 from dehusk.streams.cli.shared.options import Url, choice_option, gathered_options, was_typed
 from dehusk.streams.cli.shared.page_options import (
@@ -76,7 +76,7 @@ class OfflineRun:
     paths: Sequence[Path]
     settings: WorkerSettings
     open_one: Callable[[], Labeler]
-    """Opens a labeler: there is one for each process."""
+    """Function that opens a labeler, which each process has."""
     statistics: str
     """Place of the statistics of sites: see `open_statistics`."""
     two_pass: bool
@@ -144,9 +144,9 @@ class OfflineRun:
 
         count = 0
         with self._reading("counting") as (pages, report):
-            async with aclosing(observe_pages(iter(pages), pool, labelers, store)) as counted:
-                async for pages_counted in counted:
-                    count += pages_counted
+            async with aclosing(observe_pages(iter(pages), pool, labelers, store)) as counts:
+                async for page_count in counts:
+                    count += page_count
                     report(count)
 
     async def _write(
@@ -281,7 +281,7 @@ def command(
         try:
             pages = asyncio.run(run.clean())
         except KeyboardInterrupt:
-            tell_interrupted(run.written, "written")
+            report_interruption(run.written, "written")
             raise
     if not run.written:
         click.echo("dehusk: no page was found", err=True)

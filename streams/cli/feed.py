@@ -13,7 +13,7 @@ from rich.filesize import decimal
 
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import Broken, Skipped, SkipReason
-from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, tell_interrupted
+from dehusk.streams.cli.shared.interrupts import exit_at_once_on_errors, report_interruption
 from dehusk.streams.cli.shared.options import NumberRange
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
@@ -90,7 +90,7 @@ def command(
 
     A line without a "url" is not sent, for a worker could not clean its page. Ends with status 1 if a page
     could not be read or sent. Of what is not sent, the first 20 for each reason are named. The numbers of
-    pages are told at the end, also where Ctrl-C or SIGTERM ends it early.
+    pages are printed at the end, also where Ctrl-C or SIGTERM ends it early.
     """
     from dehusk.streams.files.feeding import FeedCounts, feed
     from dehusk.streams.kafka.client import describe_topic
@@ -121,7 +121,7 @@ def command(
         except (KeyboardInterrupt, UnavailableError) as error:
             click.echo(_summary(counts, topic))
             if isinstance(error, KeyboardInterrupt):
-                tell_interrupted(counts.sent, "sent")
+                report_interruption(counts.sent, "sent")
             raise
     click.echo(_summary(counts, topic))
     raise SystemExit(1 if counts.failed else 0)

@@ -103,7 +103,7 @@ def command(*, request: _Request, settings: WorkerSettings) -> None:
     nothing were known of its site.
 
     Nothing of the page runs or is loaded. Ctrl-C ends the inspector. The status is 1 if the page cannot be
-    cleaned; then the reason is told.
+    cleaned; then the reason is printed.
     """
     _check_options(request)
     with suppress(KeyboardInterrupt) if request.output is None else nullcontext():
@@ -160,8 +160,8 @@ async def _serve(inspection: Inspection, request: _Request) -> None:
     from dehusk.streams.inspection.server import application
     from dehusk.streams.web.local_pages import serving
 
-    named, _, port = request.listen.rpartition(":")
-    host = named.strip("[]")
+    host, _, port = request.listen.rpartition(":")
+    host = host.strip("[]")
     async with serving(application(inspection, host), host, int(port)) as address:
         click.echo(f"{address}  (Ctrl-C ends it)")
         if request.opens:

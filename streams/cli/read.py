@@ -15,7 +15,7 @@ from dehusk.streams.cli.shared.terminal import echo
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 
 _SEPARATOR = "\f"
-"""Stands in a line of its own behind each text, which holds none: its white space was folded."""
+"""Line after each text, which holds none: its white space was folded."""
 
 
 @click.command(

@@ -130,7 +130,7 @@ def add_command(
 
     The copy becomes a directory of its model at once, when it is complete, on disk and verified; one that
     fails never does, and nothing that is there is written over. A new model takes config.pbtxt from beside
-    its model file. Tells how to serve the version next.
+    its model file. Prints how to serve the version next.
     """
     from dehusk.streams.cli.model.model_actions import add
 

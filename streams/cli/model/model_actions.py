@@ -52,7 +52,7 @@ from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.wording import printable
 
 Step = Callable[[Rollout, str], Rollout]
-"""Makes the next state of the current one and the name of who changes it."""
+"""Function from the current state and the name of who changes it to the next state."""
 
 
 def list_versions(sources: Sources, *, as_json: bool) -> bool:

@@ -36,10 +36,10 @@ def interrupted_status() -> int:
     return 128 + _interrupted_by[-1]
 
 
-def tell_interrupted(pages: int, what_became: str) -> None:
-    """Print the pages done so far on standard error; `what_became` is e.g. `written`."""
+def report_interruption(pages: int, done: str) -> None:
+    """Print the pages done so far on standard error; `done` is e.g. `written`."""
     click.echo(
-        f"dehusk: interrupted; {pluralize(pages, 'page')} {'was' if pages == 1 else 'were'} {what_became}",
+        f"dehusk: interrupted; {pluralize(pages, 'page')} {'was' if pages == 1 else 'were'} {done}",
         err=True,
     )
 

@@ -70,7 +70,7 @@ def ask(question: str, otherwise: str, *, yes: bool) -> None:
 
 
 Advance = Callable[[int, int], None]
-"""Called with the pages done so far, and their bytes."""
+"""Function of the pages done so far, and their bytes."""
 
 
 @contextmanager

@@ -143,7 +143,7 @@ def _sample_row(sample: StoredSample, sizes: SiteSizes) -> tuple[str, ...]:
     return f"{sample.pages:,}{share}", f"{sample.dropped:,}", f"{sample.saved:,}", printable(sample.text)
 
 
-def _tell(unreadable: Unreadable) -> None:
+def _warn(unreadable: Unreadable) -> None:
     click.echo(f"dehusk: {printable(unreadable.site)} is skipped: {printable(unreadable.why)}", err=True)
 
 
@@ -159,7 +159,7 @@ class _Listing:
         async for listing in self._catalogue.summaries():
             if isinstance(listing, Unreadable):
                 self.unreadable += 1
-                _tell(listing)
+                _warn(listing)
             elif listing.site not in seen:
                 seen.add(listing.site)
                 self.sites += 1
@@ -207,11 +207,11 @@ async def show_site(redis: RedisSettings, text: str, *, as_json: bool) -> None:
         _, summary = await _known(catalogue, text)
         if isinstance(summary, Unreadable):
             raise _damaged(text, summary.why)
-        async for whole in catalogue.read([summary.site]):
-            if isinstance(whole, Unreadable):
-                raise _damaged(text, whole.why)
+        async for site in catalogue.read([summary.site]):
+            if isinstance(site, Unreadable):
+                raise _damaged(text, site.why)
             try:
-                known = unpack_site(whole.fields)
+                known = unpack_site(site.fields)
             except CorruptError as error:
                 raise _damaged(text, str(error)) from error
             show = _print_site_as_json if as_json else _print_site
@@ -270,7 +270,7 @@ async def _forget_all(catalogue: Catalogue) -> tuple[int, int]:
         forgotten += await catalogue.forget(sites)
         unreadable += len(others)
         for each in others:
-            _tell(each)
+            _warn(each)
     return forgotten, unreadable
 
 
@@ -286,7 +286,7 @@ async def export_sites(redis: RedisSettings, texts: Sequence[str]) -> int:
             async for line in lines:
                 if isinstance(line, Unreadable):
                     unreadable += 1
-                    _tell(line)
+                    _warn(line)
                 else:
                     sites += 1
                     click.echo(line, nl=False)
@@ -297,7 +297,7 @@ async def export_sites(redis: RedisSettings, texts: Sequence[str]) -> int:
 async def import_sites(redis: RedisSettings, file: BinaryIO, *, replace: bool) -> int:
     """Import sites, and return the number of those that were not imported because they are damaged."""
     async with open_catalogue(redis) as catalogue:
-        counts = await import_lines(_read_ahead(file), catalogue, _tell, replace=replace)
+        counts = await import_lines(_read_ahead(file), catalogue, _warn, replace=replace)
     click.echo(f"{pluralize(counts.put, 'site')} imported")
     if counts.left:
         click.echo(f"{pluralize(counts.left, 'site')} left: more pages are counted already (--replace)")

@@ -52,7 +52,7 @@ def command(*, kafka: KafkaSettings, monitoring_topic: str, group: str, once: bo
     """Show a group of workers in this terminal, every second.
 
     Shows the throughput of the workers of a consumer group together and of each, the last hour, the lag by
-    partition, the pages that gave no document, and unavailable dependencies. Only the topic is read, in no
+    partition, the pages without a document, and unavailable dependencies. Only the topic is read, in no
     group, so no worker needs to be reached. q or Ctrl-C ends it. One report ends with status 1 if no worker
     of the group runs.
     """

@@ -1,7 +1,7 @@
 """A group of workers as lines of a terminal."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
@@ -21,7 +21,6 @@ _MIN_ROWS = 3
 _WIDE = 100
 """Columns from which workers are shown with their version and model."""
 _ALL = 1_000_000
-Known = Callable[[float], str]
 
 
 def render(report: GroupReport, width: int, height: int | None = None) -> RenderableType:
@@ -46,7 +45,7 @@ def _below(report: GroupReport) -> int:
 
 def _head(report: GroupReport, width: int) -> Iterator[Text]:
     yield _line(Text(printable(f"group {report.group}"), "bold"), _about(report))
-    yield _now(report.state) if report.state else Text(_nobody(report), "red")
+    yield _now(report.state) if report.state else Text(_no_worker(report), "red")
     yield _line(str(report.counts.totals))
     yield _throughput(report.points, width)
 
@@ -59,10 +58,10 @@ def _about(report: GroupReport) -> str:
     return printable(f": {pluralize(len(report.workers) - gone, 'worker')}{lost}{versions}")
 
 
-def _nobody(report: GroupReport) -> str:
+def _no_worker(report: GroupReport) -> str:
     if report.silent_since is None:
         return "no worker runs"
-    return f"no worker was heard since {_clock(report.silent_since)}"
+    return f"no worker heard from since {_clock(report.silent_since)}"
 
 
 def _now(state: State) -> Text:
@@ -129,7 +128,7 @@ def _state(row: Row) -> Text:
 
 
 def _lags_and_drops(report: GroupReport, limit: int) -> Table:
-    """Put the partitions of the largest lag to the left of the pages that gave no document."""
+    """Put the partitions of the largest lag to the left of the pages without a document."""
     columns = Table.grid(Column(ratio=1), Column(ratio=1), padding=(0, 3, 0, 0), expand=True)
     columns.add_row(_partitions(report.state, limit), _drops(report, limit))
     return columns
@@ -151,7 +150,7 @@ def _share(lag: PartitionLag, largest: PartitionLag) -> Text:
 
 
 def _drops(report: GroupReport, limit: int) -> RenderableType:
-    table = _table(["gave no document", ""])
+    table = _table(["no document", ""])
     kinds = (("skipped", report.counts.skipped), ("dead letter", report.counts.dead_letters))
     drops = [(count, f"{kind}: {reason}") for kind, reasons in kinds for reason, count in reasons.items()]
     drops.sort(reverse=True)

@@ -114,7 +114,7 @@ def test_without_workers_it_says_so() -> None:
     empty = replace(report(0), state=None)
     assert "no worker runs" in lines(empty)
     silent = replace(empty, silent_since=time.time())
-    assert any(each.startswith("no worker was heard since") for each in lines(silent))
+    assert any(each.startswith("no worker heard from since") for each in lines(silent))
 
 
 def test_an_unavailable_dependency_is_named() -> None:
