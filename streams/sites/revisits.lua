@@ -1,5 +1,8 @@
 -- Keeps which pages of a site are to be cleaned again, and where the newest message of each is.
 --
+-- A position is partition/offset/topic. Of two in the same partition, the one with the larger offset is newer,
+-- whoever tells it last; others have no order, and the one that is told last is taken for the newer one.
+--
 -- KEYS[1]  the site, a hash: of each page its key and the position of its message; and once it is scheduled that
 --          these are cleaned again, an empty field
 -- ARGV     a command, and what it takes:
@@ -22,12 +25,22 @@ local function schedule()
   end
 end
 
+local function is_newer(position, stored)
+  local partition, offset, topic = position:match('^(%d+)/(%d+)/(.*)$')
+  local stored_partition, stored_offset, stored_topic = stored:match('^(%d+)/(%d+)/(.*)$')
+  if partition ~= stored_partition or topic ~= stored_topic then
+    return true
+  end
+  -- as digits: numbers of Lua are exact up to 2^53 only
+  return #offset > #stored_offset or #offset == #stored_offset and offset > stored_offset
+end
+
 local function move(page, position)
-  local is_kept = redis.call('HEXISTS', site, page) == 1
-  if is_kept then
+  local stored = redis.call('HGET', site, page)
+  if stored and is_newer(position, stored) then
     redis.call('HSET', site, page, position)
   end
-  return is_kept
+  return stored ~= false
 end
 
 local commands = {schedule = schedule}

@@ -205,6 +205,7 @@ async def _open_revisits(
     first_pages = FirstPages(store, topics.group, settings.revisit_after)
     scheduling = Scheduling(
         delivery,
+        context.membership,
         send,
         first_pages,
         dependencies.redis,

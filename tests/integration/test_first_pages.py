@@ -106,6 +106,24 @@ async def test_a_newer_message_takes_the_place_of_an_older_one(pages, first, fre
     assert sorted(await pages.take([fresh]), key=str) == sorted([page(newer), page(gone)], key=str)
 
 
+@pytest.mark.parametrize(("older", "newer"), [(4, 5), (9, 10), (2**53, 2**53 + 1)])
+async def test_an_older_message_takes_the_place_of_no_newer_one(pages, first, fresh, older, newer) -> None:
+    def at(offset: int) -> Visit:
+        return replace(first[0], origin=Origin("raw", 2, offset), is_counted=True)
+
+    await pages.remember([at(newer)])
+    await pages.update([at(older)])
+    await pages.remember([at(older)])
+    assert await pages.take([fresh]) == [page(at(newer))]
+
+
+async def test_the_message_of_another_partition_takes_the_place_of_one(pages, first, fresh) -> None:
+    elsewhere = replace(first[0], origin=Origin("raw", 1, 0), is_counted=True)
+    await pages.remember([replace(first[0], origin=Origin("raw", 2, 5))])
+    await pages.update([elsewhere])
+    assert await pages.take([fresh]) == [page(elsewhere)]
+
+
 async def test_pages_that_were_not_counted_before_move_nothing(pages, first, fresh) -> None:
     await pages.remember(first)
     await pages.update([replace(first[0], origin=Origin("raw", 2, 50))])

@@ -15,6 +15,7 @@ from dehusk.streams.preparation.process import Oversized
 from dehusk.streams.settings import FlowLimits
 from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
 from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage, Result, delivering, end_traces
 from dehusk.streams.worker.revisits.requests import request
@@ -143,12 +144,15 @@ class Revisiting:
 class Scheduling:
     """Delivery that stores first pages, and requests a revisit once enough pages of a site are known.
 
-    It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again.
+    It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again. It waits
+    for the membership before it tells Redis anything, which would take messages that others have passed for the
+    newest ones.
     """
 
     def __init__(
         self,
         delivery: DeliveryProtocol,
+        membership: Membership,
         send: Send,
         first_pages: FirstPages,
         redis: Dependency,
@@ -158,6 +162,7 @@ class Scheduling:
         group: str,
     ) -> None:
         self._delivery = delivery
+        self._membership = membership
         self._send = send
         self._first_pages = first_pages
         self._redis = redis
@@ -168,8 +173,10 @@ class Scheduling:
     async def deliver(self, batch: Sequence[CleanedMessage]) -> None:
         """Return once the brokers hold all results, and the revisit requests that follow from them."""
         visits = [visit for cleaned in batch for visit in self._visits(cleaned)]
+        await self._membership.wait_until_held()
         await ask_if_there(self._redis, partial(self._first_pages.update, visits))
         await self._delivery.deliver(batch)
+        await self._membership.wait_until_held()
         if due := await ask_if_there(self._redis, partial(self._first_pages.remember, visits)):
             await self._request(due)
 

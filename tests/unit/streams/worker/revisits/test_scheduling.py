@@ -1,5 +1,8 @@
 """Requests of second cleanings when a batch with first pages is delivered."""
 
+import asyncio
+import time
+
 import pytest
 
 from dehusk.schemas.documents import origin_of
@@ -8,9 +11,11 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependency
 from dehusk.streams.sites.revisits import Visit
 from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.revisits.requests import request
 from dehusk.streams.worker.revisits.revisiting import Scheduling
+from tests.settling import settle
 
 
 class World:
@@ -21,9 +26,14 @@ class World:
         self.error = error
         self.takes = takes
         self.told: list[tuple[str, object]] = []
+        self.membership = Membership(session_seconds=3600)
+        self.membership.confirm(time.monotonic())
+        self.is_lost_by_delivery = False
 
     async def deliver(self, batch) -> None:
         self.told.append(("deliver", len(batch)))
+        if self.is_lost_by_delivery:
+            self.membership.lose()
 
     def give_up(self) -> None:
         self.told.append(("give up", None))
@@ -52,7 +62,9 @@ class World:
 
 
 def scheduling(world: World, redis: Dependency) -> Scheduling:
-    return Scheduling(world, world.send, world, redis, lambda url: url[8:], topic="revisits", group="g")
+    return Scheduling(
+        world, world.membership, world.send, world, redis, lambda url: url[8:], topic="revisits", group="g"
+    )
 
 
 @pytest.fixture
@@ -110,3 +122,22 @@ async def test_a_topic_that_takes_no_request_is_said(cleaned, redis, caplog) -> 
     await scheduling(world, redis).deliver([cleaned])
     assert "topic revisits takes not even a request" in caplog.text
     assert world.told[-1] == ("schedule", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("is_lost_by_delivery", "told"), [(False, []), (True, [("update", URLS), ("deliver", 1)])]
+)
+async def test_redis_is_told_nothing_by_a_worker_that_is_no_member(
+    cleaned, redis, is_lost_by_delivery: bool, told: list
+) -> None:
+    world = World()
+    world.is_lost_by_delivery = is_lost_by_delivery
+    if not is_lost_by_delivery:
+        world.membership.lose()
+    delivering = asyncio.create_task(scheduling(world, redis).deliver([cleaned]))
+    await settle()
+    assert world.told == told
+    world.membership.renew()
+    world.membership.confirm(time.monotonic())
+    await delivering
+    assert world.told == [("update", URLS), ("deliver", 1), ("remember", URLS)]
