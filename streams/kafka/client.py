@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import AIOKafkaClient
@@ -338,18 +337,6 @@ def topics_of_local_stack() -> str:
     own = (local.input, local.output, local.dead_letters, AUDIT_TOPIC, REVISIT_TOPIC, MONITORING_TOPIC)
     names = f"{', '.join(own)} and {CONTROL_TOPIC}"
     return f"the Kafka of `dehusk up`, which comes without Kafka's tools, has {names}: use these there"
-
-
-async def committed_offset(settings: KafkaSettings, group: str, partition: TopicPartition) -> int:
-    """Return the offset that a group has committed of a partition; -1 for none.
-
-    Raises:
-        UnavailableError: the brokers do not answer.
-        ConfigurationError: the brokers refuse the user.
-    """
-    async with _open_admin(settings) as admin:
-        offsets = await admin.list_consumer_group_offsets(group, partitions=[partition])
-    return int(offsets[partition].offset) if partition in offsets else -1
 
 
 @asynccontextmanager

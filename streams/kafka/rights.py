@@ -1,17 +1,18 @@
 """Rights of a Kafka user: those that ACLs do not give it, in words, with the command that grants them."""
 
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, Self
+from typing import Literal
 
 from aiokafka import errors
 from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
-from aiokafka.protocol.api import RequestStruct, Response
+from aiokafka.protocol.api import Response
 from aiokafka.protocol.types import Array, Boolean, Bytes, Int16, Int32, Schema, String
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.kafka.protocol import OneVersion
 from dehusk.streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
 
 _ANY = -1
@@ -176,27 +177,6 @@ def _allowed(code: int, operations: int) -> int:
     return _ANY if code or operations == _UNTOLD else operations
 
 
-class _OneVersion(RequestStruct):  # type: ignore[misc] # aiokafka has no types
-    """Request in the only version that serves here."""
-
-    API_KEY = API_VERSION = -1
-    RESPONSE_TYPE = Response
-    SCHEMA = Schema()
-
-    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Self:
-        """Return the request itself, if it is among the versions that a broker knows, by their keys.
-
-        Raises:
-            NotImplementedError: it is not.
-        """
-        lowest, highest = versions.get(self.API_KEY, (0, -1))
-        if not lowest <= self.API_VERSION <= highest:
-            raise NotImplementedError(
-                f"the broker does not know version {self.API_VERSION} of {self.API_KEY}"
-            )
-        return self
-
-
 class _MetadataResponse(Response):  # type: ignore[misc] # aiokafka has no types
     """Answer to `_MetadataRequest`."""
 
@@ -235,7 +215,7 @@ class _MetadataResponse(Response):  # type: ignore[misc] # aiokafka has no types
     )
 
 
-class _MetadataRequest(_OneVersion):
+class _MetadataRequest(OneVersion):
     """Request for topics in the first version that tells authorized operations, which aiokafka lacks."""
 
     API_KEY = 3
@@ -280,7 +260,7 @@ class _GroupsResponse(Response):  # type: ignore[misc] # aiokafka has no types
     )
 
 
-class _GroupsRequest(_OneVersion):
+class _GroupsRequest(OneVersion):
     """Request for groups in a version that aiokafka decodes wrongly."""
 
     API_KEY = 15

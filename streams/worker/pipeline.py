@@ -11,8 +11,9 @@ from dehusk.inference.sites import open_naming
 from dehusk.schemas.pages import Prediction
 from dehusk.streams.availability import Check, Dependencies, Dependency
 from dehusk.streams.kafka.brokers import Brokers, check_kafka
-from dehusk.streams.kafka.client import check_rights_by, committed_offset
+from dehusk.streams.kafka.client import check_rights_by
 from dehusk.streams.kafka.input_topics import input_topics
+from dehusk.streams.kafka.offsets import committed_offset
 from dehusk.streams.kafka.producer import create_producer, open_producer
 from dehusk.streams.kafka.reader import open_raw_messages
 from dehusk.streams.kafka.rights import Right
@@ -209,7 +210,7 @@ async def _open_revisits(
         send,
         first_pages,
         dependencies.redis,
-        open_naming(settings.site_key),
+        name_site=open_naming(settings.site_key),
         topic=topics.revisits,
         group=topics.group,
     )

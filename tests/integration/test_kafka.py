@@ -9,7 +9,8 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.kafka.client import Topic, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.client import Topic, client_options, create_topics, describe_topics, ensure_topics
+from dehusk.streams.kafka.offsets import committed_offset
 from dehusk.streams.kafka.producer import IN_FLIGHT_BYTES, Outgoing, send
 from dehusk.streams.kafka.reader import read
 from dehusk.streams.local.folder import LOOPBACK, free_ports
@@ -217,3 +218,22 @@ async def test_keys_and_headers_are_written_and_read_as_they_are(kafka, fresh):
     assert all([sent.refusal is None async for sent in send(kafka, records())])
     found = [Record(one.key, one.value, one.headers) async for one, _ in read(kafka, fresh)]
     assert sorted(found, key=repr) == sorted(written, key=repr)
+
+
+async def test_the_offset_that_a_group_has_committed_counts_once_its_transaction_has_ended(kafka, fresh):
+    first, second = TopicPartition(fresh, 0), TopicPartition(fresh, 1)
+    await create_topics(kafka, [Topic(fresh, 2, 1)])
+    assert await committed_offset(kafka, fresh, first) == -1
+    async with AIOKafkaProducer(**client_options(kafka), transactional_id=fresh) as producer:
+        for offset in (7, 8):
+            await producer.begin_transaction()
+            await producer.send_offsets_to_transaction({first: offset}, fresh)
+            await producer.commit_transaction()
+            assert await committed_offset(kafka, fresh, first) == offset
+        assert await committed_offset(kafka, fresh, second) == -1
+        await producer.begin_transaction()
+        await producer.send_offsets_to_transaction({first: 9}, fresh)
+        with pytest.raises(UnavailableError):
+            await committed_offset(kafka, fresh, first)
+        await producer.abort_transaction()
+        assert await committed_offset(kafka, fresh, first) == 8

@@ -272,16 +272,27 @@ class Consumer(driver.Consumer):
         await self._seek(partition, beginning)
 
     async def _restart(self, partition: TP, position: int, beginning: int) -> None:
-        """Read a re-created partition from its beginning, and drop the state of its predecessor."""
+        """Read a re-created partition from its beginning, and drop the state of its predecessor.
+
+        While its predecessor's offset stands, nothing is read: it would be taken for delivered by then.
+        """
+        if self._awaits_transactions(partition):
+            return
+        self._forget(partition)
+        if not await self._commit({partition: beginning}):
+            return
         _log.warning(
             "%s has nothing at offset %d, which was to be read next, for the topic was made again or lost "
             "messages: it is read from its beginning",
             _describe(partition),
             position,
         )
-        self._forget(partition)
-        await self._commit({partition: beginning})
         await self._seek(partition, beginning)
+
+    def _awaits_transactions(self, partition: TP) -> bool:
+        """Return True if transactions may still commit offsets of messages in flight."""
+        is_in_flight = any(message.tp == partition for message in self.unacked)
+        return self.transport.hooks.is_transactional and is_in_flight
 
     async def perform_seek(self) -> None:
         """Seek to the committed offsets of assigned partitions; aiokafka ignores a committed offset of 0."""

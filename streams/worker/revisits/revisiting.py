@@ -144,9 +144,8 @@ class Revisiting:
 class Scheduling:
     """Delivery that stores first pages, and requests a revisit once enough pages of a site are known.
 
-    It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again. It waits
-    for the membership before it tells Redis anything, which would take messages that others have passed for the
-    newest ones.
+    It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again. Redis is
+    told nothing while the membership is not confirmed, as others may have passed the messages by then.
     """
 
     def __init__(
@@ -156,8 +155,8 @@ class Scheduling:
         send: Send,
         first_pages: FirstPages,
         redis: Dependency,
-        name_site: NameSite,
         *,
+        name_site: NameSite,
         topic: str,
         group: str,
     ) -> None:

@@ -2,10 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from unittest.mock import AsyncMock
 
 import pytest
-from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
+from aiokafka.errors import (
+    CommitFailedError,
+    NoOffsetForPartitionError,
+    OffsetOutOfRangeError,
+    UnknownTopicOrPartitionError,
+)
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from aiokafka.util import commit_structure_validate
 from faust.types import TP, Message
@@ -207,6 +213,35 @@ async def test_what_was_read_of_a_topic_that_was_made_again_is_not_committed_any
     consumer.ack(new)
     await consumer.commit()
     assert [offset.offset for each in kafka.committed for offset in each.values()] == [0, 1]
+
+
+async def test_a_topic_that_was_made_again_is_not_read_while_the_offset_of_the_old_one_stands(
+    fetch, consumer: Consumer, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(offsets: object) -> None:
+        raise CommitFailedError
+
+    partition, commit = TopicPartition("raw", 0), kafka.commit
+    monkeypatch.setattr(kafka, "commit", fail)
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert kafka.positions == {partition: 100}
+    monkeypatch.setattr(kafka, "commit", commit)
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert kafka.positions == {partition: 0}
+    assert kafka.committed == [{partition: OffsetAndMetadata(0, "")}]
+
+
+async def test_transactions_of_the_old_topic_end_before_the_new_one_is_read(
+    fetch, consumer: Consumer, kafka: Kafka
+) -> None:
+    partition, old = TopicPartition("raw", 0), message(99)
+    consumer.transport.hooks = replace(consumer.transport.hooks, is_transactional=True)
+    consumer.track_message(old)
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert (kafka.positions, kafka.committed) == ({partition: 100}, [])
+    consumer.ack(old)
+    await fetch(OffsetOutOfRangeError({partition: 100}))
+    assert kafka.positions == {partition: 0}
 
 
 async def test_what_was_known_of_partitions_is_forgotten_when_they_are_assigned(

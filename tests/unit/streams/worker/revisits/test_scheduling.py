@@ -63,7 +63,14 @@ class World:
 
 def scheduling(world: World, redis: Dependency) -> Scheduling:
     return Scheduling(
-        world, world.membership, world.send, world, redis, lambda url: url[8:], topic="revisits", group="g"
+        world,
+        world.membership,
+        world.send,
+        world,
+        redis,
+        name_site=lambda url: url[8:],
+        topic="revisits",
+        group="g",
     )
 
 
@@ -128,7 +135,7 @@ async def test_a_topic_that_takes_no_request_is_said(cleaned, redis, caplog) -> 
     ("is_lost_by_delivery", "told"), [(False, []), (True, [("update", URLS), ("deliver", 1)])]
 )
 async def test_redis_is_told_nothing_by_a_worker_that_is_no_member(
-    cleaned, redis, is_lost_by_delivery: bool, told: list
+    cleaned, redis, is_lost_by_delivery, told
 ) -> None:
     world = World()
     world.is_lost_by_delivery = is_lost_by_delivery
