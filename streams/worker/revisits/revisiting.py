@@ -144,8 +144,8 @@ class Revisiting:
 class Scheduling:
     """Delivery that stores first pages, and requests a revisit once enough pages of a site are known.
 
-    It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again. Redis is
-    told nothing while the membership is not confirmed, as others may have passed the messages by then.
+    It does not wait for Redis: pages that are delivered while it is unavailable are not cleaned again. Redis
+    is told nothing while the membership is not confirmed, as others may have passed the messages by then.
     """
 
     def __init__(
