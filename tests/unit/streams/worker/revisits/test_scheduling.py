@@ -144,7 +144,7 @@ async def test_redis_is_told_nothing_by_a_worker_that_is_no_member(
     delivering = asyncio.create_task(scheduling(world, redis).deliver([cleaned]))
     await settle()
     assert world.told == told
-    world.membership.renew()
+    world.membership.mark_drained()
     world.membership.confirm(time.monotonic())
     await delivering
     assert world.told == [("update", URLS), ("deliver", 1), ("remember", URLS)]
