@@ -16,7 +16,7 @@ Check = Callable[[], Awaitable[object]]
 """Checks a dependency; raises one of UNAVAILABLE while it is unavailable."""
 _ASK_SECONDS = 5.0
 _FIRST_BACK_OFF = 0.05
-LONGEST_BACK_OFF = 5.0
+MAX_BACK_OFF = 5.0
 """Longest wait between two attempts, in seconds."""
 Answer = TypeVar("Answer")
 _log = logging.getLogger(__name__)
@@ -126,5 +126,5 @@ async def ask_if_there(dependency: Dependency, ask: Callable[[], Awaitable[Answe
 
 async def back_off(attempt: int) -> None:
     """Wait after an attempt, counted from 0: twice as long each time, up to five seconds."""
-    seconds = min(LONGEST_BACK_OFF, _FIRST_BACK_OFF * 2 ** min(attempt, 16))
+    seconds = min(MAX_BACK_OFF, _FIRST_BACK_OFF * 2 ** min(attempt, 16))
     await asyncio.sleep(seconds * random.uniform(0.5, 1.0))  # noqa: S311 jitter

@@ -164,7 +164,7 @@ class FlowLimits:
     batches: int = 4
     """Micro-batches in flight."""
     waiting_pages: int = 2048
-    """Messages that may wait for the schema registry, or to be cleaned alone, or behind one of these to be
+    """Messages that may wait for the schema registry, or to be cleaned alone, or after one of these to be
     acknowledged."""
     waiting_bytes: int = 16 * MIB
     """Bytes of waiting messages that are not delivered; those to be cleaned alone are compressed."""

@@ -40,7 +40,7 @@ class FeedCounts:
 
 
 OnProgress = Callable[[FeedCounts, Skipped | Broken | None], None]
-"""Called after each page with the counts, and with the outcome of a page that was not sent."""
+"""Callback after each page, with the counts and the outcome of a page that was not sent."""
 
 
 async def feed(

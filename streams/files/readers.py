@@ -217,7 +217,7 @@ def read_lines(
 
 
 class _LineReader(Generic[Item]):
-    """Reads files of lines."""
+    """Reader of files of lines."""
 
     def __init__(
         self, read_line: Callable[[bytes, int], Item], max_bytes: int, position: InputPosition | None = None
@@ -270,7 +270,7 @@ class _LineReader(Generic[Item]):
 
 
 class _PageReader(_LineReader[Outcome]):
-    """Reads files of pages, each by its name and its first bytes."""
+    """Reader of files of pages, each by its name and its first bytes."""
 
     def read_path(self, path: Path, base_url: str) -> Iterator[Outcome]:
         """Yield the pages of a file, or of all files below a directory."""

@@ -22,7 +22,7 @@ from dehusk.streams.sources.warc import open_warc, read_warc
 _MAX_DIRECTORY = 8 * MIB
 """Bytes of the directory of a zip file, which is held in memory: of some 100,000 files."""
 _TAIL = 64 * KIB + 100
-"""Bytes at the end of a zip file in which its directory is declared, behind them a comment at most."""
+"""Bytes at the end of a zip file in which its directory is declared, followed by a comment at most."""
 _END, _END64 = b"PK\x05\x06", b"PK\x06\x06"
 _END_BYTES = 22
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}

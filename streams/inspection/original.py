@@ -155,7 +155,7 @@ def _numbers(root: Node, blocks: tuple[str, ...]) -> list[int]:
 
 
 class _Writer:
-    """Writes a tree anew."""
+    """Writer of a tree, with the elements and attributes known here."""
 
     def __init__(self, numbers: list[int]) -> None:
         self.styles: list[str] = []

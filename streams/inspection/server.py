@@ -30,7 +30,7 @@ def html(page: str, views: Sequence[str], *, is_served: bool, chooser: str | Non
 
 
 Find = Callable[[web.Request], Inspection]
-"""Finds the inspection of a request.
+"""Finder of the inspection of a request.
 
 Raises:
     web.HTTPNotFound: there is none.

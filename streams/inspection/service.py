@@ -42,7 +42,7 @@ _NAME_BYTES = 16
 
 
 class InspectionStore:
-    """Opens inspections, each under a name that cannot be guessed, and keeps the last few.
+    """The last few inspections, each under a name that cannot be guessed.
 
     All methods but `find` raise what `inspect`, `Lookup` and `page_in` raise.
     """

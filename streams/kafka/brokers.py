@@ -9,7 +9,7 @@ from dehusk.schemas.errors import DehuskError, UnavailableError
 
 
 class Brokers:
-    """The brokers behind a client, which are asked for the metadata of some topics.
+    """The brokers of a client, which are asked for the metadata of some topics.
 
     A client that has nothing to send would not notice that they are gone.
     """

@@ -23,7 +23,7 @@ _MAX_BATCH_BYTES = 32 * KIB
 """Small enough for any topic, so that a record is refused for its own size and not for its neighbours'."""
 _LINGER_MS = 5
 _NULL = object()
-"""Stands for null until it is serialized: beside a null key, aiokafka takes a value of None for a mistake."""
+"""Placeholder of null until it is serialized: beside a null key, aiokafka takes a None for a mistake."""
 TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 """Errors by which brokers, and aiokafka itself, refuse a record for its size."""
 

@@ -52,7 +52,7 @@ async def read(
 async def open_topics(settings: KafkaSettings, *names: str) -> AsyncIterator["Reader"]:
     """Open a reader of the topics as they are now.
 
-    Records of a transaction that is still open, and all records behind them, are not there yet: Kafka gives
+    Records of a transaction that is still open, and all records after them, are not there yet: Kafka gives
     readers of committed records nothing beyond the last stable offset.
 
     Raises:
@@ -92,7 +92,7 @@ async def _open_consumer(
 
 
 class Reader:
-    """Reads the messages that topics held when it was opened, and those that have come since."""
+    """Reader of the messages that topics held when it was opened, and of those that have come since."""
 
     def __init__(
         self, settings: KafkaSettings, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
@@ -204,7 +204,7 @@ def _message(record: ConsumerRecord) -> Message:
 
 
 class RawMessages:
-    """Reads single messages of the input topics again, from where they are."""
+    """Reader of single messages of the input topics, by their positions."""
 
     def __init__(self, consumer: AIOKafkaConsumer, settings: KafkaSettings, timeout: float) -> None:
         self._consumer = consumer
@@ -279,11 +279,11 @@ async def open_raw_messages(settings: KafkaSettings, timeout: float = 20.0) -> A
 
 
 Handle = Callable[[Message, int], None]
-"""Takes a message and its time, in milliseconds since 1970."""
+"""Callback for a message and its time, in milliseconds since 1970."""
 
 
 class TopicFollower:
-    """Hands on the messages of a topic, of which every reader needs all, such as a compacted one.
+    """Follower of a topic of which every reader needs all messages, such as a compacted one.
 
     After Kafka was unavailable, it hands all of them on again.
     """

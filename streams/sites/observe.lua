@@ -64,7 +64,7 @@ end
 
 local texts, structures = load(stored[2], TEXT), load(stored[3], STRUCTURE)
 
--- Where an entry is in its group, or nil.
+-- The place of an entry in its group, or nil.
 local function find(group, rest, width)
   local at = group:find(rest, 1, true)
   while at and (at - 1) % width ~= 0 do
@@ -186,7 +186,7 @@ local function halve()
   obsolete_fields[PAGE_FIELDS + 1] = 'pages'
 end
 
--- Whether a page was counted, by its key, which comes first, or a copy of it, by one of its content.
+-- The status of a page: counted, by its key, which comes first, or a copy, by one of its content.
 local function standing(keys)
   for at = 1, #keys, PAGE do
     local key = keys:sub(at, at + PAGE - 1)

@@ -26,7 +26,7 @@ _SCRIPT = Script("revisits.lua")
 _DAY = 24 * 60 * 60
 _KEY_BYTES = 8
 _Arguments = Sequence[bytes | str | int]
-"""Arguments of a script for one site, behind the command."""
+"""Arguments of a script for one site, after the command."""
 
 
 class VisitReason(StrEnum):

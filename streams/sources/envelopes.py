@@ -125,7 +125,7 @@ class Framed(_Envelope):
         return bare
 
     def _may_be_framed(self, message: Message) -> bool:
-        """Return True if a header or JSON behind the first bytes tells so, or the value is nothing else."""
+        """Return True if a header or JSON after the first bytes tells so, or the value is nothing else."""
         value = message.value or b""
         if message.header(SCHEMA_HEADER) is not None:
             return True

@@ -94,7 +94,7 @@ class Nutch(JsonFormat):
 
 
 def _split_binary_content(binary: str) -> tuple[str, str | None]:
-    """Return the page and its content type: text behind a head, or with `-base64` that of the bytes."""
+    """Return the page and its content type: text after a head, or with `-base64` that of the bytes."""
     head = _NUTCH_HEAD.match(binary)
     if head is None:
         return binary, None

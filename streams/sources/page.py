@@ -90,7 +90,7 @@ _OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
 _WEB_SCHEMES = {"http", "https", "file"}
 _MAX_URL = 16 * KIB
 NOWHERE = "file:///"
-"""Stands for the URL of a page, which may be anything, while the page is read."""
+"""Placeholder of the URL of a page, which may be anything, while the page is read."""
 _SPACES = re.compile(r"[\t\n\r]+")
 
 

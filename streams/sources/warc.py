@@ -291,7 +291,7 @@ def _read_response(kind: str, headers: StatusAndHeaders, block: LimitReader, max
 
 
 def _without_chunks(body: bytes) -> bytes:
-    """Return the data of a body's chunks (RFC 9112, section 7.1), without the trailer behind the last one.
+    """Return the data of a body's chunks (RFC 9112, section 7.1), without the trailer after the last one.
 
     What stands where no chunk begins is taken as it is: crawlers often keep the header of a body that they
     joined themselves.

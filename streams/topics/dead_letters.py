@@ -1,6 +1,6 @@
 """Dead letters: messages that could not be cleaned, with the error headers of Kafka Connect (KIP-298).
 
-A dead letter is the original record, untouched, with headers added behind its own. No header tells a time:
+A dead letter is the original record, untouched, with headers added after its own. No header tells a time:
 that is the Kafka record's, so a message that fails twice gives the same bytes twice.
 """
 

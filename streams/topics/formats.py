@@ -99,7 +99,7 @@ def _milliseconds(when: datetime | None) -> str | None:
 
 
 def _write_markdown(document: CleanedDocument) -> bytes:
-    """Write the content behind front matter in YAML, as makers of web sites have it.
+    """Write the content after front matter in YAML, as makers of web sites have it.
 
     Raises:
         ValueError: the document came without its Markdown.

@@ -30,7 +30,7 @@ def guards(host: str, token: str | None) -> list[Middleware]:
 
 
 class Guard:
-    """Admits requests with the token: in a header, a cookie, or the URL of the first page."""
+    """Guard that admits requests with the token: in a header, a cookie, or the URL of the first page."""
 
     def __init__(self, token: str) -> None:
         self._token = token

@@ -53,20 +53,20 @@ def fail(error: BaseException) -> NoReturn:
 
 def fail_at(batch: UnreadableBatch, group: str) -> NoReturn:
     """Exit at once because of an unreadable batch: the operator decides what is skipped."""
-    behind = "OFFSET, that of the next batch," if batch.next_offset is None else batch.next_offset
+    after = "OFFSET, that of the next batch," if batch.next_offset is None else batch.next_offset
     _log.critical(
         "%s; nothing is skipped: a worker ends here each time it starts. Restore the partition, or give up "
         "these records: stop all workers of group %s and set its offset of the partition to %s with Kafka's "
         "own tools: kafka-consumer-groups.sh --bootstrap-server … --group %s --topic %s:%d --reset-offsets "
         "--to-offset %s --execute",
-        *(batch, group, behind, group, batch.topic, batch.partition),
+        *(batch, group, after, group, batch.topic, batch.partition),
         "OFFSET" if batch.next_offset is None else batch.next_offset,
     )
     end_process(FAILED)
 
 
 class Shutdown:
-    """Waits for the signal to stop; from then on the process lives for `grace_seconds` at most."""
+    """Shutdown at a signal, after which the process lives for `grace_seconds` at most."""
 
     def __init__(self, grace_seconds: float) -> None:
         self._grace_seconds = grace_seconds

@@ -19,7 +19,7 @@ _TRACE_HEADERS = ("traceparent", "tracestate")
 
 
 class Traces:
-    """Begins the traces of micro-batches; these have no spans."""
+    """Tracer of micro-batches whose traces have no spans."""
 
     def begin(self, messages: Sequence[Message], revision: int = 1) -> BatchTrace:  # noqa: ARG002 of those with spans
         """Begin the trace of a batch that gives documents of a revision."""

@@ -3,7 +3,7 @@
 /* Visible texts whose contrast is less than WCAG asks for at level AA, and how many were measured. */
 function faint() {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  // What is seen where layers of colours lie upon white, from the lowest to the uppermost, in parts of 255.
+  // The colour of layers upon white, from the lowest to the uppermost, in parts of 255.
   const seen = (layers) => {
     canvas.fillStyle = "#fff";
     canvas.fillRect(0, 0, 1, 1);
@@ -46,7 +46,7 @@ function faint() {
   return { found, measured };
 }
 
-/* How many elements Tab should reach. */
+/* The number of elements that Tab should reach. */
 function focusable() {
   return [...document.querySelectorAll('a[href], button, select, summary, input, [tabindex="0"]')]
     .filter((each) => !each.disabled && each.tabIndex >= 0 && each.checkVisibility({ visibilityProperty: true }))
@@ -62,7 +62,7 @@ function focus() {
   return { number: Number(element.dataset.visited), outline: outlineStyle !== "none" && parseFloat(outlineWidth) > 0 };
 }
 
-/* What stands out of the window on the right, where nothing scrolls. */
+/* Elements that stand out of the window on the right, where nothing scrolls. */
 function wide() {
   return [...document.querySelectorAll("body *")]
     .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".scroll, .hidden, .pane"))

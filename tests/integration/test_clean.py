@@ -36,7 +36,7 @@ def clean(*arguments, stdin=""):
 
 @contextmanager
 def cleaning(*arguments):
-    """The running process, which leaves none behind."""
+    """The running process, which leaves none."""
     process = subprocess.Popen(
         [*COMMAND, *arguments],
         stdin=subprocess.PIPE,

@@ -50,7 +50,7 @@ async def ids(kafka, *arguments):
 
 @contextmanager
 def reading(kafka, topic, *arguments):
-    """The running process, which leaves none behind."""
+    """The running process, which leaves none."""
     command = [*COMMAND, "--brokers", kafka.brokers, "--topic", topic, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -53,7 +53,7 @@ def agent(app: AppT, put: Put) -> Callable[[Stream], Coroutine[Any, Any, None]]:
         try:
             async for event in stream.events():
                 await put(_arrival(app, stream, event))
-        except Exception as error:  # noqa: BLE001 Faust would go on behind the message and acknowledge it
+        except Exception as error:  # noqa: BLE001 Faust would go on after the message and acknowledge it
             fail(error)
 
     return clean

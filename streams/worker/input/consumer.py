@@ -43,15 +43,15 @@ class Hooks:
     """Calls by which the consumer tells the worker what becomes of its partitions."""
 
     on_revoked: Callable[[], None]
-    """Called when a rebalance begins, in a thread of Faust's own."""
+    """Callback at the begin of a rebalance, in a thread of Faust's own."""
     on_assigned: Callable[[], None]
-    """Called when a rebalance ends."""
+    """Callback at the end of a rebalance."""
     on_lost: Callable[[], None]
-    """Called once the membership is lost: what is in flight is others' by then."""
+    """Callback once the membership is lost: what is in flight is others' by then."""
     on_removed: Callable[[int], None]
-    """Takes the number of messages that Kafka removed before they were read."""
+    """Callback for the number of messages that Kafka removed before they were read."""
     on_refused: Callable[[str], None]
-    """Takes a topic that may not be read, in that thread, too."""
+    """Callback for a topic that may not be read, in that thread, too."""
     is_transactional: bool = False
     """True if offsets are committed in the transactions of the results, and not by the consumer."""
 
@@ -149,7 +149,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
 
     async def rejoin_after_error(self) -> None:
         """Join the group again after an error, which aiokafka keeps, and waits, until somebody takes it."""
-        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 Faust fetches behind its back
+        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 Faust fetches without it
         try:
             coordinator.check_errors()
         except KafkaError as error:

@@ -191,7 +191,7 @@ class Turns:
 
 
 class Inspector:
-    """Forwards requests to the process, and ends it after five minutes without any."""
+    """Proxy of the process, which ends after five minutes without requests."""
 
     def __init__(
         self, settings: WorkerSettings, seconds: float = _SECONDS, idle_seconds: float = _IDLE_SECONDS

@@ -25,7 +25,7 @@ _ALONE = "worker"
 
 
 class Feed:
-    """Sends events to a few clients at once; a slow one misses states, and takes no memory."""
+    """Feed of events to a few clients at once; a slow one misses states, and takes no memory."""
 
     def __init__(self, history: Callable[[str], bytes], state: Callable[[str], bytes]) -> None:
         """Take functions that return a history and a state as JSON, of the worker or group in `?of=`."""
@@ -94,7 +94,7 @@ async def _send(response: web.StreamResponse, name: bytes, data: bytes) -> None:
 
 
 class Live:
-    """Records the history of a worker, and feeds the clients that watch it or its group."""
+    """Live view of a worker: its history, and the feed of the clients that watch it or its group."""
 
     def __init__(self, monitor: Monitor, group: Group | None = None) -> None:
         self.monitor = monitor

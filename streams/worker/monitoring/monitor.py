@@ -88,7 +88,7 @@ class _Sample:
 
 @dataclass(slots=True)
 class Monitor:
-    """Measures a worker for its log, pages and history."""
+    """Measurements of a worker for its log, pages and history."""
 
     metrics: Metrics
     dependencies: Dependencies

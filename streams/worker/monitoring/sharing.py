@@ -39,7 +39,7 @@ def name_worker() -> str:
 
 
 class Sharing:
-    """Writes the state of a worker to the topic, and the point of each finished slot."""
+    """Writer of a worker's state to the topic, and of the point of each finished slot."""
 
     def __init__(
         self, producer: AIOKafkaProducer, topic: str, group: Group, live: Live, page: str | None

@@ -100,7 +100,7 @@ def _next_offsets(records: Iterable[ConsumerRecord]) -> Mapping[TopicPartition, 
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no types
-    """Delays a rebalance until the requests being handled are committed."""
+    """Listener that delays a rebalance until the requests being handled are committed."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests

@@ -33,7 +33,7 @@ Publish = Callable[[Sequence[Record]], Awaitable[list[bool]]]
 
 
 class MessageSource(Protocol):
-    """Reads messages once more."""
+    """Reader of single messages by their positions."""
 
     async def read(self, origin: Origin) -> Message | None:
         """Return the message at a position; None if it no longer exists.
@@ -45,7 +45,7 @@ class MessageSource(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Revisiting:
-    """Cleans the first pages of sites again, one batch at a time, in parallel to the flow.
+    """Second cleanings of the first pages of sites, one batch at a time, in parallel to the flow.
 
     Only documents that lack no dependency are published, as others could be worse than the first ones; their
     pages are retried. A page without a document this time keeps its first one.

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class Reporting:
-    """Writes a report every few seconds, and at once when the worker adopts another state."""
+    """Writer of a report every few seconds, and at once when the worker adopts another state."""
 
     def __init__(
         self, producer: AIOKafkaProducer, topic: str, reader: StateReader, steering: Steering

@@ -72,7 +72,7 @@ class _Batch:
 
 
 class Shadow:
-    """Compares the shadow of a plan with the versions that label, in the background."""
+    """Comparison of the shadow of a plan with the versions that label, in the background."""
 
     def __init__(self) -> None:
         self.comparison = Comparison()

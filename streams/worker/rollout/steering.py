@@ -25,7 +25,7 @@ RETRY_SECONDS = 15.0
 """Pause before a retry of versions that were refused or did not answer."""
 OpenOne = Callable[[str], Awaitable[OpenVersion]]
 Change = Callable[[Scope, Rollout], Awaitable[None]]
-"""Writes a state to the control topic, as `change_state` does."""
+"""Writer of a state to the control topic, as `change_state`."""
 
 
 class StateReader:
@@ -55,7 +55,7 @@ class StateReader:
 
 
 class Steering:
-    """Labels batches with the versions of the current state, and takes unfit ones back."""
+    """Steering of a worker by the current state, from which it takes unfit versions back."""
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ MAX_BATCH_BYTES = 8 * MIB
 
 
 class StoreObserver:
-    """Counts labeled pages in the store, unless that is unavailable."""
+    """Observer that counts labeled pages in the store, unless that is unavailable."""
 
     def __init__(self, store: SiteStatisticsStore, dependency: Dependency) -> None:
         self._store = store
@@ -56,7 +56,7 @@ class StoreObserver:
 
 @dataclass(frozen=True, slots=True)
 class Assembler:
-    """Assembles the records of messages, with documents in one of the `topics.formats`."""
+    """Assembler of the records of messages, with documents in one of the `topics.formats`."""
 
     format: str
 
@@ -100,7 +100,7 @@ class Assembler:
 
 @dataclass(frozen=True, slots=True)
 class MessageCleaner:
-    """Takes micro-batches of messages through all steps but delivery."""
+    """Cleaner of micro-batches of messages: all steps but delivery."""
 
     _batches: BatchCleaner
     _assembler: Assembler

@@ -70,7 +70,7 @@ def _without_document(
 
 
 class Sender(Protocol):
-    """Sends records to Kafka."""
+    """Interface of what sends records to Kafka."""
 
     async def send(self, topic: str, records: Sequence[Record]) -> list[bool]:
         """Send records in order; return True for each that the brokers accepted, False if it is too large."""
@@ -82,7 +82,7 @@ class Sender(Protocol):
 
 
 class ResultWriter:
-    """Writes documents, dead letters and audit records of messages."""
+    """Writer of documents, dead letters and audit records of messages."""
 
     def __init__(self, topics: TopicSettings, drops: DropLog) -> None:
         self._topics = topics
@@ -144,7 +144,7 @@ async def _write_audit(topic: str, batch: Sequence[AuditRecord], sender: Sender)
 
 
 class Delivery:
-    """Delivers at least once: sends results, and retries failures that may pass."""
+    """Delivery at least once, which retries failures that may pass."""
 
     def __init__(self, producer: AIOKafkaProducer, writer: ResultWriter, membership: Membership) -> None:
         self._producer = producer

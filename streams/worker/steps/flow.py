@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class Cleaner(Protocol):
-    """Takes messages through all steps but delivery."""
+    """Interface of all steps but delivery."""
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
         """Clean the first messages, at least one, and return their results in order."""
@@ -67,7 +67,7 @@ class _Batch:
 
 
 class Flow:
-    """Bounds the messages in flight: while all batches are busy, arrivals wait and the stream is not read."""
+    """Bounded flow of messages: while all batches are busy, arrivals wait and the stream is not read."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.results import CleanedMessage, Result
 
 Key = Callable[[Arrival], object]
-"""Returns the key of an arrival's queue."""
+"""Function that returns the key of an arrival's queue."""
 Cleaned = list[tuple[Arrival, CleanedMessage]]
 
 

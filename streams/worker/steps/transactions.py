@@ -26,16 +26,16 @@ _log = logging.getLogger(__name__)
 CreateProducer = Callable[[str], AIOKafkaProducer]
 """Creates a producer, not yet started, with a `transactional.id`."""
 FetchCommitted = Callable[[TopicPartition], Awaitable[int]]
-"""Returns the offset that the group has committed of a partition; -1 for none."""
+"""Function that returns the offset that the group has committed of a partition; -1 for none."""
 _CLOSE_SECONDS = 5.0
 
 
 class _Refused(Exception):  # noqa: N818 no failure: the rest is sent without it
-    """Records are too large for their topics, and their transaction cannot be committed."""
+    """Records too large for their topics, whose transaction cannot be committed."""
 
 
 class TransactionalDelivery:
-    """Delivers the messages of each partition in transactions.
+    """Delivery of the messages of each partition in transactions.
 
     A producer is started for the first messages of a partition, and after a failure. That ends what was sent
     before, and fences other owners; so messages are delivered already where the group's offset then says so.
@@ -170,7 +170,7 @@ async def _close(producer: AIOKafkaProducer) -> None:
 
 
 class _Transaction:
-    """Sends records in the open transaction of a producer."""
+    """Sender of records in the open transaction of a producer."""
 
     def __init__(self, producer: AIOKafkaProducer, refused: set[tuple[str, Record]]) -> None:
         self._producer = producer

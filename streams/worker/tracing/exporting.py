@@ -43,7 +43,7 @@ async def exported_traces(endpoint: str, group: str) -> AsyncIterator[SpanTraces
 
 
 class FirstWarning(logging.Handler):
-    """Keeps the first warning since it was cleared."""
+    """Buffer of the first warning since it was cleared."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

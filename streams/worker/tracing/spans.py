@@ -121,7 +121,7 @@ def _outcome(cleaned: CleanedMessage) -> PageOutcome:
 
 
 class SpanTraces(Traces):
-    """Begins traces with a tracer, whose sampler selects the spans that are recorded."""
+    """Traces by a tracer, whose sampler selects the spans that are recorded."""
 
     def __init__(self, tracer: Tracer, group: str) -> None:
         self._tracer = tracer

@@ -1,4 +1,4 @@
-"""A Redis behind TLS, with passwords, and with users who may do no more than they need."""
+"""A Redis with TLS, with passwords, and with users who may do no more than they need."""
 
 import ssl
 from dataclasses import replace
@@ -23,7 +23,7 @@ def authority(tmp_path_factory) -> Authority:
 
 @pytest.fixture
 async def secured(start, relay, authority):
-    """Starts a Redis with a user behind TLS, which may ask for a client's certificate; gives its URL."""
+    """Starts a Redis with a user and TLS, which may ask for a client's certificate; gives its URL."""
 
     async def start_secured(*addresses, asks=False):
         server = start()

@@ -17,7 +17,7 @@ def dying(name: str, when: str) -> Callable[..., Any]:
         if when == "before" and list(pages):
             os.kill(os.getpid(), signal.SIGKILL)
         answer = await method(self, pages)
-        if when == "behind" and (answer or (answer is None and list(pages))):
+        if when == "after" and (answer or (answer is None and list(pages))):
             os.kill(os.getpid(), signal.SIGKILL)
         return answer
 

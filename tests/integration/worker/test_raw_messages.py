@@ -25,7 +25,7 @@ async def admin(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
 
 @pytest.fixture
 async def topic(kafka: KafkaSettings, fresh: str) -> str:
-    """A topic of two partitions, each with 40 messages of 50 kB, and one of 2 MB behind them."""
+    """A topic of two partitions, each with 40 messages of 50 kB, and one of 2 MB after them."""
     await create_topics(kafka, [Topic(fresh, 2, 1, {"max.message.bytes": str(4 * MIB)})])
     async with AIOKafkaProducer(**client_options(kafka), max_request_size=4 * MIB) as producer:
         for partition in (0, 1):

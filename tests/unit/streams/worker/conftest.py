@@ -13,7 +13,7 @@ from dehusk.streams.worker.results import CleanedMessage, Headers
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials follow each other at once."""
-    monkeypatch.setattr(availability, "LONGEST_BACK_OFF", 0.0)
+    monkeypatch.setattr(availability, "MAX_BACK_OFF", 0.0)
 
 
 class NotedTrace:

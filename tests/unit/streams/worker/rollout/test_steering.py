@@ -69,7 +69,7 @@ class Worker:
         self.reader.following._handle(Message(record.key, record.value), 0)
 
     async def follow(self, *states: Rollout) -> tuple[str | None, ...]:
-        """The versions that serve, are behind it, canary and shadow, once states are followed."""
+        """The versions that serve, back it, canary and shadow, once states are followed."""
         for state in states:
             self.tell(state)
             await self.steering.adopt(self.reader.state)
