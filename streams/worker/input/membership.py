@@ -2,7 +2,8 @@
 
 Kafka gives the partitions of a member away once it has heard nothing of it for a session. A worker that was
 frozen, or cut off, cannot know that: it goes on with what it had in flight, and would replace newer documents
-of the others by older ones. So membership lasts for a session from the sending of the last confirmed request.
+of the others by older ones. So membership lasts for a session from the sending of the last confirmed request,
+by a clock that goes on while the machine is suspended, where it has one.
 """
 
 import asyncio
@@ -12,23 +13,29 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError, NoError, RebalanceInProgressError
+from aiokafka.errors import KafkaError, NodeNotReadyError, NoError, RebalanceInProgressError
 from aiokafka.protocol.group import HeartbeatRequest, SyncGroupRequest
 from aiokafka.protocol.produce import ProduceRequest
 
 _CONFIRMED = frozenset({NoError.errno, RebalanceInProgressError.errno})
 """Answers to a heartbeat by which Kafka still knows the member; it keeps its partitions until it rejoins."""
 _POLL_SECONDS = 0.02
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class NotAMemberError(KafkaError):  # type: ignore[misc]  # aiokafka has no types
     """The worker's membership is not confirmed, so nothing may be sent."""
 
 
+def boot_time() -> float:
+    """Return the seconds since the machine started, with those of its suspensions where it counts them."""
+    return time.clock_gettime(_CLOCK)
+
+
 class Membership:
     """Membership of a worker, noted by the consumer's thread and read by the event loop."""
 
-    def __init__(self, session_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, session_seconds: float, clock: Callable[[], float] = boot_time) -> None:
         self._session_seconds = session_seconds
         self._clock = clock
         self._confirmed = -math.inf
@@ -83,14 +90,18 @@ class Membership:
     def guard(self, producer: AIOKafkaProducer) -> None:
         """Let a producer send records only while the membership is held.
 
-        Records that it has kept in the meantime fail with `NotAMemberError`.
+        Records that it has kept in the meantime fail with `NotAMemberError`. Connecting may take long, so it
+        comes before the check, after which a request is handed to the network at once.
         """
         client: Any = producer.client
         send: Callable[..., Awaitable[object]] = client.send
 
         async def send_guarded(node: int, request: object, **options: object) -> object:
-            if isinstance(request, ProduceRequest) and not self.is_held:
-                raise NotAMemberError("the worker's membership in its group is not confirmed")
+            if isinstance(request, ProduceRequest):
+                if not await client.ready(node, **options):
+                    raise NodeNotReadyError(f"node {node} cannot be reached")
+                if not self.is_held:
+                    raise NotAMemberError("the worker's membership in its group is not confirmed")
             return await send(node, request, **options)
 
         client.send = send_guarded

@@ -4,6 +4,8 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+from aiokafka.client import AIOKafkaClient, ConnectionGroup
+from aiokafka.errors import KafkaError, NodeNotReadyError
 from aiokafka.protocol.group import HeartbeatRequest, SyncGroupRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.produce import ProduceRequest
@@ -105,7 +107,10 @@ async def test_a_producer_sends_no_records_without_it(membership: Membership, cl
         sent.append(type(request))
         return "answer"
 
-    producer = SimpleNamespace(client=SimpleNamespace(send=send))
+    async def ready(node: int) -> bool:
+        return True
+
+    producer = SimpleNamespace(client=SimpleNamespace(send=send, ready=ready))
     membership.guard(producer)
     records = ProduceRequest(required_acks=-1, timeout=1, topics=[], transactional_id=None)
     with pytest.raises(NotAMemberError):
@@ -114,3 +119,35 @@ async def test_a_producer_sends_no_records_without_it(membership: Membership, cl
     membership.confirm(clock.now)
     assert await producer.client.send(1, records) == "answer"
     assert sent == [MetadataRequest, ProduceRequest]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_reached", "error"),
+    [(SESSION - 1, True, None), (SESSION, True, NotAMemberError), (1, False, NodeNotReadyError)],
+)
+async def test_it_is_looked_at_once_the_broker_is_connected(
+    membership: Membership, clock: Clock, seconds: float, is_reached, error: type[KafkaError] | None
+) -> None:
+    """The client is aiokafka's, which connects for so long, and sends at once then."""
+    client = AIOKafkaClient(bootstrap_servers="127.0.0.1:1")
+    sent = []
+
+    async def answer() -> str:
+        return "answer"
+
+    async def connect(node: int, group: ConnectionGroup = ConnectionGroup.DEFAULT) -> bool:
+        clock.now += 0 if sent else seconds
+        sent.append((node, group))
+        client._conns[node, group] = SimpleNamespace(send=lambda *_, **__: answer())
+        return is_reached
+
+    client.ready = connect
+    membership.guard(SimpleNamespace(client=client))
+    membership.confirm(clock.now)
+    sending = client.send(1, ProduceRequest(required_acks=-1, timeout=1, topics=[], transactional_id=None))
+    if error is None:
+        assert await sending == "answer"
+    else:
+        with pytest.raises(error):
+            await sending
+        assert len(sent) == 1

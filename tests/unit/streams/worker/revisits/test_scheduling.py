@@ -1,7 +1,6 @@
 """Requests of second cleanings when a batch with first pages is delivered."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -11,7 +10,7 @@ from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependency
 from dehusk.streams.sites.revisits import Visit
 from dehusk.streams.sources.source import Record
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.membership import Membership, boot_time
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.revisits.requests import request
 from dehusk.streams.worker.revisits.revisiting import Scheduling
@@ -27,7 +26,7 @@ class World:
         self.takes = takes
         self.told: list[tuple[str, object]] = []
         self.membership = Membership(session_seconds=3600)
-        self.membership.confirm(time.monotonic())
+        self.membership.confirm(boot_time())
         self.is_lost_by_delivery = False
 
     async def deliver(self, batch) -> None:
@@ -145,6 +144,6 @@ async def test_redis_is_told_nothing_by_a_worker_that_is_no_member(
     await settle()
     assert world.told == told
     world.membership.mark_drained()
-    world.membership.confirm(time.monotonic())
+    world.membership.confirm(boot_time())
     await delivering
     assert world.told == [("update", URLS), ("deliver", 1), ("remember", URLS)]

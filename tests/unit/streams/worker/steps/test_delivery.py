@@ -1,7 +1,6 @@
 """Delivery through a producer that fails in the ways Kafka fails."""
 
 import asyncio
-import time
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -17,7 +16,7 @@ from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.audit import PageOutcome, read_audit_record
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.membership import Membership, boot_time
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
@@ -68,7 +67,7 @@ def cleaned(message: Message, *records: Record) -> CleanedMessage:
 def member() -> Membership:
     """Return a membership that lasts for the test."""
     held = Membership(session_seconds=3600)
-    held.confirm(time.monotonic())
+    held.confirm(boot_time())
     return held
 
 
@@ -217,7 +216,7 @@ async def test_nothing_is_sent_until_the_membership_is_confirmed(message: Messag
     delivering = asyncio.create_task(waiting.deliver([cleaned(message, Record(b"1", b"d"))]))
     await settle()
     assert producer.taken == []
-    membership.confirm(time.monotonic())
+    membership.confirm(boot_time())
     await delivering
     assert len(producer.taken) == 1
 

@@ -1,7 +1,6 @@
 """Transactions of partitions, whose producers fail in the ways Kafka's do."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Mapping
 from types import SimpleNamespace
 from typing import cast
@@ -16,7 +15,7 @@ from dehusk.streams.kafka.producer import serialized
 from dehusk.streams.preparation.steps import WrittenDocument
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.sources.source import Record
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.input.membership import Membership, boot_time
 from dehusk.streams.worker.monitoring.drops import DropLog
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.steps import transactions
@@ -101,7 +100,7 @@ def kafka(monkeypatch: pytest.MonkeyPatch) -> Kafka:
 @pytest.fixture
 def membership() -> Membership:
     held = Membership(session_seconds=3600)
-    held.confirm(time.monotonic())
+    held.confirm(boot_time())
     return held
 
 
