@@ -93,12 +93,13 @@ def _documentation(name: str, cache: Path) -> Site:
     unpacked = cache / "sites" / name
     if not unpacked.exists():
         with writing(cache):
-            _fetch(documentation.packages, unpacked, cache / "apt")
+            fetch_package(documentation.packages, unpacked, cache / "apt")
     root = next(found for found in unpacked.glob(documentation.root) if not found.is_symlink())
     return Site(name, root, documentation.start)
 
 
-def _fetch(packages: Sequence[str], unpacked: Path, apt: Path) -> None:
+def fetch_package(packages: Sequence[str], unpacked: Path, apt: Path) -> None:
+    """Unpack the first of some Debian packages that can be fetched; `apt` keeps the lists of packages."""
     unpacked.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=unpacked.parent) as name:
         folder = Path(name)

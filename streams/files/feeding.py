@@ -63,7 +63,7 @@ async def feed(
     urls: deque[str] = deque()
 
     async def records() -> AsyncIterator[Outgoing]:
-        limiter = _RateLimiter(pages_per_second)
+        limiter = RateLimiter(pages_per_second)
         ahead = ReadAhead(outcomes, _PAGES_AHEAD)
         while batch := await ahead.take():
             for outcome in batch:
@@ -90,7 +90,7 @@ async def feed(
         counts.unacknowledged = len(urls)
 
 
-class _RateLimiter:
+class RateLimiter:
     """Rate limit in pages per second; None for no limit."""
 
     def __init__(self, pages_per_second: float | None) -> None:
@@ -98,6 +98,7 @@ class _RateLimiter:
         self._next = 0.0
 
     async def wait(self) -> None:
+        """Wait until the next page may pass."""
         now = asyncio.get_running_loop().time()
         await asyncio.sleep(self._next - now)
         self._next = max(self._next, now) + self._interval

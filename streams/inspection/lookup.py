@@ -68,7 +68,7 @@ class Lookup:
         """Read the raw message of the newest document of a URL."""
         names = {name.encode() for name in (url, known_url(url)) if name}
         async with open_topics(self._kafka, self._topics.output) as reader:
-            newest = await _newest(reader, names)
+            newest = await find_newest(reader, names)
         if newest is None:
             raise ConfigurationError(
                 f"{self._topics.output} holds no document {printable(url)}: give its whole URL, or the "
@@ -130,7 +130,7 @@ async def _decoded(message: Message, pool: PreparationPool) -> tuple[Decoded, ..
     return (answer,) if isinstance(answer, Broken) else cast("tuple[Decoded, ...]", answer)
 
 
-async def _newest(reader: Reader, names: set[bytes]) -> Message | None:
+async def find_newest(reader: Reader, names: set[bytes]) -> Message | None:
     """Find the newest message with one of some keys."""
     total, count = sum((await reader.offsets()).values()), _FIRST_SEARCHED
     while True:

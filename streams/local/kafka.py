@@ -14,7 +14,7 @@ import socket
 import subprocess
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -48,6 +48,8 @@ _OF_ONE_VERSION = (
     "kafka-storage",
 )
 """Artifacts that must have Kafka's version; another dependency's parent can make Maven pick older ones."""
+Resolve = Callable[[Path], list[Path]]
+"""Fetch of Kafka's jars into a local repository."""
 _MAX_MESSAGE_BYTES = 64 * MIB
 """Limit well above that of pages, so that a page that is too large arrives and becomes a dead letter."""
 _JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -237,7 +239,21 @@ def _installed() -> Iterator[Path]:
         yield Path(path)
 
 
-def kafka_jars(cache: Path) -> Path:
+def resolve_jars(repository: Path) -> list[Path]:
+    """Fetch Kafka's jars from Maven Central into a local repository; return their files."""
+    try:
+        from jgo.maven import MavenContext  # noqa: PLC0415 only needed once, and only in the extra `local`
+    except ImportError as error:
+        raise ConfigurationError(
+            f"jgo, which fetches Kafka's jars, is not installed: {how_to_install('local')}"
+        ) from error
+    maven = MavenContext(repo_cache=repository)
+    wanted = [maven.create_dependency(coordinate) for coordinate in _COORDINATES]
+    named, transitive = maven.resolver.resolve(wanted)
+    return [dependency.artifact.resolve() for dependency in (*named, *transitive)]
+
+
+def kafka_jars(cache: Path, resolve: Resolve = resolve_jars) -> Path:
     """Return the folder in the cache that holds Kafka's jars, after fetching them if they are missing.
 
     Raises:
@@ -254,15 +270,15 @@ def kafka_jars(cache: Path) -> Path:
             if not complete.exists():  # another stack may have fetched them meanwhile
                 partial = complete.with_name(f"{complete.name}.partial")
                 shutil.rmtree(partial, ignore_errors=True)
-                _fetch(partial)
+                _fetch(partial, resolve)
                 partial.rename(complete)
     return complete
 
 
-def _fetch(folder: Path) -> None:
+def _fetch(folder: Path, resolve: Resolve) -> None:
     repository = folder / "maven"
     try:
-        jars = _resolve(repository)
+        jars = resolve(repository)
     except (OSError, RuntimeError, ParseError) as error:  # of requests, of jgo, of an answer that is no POM
         if isinstance(error, OSError) and (error.filename or error.errno in _FULL):
             raise  # of the cache
@@ -274,19 +290,6 @@ def _fetch(folder: Path) -> None:
     for jar in jars:
         jar.rename(folder / jar.name)
     shutil.rmtree(repository)
-
-
-def _resolve(repository: Path) -> list[Path]:
-    try:
-        from jgo.maven import MavenContext  # noqa: PLC0415 only needed once, and only in the extra `local`
-    except ImportError as error:
-        raise ConfigurationError(
-            f"jgo, which fetches Kafka's jars, is not installed: {how_to_install('local')}"
-        ) from error
-    maven = MavenContext(repo_cache=repository)
-    wanted = [maven.create_dependency(coordinate) for coordinate in _COORDINATES]
-    named, transitive = maven.resolver.resolve(wanted)
-    return [dependency.artifact.resolve() for dependency in (*named, *transitive)]
 
 
 def _check_versions(jars: list[Path]) -> None:

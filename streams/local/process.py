@@ -47,13 +47,20 @@ class Service:
     """One service of the local stack; started again after a stop, it answers at the same port."""
 
     def __init__(
-        self, program: Program, log: Path, *, start_seconds: float = 90.0, stop_seconds: float = 20.0
+        self,
+        program: Program,
+        log: Path,
+        *,
+        start_seconds: float = 90.0,
+        stop_seconds: float = 20.0,
+        min_free_bytes: float = _MIN_FREE_BYTES,
     ) -> None:
         self.name = program.name
         self.log = log
         self._program = program
         self._start_seconds = start_seconds
         self._stop_seconds = stop_seconds
+        self._min_free_bytes = min_free_bytes
         self._guard: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -107,7 +114,7 @@ class Service:
 
     def last_words(self) -> str:
         """Return the service's state and the last lines of its log, for an error message."""
-        if shutil.disk_usage(self.log.parent).free < _MIN_FREE_BYTES:
+        if shutil.disk_usage(self.log.parent).free < self._min_free_bytes:
             return f"{self.state}; there is no room left in {self.log.parent}"
         lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
         return "\n".join([f"{self.state}; the end of {self.log}:", *lines])

@@ -41,7 +41,7 @@ class TritonServer(Program):
     def preparation(self) -> Sequence[str]:
         """Make the backend directory and remove the shared memory of killed servers; there is no command."""
         assemble_backends(self.wheel, self._backends)
-        _sweep_shared_memory(self._region)
+        sweep_shared_memory(self._region)
         return ()
 
     def command(self) -> Sequence[str]:
@@ -100,8 +100,8 @@ class TritonServer(Program):
         return self.directory / "backends"
 
 
-def find_triton() -> Path:
-    """Return the folder `tritonserver` of the package nvidia-pytriton.
+def find_triton(python: str = _PYTHON) -> Path:
+    """Return the folder `tritonserver` of the package nvidia-pytriton, which is to serve a version of Python.
 
     Raises:
         ConfigurationError: it is not installed, or cannot run on this machine or with this Python.
@@ -112,9 +112,9 @@ def find_triton() -> Path:
     if package is None or package.origin is None:
         raise ConfigurationError(f"Triton is not installed: {how_to_install('local')}. {_advice()}")
     wheel = Path(package.origin).parent / "tritonserver"
-    if not _stub(wheel).exists():
-        raise ConfigurationError(f"Triton's Python backend has no stub for Python {_PYTHON}. {_advice()}")
-    _check_python_library()
+    if not _stub(wheel, python).exists():
+        raise ConfigurationError(f"Triton's Python backend has no stub for Python {python}. {_advice()}")
+    _check_python_library(python)
     return wheel
 
 
@@ -125,20 +125,20 @@ def assemble_backends(wheel: Path, directory: Path) -> None:
     """
     shutil.rmtree(directory, ignore_errors=True)
     shutil.copytree(wheel / "backends" / "python", directory / "python")
-    shutil.copy(_stub(wheel), directory / "python")
+    shutil.copy(_stub(wheel, _PYTHON), directory / "python")
     shutil.copytree(_STAND_IN, directory / "onnxruntime", ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def _sweep_shared_memory(own: str) -> None:
+def sweep_shared_memory(own: str, folder: Path = _SHARED_MEMORY) -> None:
     """Remove the shared memory of ended processes, and that of an earlier server with this prefix."""
-    for region in _SHARED_MEMORY.glob(f"{_REGION}*"):
+    for region in folder.glob(f"{_REGION}*"):
         owner = region.name.removeprefix(_REGION).partition("-")[0]
         if region.name.startswith(own) or not Path("/proc", owner).exists():
             region.unlink(missing_ok=True)
 
 
-def _stub(wheel: Path) -> Path:
-    return wheel / "python_backend_stubs" / _PYTHON / "triton_python_backend_stub"
+def _stub(wheel: Path, python: str) -> Path:
+    return wheel / "python_backend_stubs" / python / "triton_python_backend_stub"
 
 
 def _python_libraries() -> Path:
@@ -149,12 +149,12 @@ def _advice() -> str:
     return f"Do without it: `{program()} up --without-triton`, then `{program()} worker --labeler onnx`."
 
 
-def _check_python_library() -> None:
-    library = f"libpython{_PYTHON}.so.1.0"
+def _check_python_library(python: str) -> None:
+    library = f"libpython{python}.so.1.0"
     for place in (str(_python_libraries() / library), library):
         with suppress(OSError):
             ctypes.CDLL(place)
             return
     raise ConfigurationError(
-        f"Triton's Python backend needs {library}: apt-get install libpython{_PYTHON}. {_advice()}"
+        f"Triton's Python backend needs {library}: apt-get install libpython{python}. {_advice()}"
     )

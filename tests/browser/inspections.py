@@ -4,7 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 from dehusk.schemas.pages import RawPage
-from dehusk.streams.inspection.inspection import Labelers, inspect, list_choices, open_inspector_pool
+from dehusk.streams.inspection.inspection import (
+    Inspection,
+    Labelers,
+    list_choices,
+    open_inspector_pool,
+    open_page,
+)
 from dehusk.streams.inspection.server import application
 from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.registry import SourceSettings
@@ -26,8 +32,7 @@ async def inspecting(html: bytes, *, unchanged: bool = False) -> AsyncIterator[s
         open_inspector_pool("auto", SourceSettings(), PageLimits()) as pool,
         aclosing(labelers),
     ):
-        inspection = await inspect(page, pool, labelers)
-        if unchanged:
-            inspection._original = html.decode()
+        opened, original = await open_page(page, pool)
+        inspection = Inspection(opened, html.decode() if unchanged else original, pool, labelers)
         async with serving(application(inspection, "127.0.0.1"), "127.0.0.1", 0) as address:
             yield address

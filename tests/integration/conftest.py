@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from dehusk.streams.demo.sites import _fetch
+from dehusk.streams.demo.sites import fetch_package
 from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
 from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
@@ -32,7 +32,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of prometheus and promtool, from Debian's package, which is not installed."""
     folder = tmp_path_factory.mktemp("prometheus")
-    _fetch(["prometheus"], folder / "unpacked", folder / "apt")
+    fetch_package(["prometheus"], folder / "unpacked", folder / "apt")
     return folder / "unpacked/usr/bin"
 
 

@@ -117,7 +117,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         assignment = subscription and subscription.assignment
         partitions = assignment.tps if assignment else ()
         return {
-            TP(partition.topic, partition.partition): _lag(assignment.state_value(partition))
+            TP(partition.topic, partition.partition): lag_of(assignment.state_value(partition))
             for partition in partitions
         }
 
@@ -165,7 +165,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return all(consumer.partitions_for_topic(partition.topic) for partition in partitions)
 
 
-def _lag(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
+def lag_of(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
     """Return the lag of a partition by the last fetch; 0 before the first."""
     if state.lso is None or not state.has_valid_position:
         return 0

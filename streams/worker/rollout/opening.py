@@ -88,9 +88,9 @@ async def open_rollout(
     reader = StateReader(settings.kafka, topic, scope)
     async with AsyncExitStack() as resources:
         await resources.enter_async_context(running(reader.following.run))
-        await _catch_up(reader, topic)
+        await catch_up(reader, topic)
         may_be_away = settings.when_triton_is_unavailable is WhenTritonIsUnavailable.RULES
-        plans = Plans(await _first_plan(settings, reader.state, may_be_away=may_be_away))
+        plans = Plans(await first_plan(settings, reader.state, may_be_away=may_be_away))
         resources.push_async_callback(plans.close)
         observations = Observations()
         resources.push_async_callback(observations.shadow.close)
@@ -117,7 +117,12 @@ async def open_rollout(
         yield OpenLabeler(labeler, plans.check, plans.current.serving.answer, steering.notes)
 
 
-async def _catch_up(reader: StateReader, topic: str) -> None:
+async def catch_up(reader: StateReader, topic: str) -> None:
+    """Wait until a topic has been read to its end.
+
+    Raises:
+        UnavailableError: it was not read in time.
+    """
     _log.info("reads topic %s to its end, to know which version labels", topic)
     try:
         await asyncio.wait_for(reader.following.caught_up.wait(), CATCH_UP_SECONDS)
@@ -128,7 +133,7 @@ async def _catch_up(reader: StateReader, topic: str) -> None:
         ) from error
 
 
-async def _first_plan(settings: WorkerSettings, state: Rollout | None, *, may_be_away: bool) -> Plan:
+async def first_plan(settings: WorkerSettings, state: Rollout | None, *, may_be_away: bool) -> Plan:
     """Return the first plan: the serving version of the state alone or, if unfit, the previous one."""
     serving = state.serving if state else ""
     try:

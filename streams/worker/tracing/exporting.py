@@ -24,7 +24,9 @@ _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def exported_traces(endpoint: str, group: str) -> AsyncIterator[SpanTraces]:
+async def exported_traces(
+    endpoint: str, group: str, flush_seconds: float = _FLUSH_SECONDS
+) -> AsyncIterator[SpanTraces]:
     """Open traces for a consumer group, whose spans a background thread sends to a collector.
 
     The standard variables of OpenTelemetry (`OTEL_…`) set the sampler, the resource, the headers and the
@@ -39,7 +41,7 @@ async def exported_traces(endpoint: str, group: str) -> AsyncIterator[SpanTraces
         try:
             yield SpanTraces(provider.get_tracer("dehusk", version("dehusk")), group)
         finally:
-            await _shut_down(provider, exporter)
+            await _shut_down(provider, exporter, flush_seconds)
 
 
 class FirstWarning(logging.Handler):
@@ -110,13 +112,13 @@ def _captured_warning() -> Iterator[FirstWarning]:
             logger.propagate = True
 
 
-async def _shut_down(provider: TracerProvider, exporter: CollectorWatch) -> None:
+async def _shut_down(provider: TracerProvider, exporter: CollectorWatch, seconds: float) -> None:
     """Send the last spans within a few seconds; a thread that hangs does not delay the shutdown."""
     flushing = Thread(target=provider.shutdown, daemon=True)
     flushing.start()
-    await asyncio.to_thread(flushing.join, _FLUSH_SECONDS)
+    await asyncio.to_thread(flushing.join, seconds)
     if flushing.is_alive():
-        _log.warning("the last spans are dropped: they could not be sent within %g s", _FLUSH_SECONDS)
+        _log.warning("the last spans are dropped: they could not be sent within %g s", seconds)
         exporter.shutdown()
 
 

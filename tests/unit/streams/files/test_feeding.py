@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from dehusk.streams.files.feeding import _RateLimiter
+from dehusk.streams.files.feeding import RateLimiter
 
 
 @pytest.fixture
@@ -21,17 +21,17 @@ def clock(monkeypatch):
 @pytest.mark.parametrize(("rate", "seconds"), [(20.0, 5.0), (0.5, 200.0), (None, 0.0)])
 async def test_lets_so_many_pages_pass_per_second(rate, seconds, request):
     clock = request.getfixturevalue("clock")
-    pace = _RateLimiter(rate)
+    limiter = RateLimiter(rate)
     for _ in range(101):
-        await pace.wait()
+        await limiter.wait()
     assert clock[0] - 1000 == pytest.approx(seconds)
 
 
 async def test_does_not_make_up_for_a_pause(request):
     clock = request.getfixturevalue("clock")
-    pace = _RateLimiter(10)
-    await pace.wait()
+    limiter = RateLimiter(10)
+    await limiter.wait()
     clock[0] += 60
     for _ in range(11):
-        await pace.wait()
+        await limiter.wait()
     assert clock[0] - 1000 == pytest.approx(61)

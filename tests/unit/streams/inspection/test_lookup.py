@@ -14,7 +14,7 @@ from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, T
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.inspection import lookup as module
 from dehusk.streams.inspection.inspection import open_inspector_pool
-from dehusk.streams.inspection.lookup import Lookup, _newest, page_in, page_of_file, page_of_topic
+from dehusk.streams.inspection.lookup import Lookup, find_newest, page_in, page_of_file, page_of_topic
 from dehusk.streams.kafka.reader import RawMessages, Reader
 from dehusk.streams.preparation.pool import PreparationPool
 from dehusk.streams.preparation.steps import Postponed
@@ -143,10 +143,10 @@ class Documents:
 
 async def test_the_newest_document_is_found_without_reading_all() -> None:
     reader = Documents([b"a", *[b"x"] * 5_000, b"a", b"b", b"b", *[b"x"] * 2_000])
-    newest = await _newest(cast("Reader", reader), {b"b"})
+    newest = await find_newest(cast("Reader", reader), {b"b"})
     assert newest is not None
     assert (newest.offset, reader.asked) == (5003, [1_000, 10_000])
-    assert await _newest(cast("Reader", reader), {b"c"}) is None
+    assert await find_newest(cast("Reader", reader), {b"c"}) is None
 
 
 URL = "https://example.org/a"

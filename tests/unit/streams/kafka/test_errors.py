@@ -19,16 +19,15 @@ from dehusk.streams.settings import KafkaSettings
     [
         (
             KafkaConnectionError("Unable to bootstrap from [('k', 9, 2)]"),
-            "; is it running, and is --brokers right?",
+            "--brokers",
         ),
-        (KafkaConnectionError("Connection closed"), ": KafkaConnectionError: Connection closed"),
-        (TimeoutError(), ": TimeoutError"),
+        (KafkaConnectionError("Connection closed"), "KafkaConnectionError: Connection closed"),
+        (TimeoutError(), "TimeoutError"),
     ],
 )
 def test_a_cluster_that_does_not_answer_is_told_with_the_cause_that_helps(error, told):
-    with pytest.raises(UnavailableError) as raised, kafka_errors(KafkaSettings("k:9")):
+    with pytest.raises(UnavailableError, match=f"k:9.*{told}"), kafka_errors(KafkaSettings("k:9")):
         raise error
-    assert str(raised.value) == f"Kafka at k:9 does not answer{told}"
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_so_many_pages_are_read_at_most() -> None:
 
 def test_no_pages_are_an_error() -> None:
     with (
-        pytest.raises(ConfigurationError, match="there are no pages to label"),
+        pytest.raises(ConfigurationError, match="no pages"),
         open_store([Skipped(SkipReason.NOT_A_PAGE, "a request")]),
     ):
         pass

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 import pytest
@@ -40,10 +41,14 @@ def service_of(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     """Makes services, and kills them in the end."""
     services: list[Service] = []
 
-    def make(source: str, start_seconds: float = 90.0, stop_seconds: float = 20.0, **more: object) -> Service:
-        program = Script(source, tmp_path / "ready", **more)  # type: ignore[arg-type]
-        log = tmp_path / "logs" / "script.log"
-        services.append(Service(program, log, start_seconds=start_seconds, stop_seconds=stop_seconds))
+    def make(
+        source: str,
+        before: Sequence[str] = (),
+        variables: Mapping[str, str] = MappingProxyType({}),
+        **limits: float,
+    ) -> Service:
+        program = Script(source, tmp_path / "ready", before=before, variables=variables)
+        services.append(Service(program, tmp_path / "logs" / "script.log", **limits))
         return services[-1]
 
     yield make

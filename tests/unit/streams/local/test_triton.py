@@ -13,10 +13,9 @@ def test_elsewhere_than_on_linux_the_error_names_the_way_without(monkeypatch: py
         triton.find_triton()
 
 
-def test_an_unknown_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triton, "_PYTHON", "3.99")
+def test_an_unknown_python_is_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"no stub for Python 3\.99.*--labeler onnx"):
-        triton.find_triton()
+        triton.find_triton("3.99")
 
 
 def test_a_missing_python_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,10 +49,9 @@ def test_backends_are_laid_out_anew(tmp_path: Path) -> None:
     assert not stale.exists()
 
 
-def test_memory_of_dead_servers_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triton, "_SHARED_MEMORY", tmp_path)
+def test_memory_of_dead_servers_is_given_back(tmp_path: Path) -> None:
     own, of_another = f"dehusk-triton-{os.getpid()}-8000-", f"dehusk-triton-{os.getpid()}-9000-"
     for name in (f"{own}a", f"{of_another}b", "dehusk-triton-4194999-8000-c", "another-program"):
         (tmp_path / name).touch()
-    triton._sweep_shared_memory(own)
+    triton.sweep_shared_memory(own, tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {f"{of_another}b", "another-program"}

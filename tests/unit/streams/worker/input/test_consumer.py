@@ -9,7 +9,7 @@ from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input.app import FaustApp, create_app
-from dehusk.streams.worker.input.consumer import Conductor, Consumer, ConsumerThread, _lag
+from dehusk.streams.worker.input.consumer import Conductor, Consumer, ConsumerThread, lag_of
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings
@@ -71,7 +71,7 @@ async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
 )
 def test_offsets_count_up_to_the_last_stable_one(position, stable, offsets) -> None:
     state = SimpleNamespace(position=position, lso=stable, has_valid_position=position is not None)
-    assert _lag(state) == offsets
+    assert lag_of(state) == offsets
 
 
 def test_what_faust_says_of_its_services_is_not_logged_as_dehusks() -> None:

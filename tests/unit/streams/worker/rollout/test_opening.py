@@ -10,7 +10,7 @@ from dehusk.schemas.rollout import Scope
 from dehusk.streams.rollout.transitions import first_state, promote
 from dehusk.streams.settings import KafkaSettings, TritonSettings
 from dehusk.streams.worker.rollout import opening, plan
-from dehusk.streams.worker.rollout.opening import _catch_up, _first_plan
+from dehusk.streams.worker.rollout.opening import catch_up, first_plan
 from dehusk.streams.worker.rollout.plan import OpenVersion, open_version
 from dehusk.streams.worker.rollout.steering import StateReader
 from dehusk.streams.worker_settings import WorkerSettings
@@ -71,7 +71,7 @@ def served(models, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("served")
 async def test_a_worker_starts_with_what_serves_or_served_before() -> None:
     async def chosen(state) -> str:
-        return (await _first_plan(ONNX, state, may_be_away=False)).serving.version
+        return (await first_plan(ONNX, state, may_be_away=False)).serving.version
 
     assert await chosen(None) == "7"
     assert await chosen(promote(START, "8", "me")) == "8"
@@ -86,6 +86,6 @@ async def test_a_topic_that_is_not_read_in_time_is_named_with_the_reason(monkeyp
     reader.following.dependency.missed(UnavailableError("nobody is there"))
     message = re.escape("topic control was not read to its end within 0 s: nobody is there")
     with pytest.raises(UnavailableError, match=message):
-        await _catch_up(reader, "control")
+        await catch_up(reader, "control")
     reader.following.caught_up.set()
-    await _catch_up(reader, "control")
+    await catch_up(reader, "control")

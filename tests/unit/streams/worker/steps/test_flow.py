@@ -28,7 +28,7 @@ LIMITS = FlowLimits(batch_pages=1, batch_seconds=0.001, batches=2, waiting_pages
 class Steps:
     """Cleaning that takes as long as the test says, and what happened to each message."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: FlowLimits = LIMITS) -> None:
         self.gates = [asyncio.Event() for _ in range(10)]
         self.alone_gate = asyncio.Event()
         self.begun: list[int] = []
@@ -41,7 +41,7 @@ class Steps:
         """Of the messages that are cleaned next."""
         self.registry = Dependency("schema-registry", "")
         metrics = Metrics(CollectorRegistry(), ())
-        self.flow = Flow(LIMITS, self, self, self.registry, metrics)
+        self.flow = Flow(limits, self, self, self.registry, metrics)
         self.running = asyncio.create_task(self.flow.run())
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
@@ -94,8 +94,8 @@ class Steps:
 
 
 @pytest.fixture
-async def steps() -> AsyncIterator[Steps]:
-    made = Steps()
+async def steps(request: pytest.FixtureRequest) -> AsyncIterator[Steps]:
+    made = Steps(getattr(request, "param", LIMITS))
     yield made
     made.running.cancel()
     with suppress(asyncio.CancelledError, ExceptionGroup):
@@ -218,10 +218,8 @@ async def test_what_is_cleaned_alone_is_given_up_with_the_others(steps: Steps) -
     assert steps.acknowledged == [3]
 
 
-async def test_no_further_batch_is_begun_while_many_bytes_are_in_flight(
-    steps: Steps, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(steps.flow, "_limits", replace(LIMITS, in_flight_bytes=10))
+@pytest.mark.parametrize("steps", [replace(LIMITS, in_flight_bytes=10)], indirect=True)
+async def test_no_further_batch_is_begun_while_many_bytes_are_in_flight(steps: Steps) -> None:
     await steps.put(0, bytes(10))
     await steps.put(1, b"small")
     await settle()
