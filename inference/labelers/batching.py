@@ -182,8 +182,9 @@ def join(
     if not answers:
         return Prediction(np.empty(0, np.float32), model, labeler)
     content, *comments = map(concatenate, zip(*answers, strict=True))
-    if len(content) != len(page):
-        return _rejected(f"{len(content)} probabilities for {len(page)} blocks", model)
+    for values in (content, *comments):
+        if len(values) != len(page):
+            return _rejected(f"{len(values)} probabilities for {len(page)} blocks", model)
     if not all(map(are_probabilities, (content, *comments))):
         return _rejected("an answer that is no probability", model)
     return Prediction(content, model, labeler, *comments)

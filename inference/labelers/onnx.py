@@ -10,7 +10,7 @@ import onnxruntime
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer, concatenate, groups, join, windows
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.inference.labelers.signature import SIGNATURE_KEY, SIGNATURES, Signature, signature_of
+from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, signature_of, unknown_signature
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
@@ -22,7 +22,7 @@ _ERRORS_ONLY = 3
 
 
 class OnnxLabeler:
-    """Labels pages with a model that runs in this process.
+    """Labeler with a model that runs in this process.
 
     Raises:
         ConfigurationError: the repository holds no such model, or its tensors are not the ones encoded.
@@ -135,6 +135,5 @@ def _signature(session: onnxruntime.InferenceSession, file: Path) -> Signature:
     declared = session.get_modelmeta().custom_metadata_map.get(SIGNATURE_KEY, "none")
     signature = signature_of(declared)
     if signature is None:
-        known = " and ".join(repr(each.declared) for each in SIGNATURES)
-        raise ConfigurationError(f"{file} declares the signature {declared!r}; known are {known}")
+        raise ConfigurationError(unknown_signature(str(file), declared))
     return signature

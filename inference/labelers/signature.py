@@ -10,6 +10,7 @@ requests and adds the number of elements of each (`batch_input` in `config.pbtxt
 separate them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from dehusk.schemas.pages import Encoding
@@ -134,3 +135,14 @@ SIGNATURE_KEY = "signature"
 def signature_of(declared: str) -> Signature | None:
     """Return the signature that a model declares, or None for one that is not encoded here."""
     return next((each for each in SIGNATURES if each.declared == declared), None)
+
+
+def unknown_signature(model: str, declared: str) -> str:
+    """Return the message on a model whose signature is none of `SIGNATURES`."""
+    known = " and ".join(repr(each.declared) for each in SIGNATURES)
+    return f"{model} declares the signature {declared!r}; known are {known}"
+
+
+def names_of(tensors: Iterable[Tensor]) -> str:
+    """Return the names and types of tensors for a message."""
+    return ", ".join(sorted(f"{tensor.name} {tensor.data_type}" for tensor in tensors)) or "none"

@@ -7,7 +7,14 @@ installed with a worker. So the few necessary fields of `onnx.proto` are parsed 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dehusk.inference.labelers.signature import SIGNATURE_KEY, SIGNATURES, Signature, Tensor, signature_of
+from dehusk.inference.labelers.signature import (
+    SIGNATURE_KEY,
+    Signature,
+    Tensor,
+    names_of,
+    signature_of,
+    unknown_signature,
+)
 from dehusk.streams.models.names import Fault, FaultError
 
 _GRAPH, _PROPERTIES = 7, 14
@@ -66,10 +73,7 @@ def signature_in(header: OnnxHeader) -> Signature:
     declared = header.properties.get(SIGNATURE_KEY, "none")
     signature = signature_of(declared)
     if signature is None:
-        known = " and ".join(repr(each.declared) for each in SIGNATURES)
-        raise FaultError(
-            Fault.UNKNOWN_SIGNATURE, f"the model declares the signature {declared!r}; workers speak {known}"
-        )
+        raise FaultError(Fault.UNKNOWN_SIGNATURE, unknown_signature("the model", declared))
     expected = {*signature.request, *(count.tensor for count in signature.counts)}
     _compare("reads", expected, {*header.inputs})
     _compare("answers", {*signature.answer}, {*header.outputs})
@@ -79,12 +83,9 @@ def signature_in(header: OnnxHeader) -> Signature:
 def _compare(does: str, expected: set[Tensor], found: set[Tensor]) -> None:
     if expected != found:
         raise FaultError(
-            Fault.OTHER_TENSORS, f"the model {does} {_names(found)}; its signature says {_names(expected)}"
+            Fault.OTHER_TENSORS,
+            f"the model {does} {names_of(found)}; its signature says {names_of(expected)}",
         )
-
-
-def _names(tensors: set[Tensor]) -> str:
-    return ", ".join(sorted(f"{tensor.name} {tensor.data_type}" for tensor in tensors)) or "nothing"
 
 
 def _tensor(value: int | memoryview) -> Tensor:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE, models, served, versions
 from dehusk.inference.labelers.signature import SIGNATURE_KEY
+from dehusk.inference.labelers.triton_client import READY, ServedVersion
 from dehusk.streams.models.candidate import header_of, read_text
 from dehusk.streams.models.names import FaultError
-from dehusk.streams.models.server import READY, ServedVersion
 
 
 @dataclass(frozen=True, slots=True)

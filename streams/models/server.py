@@ -1,47 +1,17 @@
 """A Triton server with explicit model control: what it serves, loads and unloads, and how fast it answers."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-import numpy as np
-from tritonclient.grpc import InferInput
-from tritonclient.grpc.aio import InferenceServerClient
-from tritonclient.utils import InferenceServerException
+from typing import Any, Self
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer
-from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature
-from dehusk.schemas.errors import ConfigurationError, UnavailableError
+from dehusk.inference.labelers.signature import Signature
+from dehusk.inference.labelers.triton_client import READY, LateError, ServedVersion, TritonClient
 
-Answer = TypeVar("Answer")
-
-READY = "READY"
 _GONE = {"", "UNAVAILABLE"}
 _PAUSE = 0.05
-_CHANNEL = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
-
-
-class RefusedError(ConfigurationError):
-    """Triton refused a request, and would again."""
-
-
-class LateError(UnavailableError):
-    """Triton did not answer in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServedVersion:
-    """A version that Triton knows."""
-
-    model: str
-    version: str
-    """Empty for a model of its repository that it has not loaded."""
-    state: str
-    """READY, LOADING, UNLOADING or UNAVAILABLE; empty for what was never loaded."""
-    reason: str
-    """Reason why it is not available."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +24,7 @@ class Statistics:
     queue_ms: float
     """Mean time that a request waited."""
     compute_ms: float
-    """Mean time that a request was computed, with its batch mates."""
+    """Mean time that a request was computed, with the others of its batch."""
 
     @property
     def batch_size(self) -> float:
@@ -66,12 +36,19 @@ class ModelServer:
     """A Triton server, as an async context manager."""
 
     def __init__(self, address: str, timeout: float = 60.0) -> None:
-        self.address = address
-        self.timeout = timeout
+        self._client = TritonClient(address, timeout)
+
+    @property
+    def address(self) -> str:
+        """Address of its gRPC port."""
+        return self._client.address
+
+    @property
+    def timeout(self) -> float:
         """Seconds that one call may take, a load included."""
+        return self._client.timeout
 
     async def __aenter__(self) -> Self:
-        self._client = InferenceServerClient(self.address, channel_args=_CHANNEL)
         return self
 
     async def __aexit__(
@@ -84,13 +61,11 @@ class ModelServer:
 
         Its own index has only those of the repository, its statistics all that are ready.
         """
-        index = await self._call(self._client.get_model_repository_index(client_timeout=self.timeout))
-        ready = await self._call(self._client.get_inference_statistics(client_timeout=self.timeout))
-        found = [ServedVersion(each.name, each.version, each.state, each.reason) for each in index.models]
+        found, ready = await self._client.index(), await self._client.statistics()
         known = {(each.model, each.version) for each in found}
         found += [
             ServedVersion(each.name, each.version, READY, "")
-            for each in ready.model_stats
+            for each in ready
             if (each.name, each.version) not in known
         ]
         return sorted(found, key=lambda each: (each.model, int(each.version or 0)))
@@ -108,9 +83,7 @@ class ModelServer:
         Raises:
             RefusedError: a version cannot be loaded; what was served goes on.
         """
-        await self._call(
-            self._client.load_model(model, config=config, files=files, client_timeout=self.timeout)
-        )
+        await self._client.load(model, config, files)
 
     async def unload(self, model: str) -> None:
         """Unload all versions of a model; return when they are gone.
@@ -118,7 +91,7 @@ class ModelServer:
         Raises:
             LateError: a version is still there after the timeout.
         """
-        await self._call(self._client.unload_model(model, client_timeout=self.timeout))
+        await self._client.unload(model)
         try:
             async with asyncio.timeout(self.timeout):
                 await self._wait_until_gone(model)
@@ -131,21 +104,16 @@ class ModelServer:
             if states <= _GONE:
                 return
             if READY in states:  # a load that nobody waits for any more ended after the unload
-                await self._call(self._client.unload_model(model, client_timeout=self.timeout))
+                await self._client.unload(model)
             await asyncio.sleep(_PAUSE)
 
     async def signature(self, model: str, version: str = "") -> str:
         """Return the signature that a served version declares."""
-        answer = await self._call(self._client.get_model_config(model, version, client_timeout=self.timeout))
-        parameters = answer.config.parameters
-        return str(parameters[SIGNATURE_KEY].string_value) if SIGNATURE_KEY in parameters else "none"
+        return await self._client.signature(model, version)
 
     async def statistics(self, model: str, version: str) -> Statistics:
         """Return the statistics of a served version."""
-        answer = await self._call(
-            self._client.get_inference_statistics(model, version, client_timeout=self.timeout)
-        )
-        (found,) = answer.model_stats
+        (found,) = await self._client.statistics(model, version)
         counts = found.inference_stats
         return Statistics(
             found.inference_count,
@@ -161,27 +129,8 @@ class ModelServer:
         Raises:
             RefusedError: the model failed for it.
         """
-        inputs = []
-        for tensor in signature.request:
-            values = window.tensors[tensor.name]
-            inputs.append(InferInput(tensor.name, [1, len(values)], tensor.data_type))
-            inputs[-1].set_data_from_numpy(values[np.newaxis])
-        result = await self._call(self._client.infer(model, inputs, client_timeout=self.timeout))
-        answers = [result.as_numpy(tensor.name) for tensor in signature.answer]
-        return [np.empty(0, np.float32) if each is None else each.reshape(-1) for each in answers]
-
-    async def _call(self, call: Awaitable[Answer]) -> Answer:
-        try:
-            return await call
-        except InferenceServerException as error:
-            message = f"Triton at {self.address}: {error.message()}"
-            match error.status():
-                case "StatusCode.DEADLINE_EXCEEDED":
-                    raise LateError(f"{message} ({self.timeout:g} s)") from error
-                case "StatusCode.UNAVAILABLE":
-                    raise UnavailableError(message) from error
-                case _:
-                    raise RefusedError(message) from error
+        answer, _ = await self._client.infer(model, signature, window)
+        return answer
 
 
 def _mean_ms(duration: Any) -> float:  # noqa: ANN401 a `StatisticDuration` of Triton's, which has no types

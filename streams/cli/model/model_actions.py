@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from dehusk.inference.labelers.repository import CONFIG_FILE, find_model
+from dehusk.inference.labelers.triton_client import ServedVersion
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Rollout, Scope
 from dehusk.streams.cli.model.options import NOT_TO_BE_SERVED, Checks, RolloutOptions, Sources
@@ -34,7 +35,7 @@ from dehusk.streams.models.candidate import Candidate, find_candidate
 from dehusk.streams.models.lifecycle import Removal, add_version, check_removable, load_added, remove_version
 from dehusk.streams.models.names import FaultError, check_model, check_version, split_name
 from dehusk.streams.models.overview import KnownVersion, StoredVersion, match_versions, stored_versions
-from dehusk.streams.models.server import ModelServer, ServedVersion, Statistics
+from dehusk.streams.models.server import ModelServer, Statistics
 from dehusk.streams.models.serving import to_serve
 from dehusk.streams.models.store import next_version
 from dehusk.streams.models.verification import Report, check_in_process, check_on_triton

@@ -117,6 +117,13 @@ def test_an_answer_that_is_not_a_probability_per_block_is_rejected(answer):
     assert "boilernet version 1" in broken.detail
 
 
+def test_comments_of_another_number_of_blocks_are_rejected():
+    answer = [np.array([0.5, 0.5], np.float32), np.empty(0, np.float32)]
+    broken = join(page([1, 1]), [answer], MODEL, "triton")
+    assert broken.reason is BrokenReason.REJECTED_BY_MODEL
+    assert "0 probabilities for 2 blocks" in broken.detail
+
+
 @pytest.fixture(scope="module")
 def long_page():
     items = "".join(f"<li class=item{j}>item {j}" for j in range(9))
