@@ -17,7 +17,7 @@ from dehusk.schemas.pages import EncodedPage, Encoding, ModelVersion, Prediction
 WINDOW_BLOCKS = 2048
 """Limit of blocks that a model sees at once; a longer page is labeled in consecutive windows.
 
-A recurrent model takes time in proportion to the blocks, and batch mates wait for the longest.
+A recurrent model takes time in proportion to the blocks, and the other pages of a batch wait for the longest.
 """
 WINDOW_IDS = 1 << 18
 """Limit of ids that a model sees at once; more than one block can hold, so that every window has a block."""

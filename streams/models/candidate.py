@@ -104,11 +104,10 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Examined:
+class CandidateContent:
     """Content of a candidate's files."""
 
-    content: bytes
-    """Content of the model file."""
+    model: bytes
     signature: Signature
     golden: list[GoldenAnswer]
 
@@ -128,7 +127,7 @@ def find_candidate(path: Path) -> Candidate:
     return _candidate(path / MODEL_FILE, others)
 
 
-def examine(candidate: Candidate) -> Examined:
+def read_candidate(candidate: Candidate) -> CandidateContent:
     """Read a candidate's model file and golden answers.
 
     Raises:
@@ -138,7 +137,7 @@ def examine(candidate: Candidate) -> Examined:
     if candidate.card:
         open_plain(candidate.card, MAX_TEXT_BYTES).close()
     signature = signature_in(read_header(content))
-    return Examined(content, signature, _golden(candidate.golden, signature))
+    return CandidateContent(content, signature, _golden(candidate.golden, signature))
 
 
 def _candidate(model: Path, left_out: tuple[str, ...] = ()) -> Candidate:

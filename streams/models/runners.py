@@ -5,10 +5,9 @@ import logging
 import multiprocessing
 import resource
 import secrets
-import signal
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +20,7 @@ from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import as_override
+from dehusk.streams.preparation.process import ChildProcess
 
 TEMPORARY = "verify-"
 """Prefix of the names of models that Triton serves only while they are verified."""
@@ -35,11 +35,11 @@ _log = logging.getLogger(__name__)
 class Runner(Protocol):
     """Runs one version."""
 
-    async def alone(self, window: Window) -> WindowAnswer:
-        """Return the answer to a window that has no batch mates."""
+    async def run_single(self, window: Window) -> WindowAnswer:
+        """Return the answer to a window that is alone in its batch."""
         ...
 
-    async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
+    async def run_batched(self, windows: Sequence[Window]) -> list[WindowAnswer]:
         """Return the answers to windows that share batches, several for each window, one after the other."""
         ...
 
@@ -52,7 +52,7 @@ class TritonRunner:
         self._model = model
         self._signature = signature
 
-    async def alone(self, window: Window) -> WindowAnswer:
+    async def run_single(self, window: Window) -> WindowAnswer:
         """Return the answer to one request, sent when no other one waits."""
         try:
             return await self._server.infer(self._model, self._signature, window)
@@ -61,13 +61,13 @@ class TritonRunner:
         except RefusedError as error:
             raise FaultError(Fault.NOT_RUN, str(error)) from error
 
-    async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
+    async def run_batched(self, windows: Sequence[Window]) -> list[WindowAnswer]:
         """Return the answers to requests that are sent at once, so that the dynamic batcher merges them."""
-        return await asyncio.gather(*map(self.alone, [*windows] * _COPIES))
+        return await asyncio.gather(*map(self.run_single, [*windows] * _COPIES))
 
 
 @asynccontextmanager
-async def on_triton(
+async def open_triton_runner(
     server: ModelServer,
     signature: Signature,
     content: bytes,
@@ -117,19 +117,19 @@ async def _unload_stale(server: ModelServer) -> None:
             await server.unload(each.model)
 
 
-class OnnxRunner:
-    """A model file in a process of its own, limited in memory, and killed when it takes too long."""
+class OnnxRunner(ChildProcess):
+    """A model file on ONNX Runtime in a process of its own, limited in memory and time."""
 
-    def __init__(self, connection: Connection, timeout: float) -> None:
-        self._connection = connection
-        self._timeout = timeout
+    def __init__(self, file: Path, signature: Signature, seconds: float) -> None:
+        super().__init__(multiprocessing.get_context("spawn"), _serve, file, signature)
+        self._seconds = seconds
 
-    async def alone(self, window: Window) -> WindowAnswer:
+    async def run_single(self, window: Window) -> WindowAnswer:
         """Return the answer to a batch of one."""
         (answer,) = await self.ask([window])
         return answer
 
-    async def together(self, windows: Sequence[Window]) -> list[WindowAnswer]:
+    async def run_batched(self, windows: Sequence[Window]) -> list[WindowAnswer]:
         """Return the answers to one batch of all windows, twice."""
         return await self.ask([*windows] * 2)
 
@@ -139,13 +139,28 @@ class OnnxRunner:
         Raises:
             FaultError: the model cannot be loaded, fails, or takes too long.
         """
-        self._connection.send(batch)
-        if not await asyncio.to_thread(self._connection.poll, self._timeout):
-            raise FaultError(Fault.TIMEOUT, f"ONNX Runtime did not answer within {self._timeout:g} s")
         try:
-            answer = self._connection.recv()
-        except EOFError as error:
-            raise FaultError(Fault.NOT_RUN, "the process that runs the model died") from error
+            async with asyncio.timeout(self._seconds):
+                return await asyncio.to_thread(self._answers, batch)
+        except TimeoutError as error:
+            self.kill()
+            raise FaultError(
+                Fault.TIMEOUT, f"ONNX Runtime did not answer within {self._seconds:g} s"
+            ) from error
+
+    def close(self) -> None:
+        """End the process at once."""
+        super().close()
+        self._reap()
+
+    def _answers(self, batch: list[Window]) -> list[WindowAnswer]:
+        connection = self._ensure_started()
+        try:
+            connection.send(batch)
+            answer = connection.recv()
+        except (EOFError, OSError) as error:
+            detail = f"the process that runs the model died: {self._describe_exit(self._reap())}"
+            raise FaultError(Fault.NOT_RUN, detail) from error
         if isinstance(answer, FaultError):
             raise answer
         answers: list[WindowAnswer] = answer
@@ -153,33 +168,23 @@ class OnnxRunner:
 
 
 @asynccontextmanager
-async def in_process(file: Path, signature: Signature, seconds: float) -> AsyncIterator[OnnxRunner]:
+async def open_onnx_runner(file: Path, signature: Signature, seconds: float) -> AsyncIterator[OnnxRunner]:
     """Load a model file on ONNX Runtime in a process that is killed at the end.
 
     Raises:
         FaultError: it cannot be loaded, or not in time.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_run, args=(theirs, file, signature), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        runner = OnnxRunner(ours, seconds)
+    with closing(OnnxRunner(file, signature, seconds)) as runner:
         await runner.ask([])
         yield runner
-    finally:
-        process.kill()
-        process.join()
-        ours.close()
 
 
-def _run(connection: Connection, file: Path, signature: Signature) -> None:
+def _serve(connection: Connection, file: Path, signature: Signature) -> None:
     """Answer batches until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     session = None
-    with suppress(EOFError):
+    with suppress(EOFError, OSError):
+        connection.send(None)
         while True:
             batch = connection.recv()
             try:

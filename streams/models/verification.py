@@ -16,10 +16,10 @@ from dehusk.inference.labelers.batching import Window, WindowAnswer, windows
 from dehusk.inference.labelers.golden import LARGEST_DIFFERENCE, GoldenAnswer, largest_difference
 from dehusk.inference.labelers.repository import find_model, versions
 from dehusk.inference.labelers.signature import Signature, signature_of
-from dehusk.streams.models.candidate import Candidate, Examined, examine, header_of, read_text
+from dehusk.streams.models.candidate import Candidate, CandidateContent, header_of, read_candidate, read_text
 from dehusk.streams.models.names import MAX_LATENCY, Fault, FaultError
 from dehusk.streams.models.onnx_header import signature_in
-from dehusk.streams.models.runners import Runner, TritonRunner, in_process, on_triton
+from dehusk.streams.models.runners import Runner, TritonRunner, open_onnx_runner, open_triton_runner
 from dehusk.streams.models.server import ModelServer
 from dehusk.streams.models.serving import check_config, config_of, read_config
 
@@ -46,7 +46,7 @@ class Agreement:
     blocks: int
     from_training: float
     in_batches: float
-    """Difference of a page with batch mates from the page alone."""
+    """Difference of a page with other pages in its batch from the page alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ _Timed = tuple[str, Runner, Sequence[Window]]
 
 
 async def check_on_triton(
-    candidate: Candidate, server: ModelServer, model: str, *, most_latency: float = MAX_LATENCY
+    candidate: Candidate, server: ModelServer, model: str, *, max_latency: float = MAX_LATENCY
 ) -> Report:
     """Check a version on Triton under a temporary name, against the served version of `model`.
 
@@ -76,44 +76,46 @@ async def check_on_triton(
         FaultError: it is not to be served.
         UnavailableError: Triton does not answer.
     """
-    examined = await asyncio.to_thread(examine, candidate)
-    config = await asyncio.to_thread(_config, candidate, examined)
-    async with on_triton(server, examined.signature, examined.content, config) as runner:
+    content = await asyncio.to_thread(read_candidate, candidate)
+    config = await asyncio.to_thread(_config, candidate, content)
+    async with open_triton_runner(server, content.signature, content.model, config) as runner:
         return await _check(
-            "triton", examined, runner, await _triton_baseline(server, model, examined), most_latency
+            "triton", content, runner, await _triton_baseline(server, model, content), max_latency
         )
 
 
 async def check_in_process(
-    candidate: Candidate, repository: Path, model: str, *, seconds: float, most_latency: float = MAX_LATENCY
+    candidate: Candidate, repository: Path, model: str, *, seconds: float, max_latency: float = MAX_LATENCY
 ) -> Report:
     """Check a version on ONNX Runtime in a process of its own, against the one that workers use.
 
     Raises:
         FaultError: it is not to be served.
     """
-    examined = await asyncio.to_thread(examine, candidate)
-    await asyncio.to_thread(_config, candidate, examined)
+    content = await asyncio.to_thread(read_candidate, candidate)
+    await asyncio.to_thread(_config, candidate, content)
     async with AsyncExitStack() as stack:
-        runner = await stack.enter_async_context(in_process(candidate.model, examined.signature, seconds))
-        baseline = await _onnx_baseline(stack, repository, model, examined, seconds)
-        return await _check("onnx", examined, runner, baseline, most_latency)
+        runner = await stack.enter_async_context(
+            open_onnx_runner(candidate.model, content.signature, seconds)
+        )
+        baseline = await _onnx_baseline(stack, repository, model, content, seconds)
+        return await _check("onnx", content, runner, baseline, max_latency)
 
 
 async def _check(
-    labeler: str, examined: Examined, runner: Runner, baseline: _Timed | None, most_latency: float
+    labeler: str, content: CandidateContent, runner: Runner, baseline: _Timed | None, max_latency: float
 ) -> Report:
-    golden_windows = _golden_windows(examined.golden, examined.signature)
-    agreement = await _check_answers(runner, examined, golden_windows)
+    golden_windows = _golden_windows(content.golden, content.signature)
+    agreement = await _check_answers(runner, content, golden_windows)
     others = [baseline[1:]] if baseline else []
     latency, *baseline_latency = await _time_answers([(runner, golden_windows), *others])
     for usual in baseline_latency:
-        _check_latency(latency, usual, most_latency)
+        _check_latency(latency, usual, max_latency)
     return Report(
         labeler,
-        examined.signature.declared,
-        len(examined.content),
-        hashlib.sha256(examined.content).hexdigest(),
+        content.signature.declared,
+        len(content.model),
+        hashlib.sha256(content.model).hexdigest(),
         agreement,
         latency,
         baseline[0] if baseline else "",
@@ -121,27 +123,27 @@ async def _check(
     )
 
 
-def _config(candidate: Candidate, examined: Examined) -> Any:  # noqa: ANN401 a `ModelConfig` of Triton's
+def _config(candidate: Candidate, content: CandidateContent) -> Any:  # noqa: ANN401 a `ModelConfig` of Triton's
     """Return the configuration of a candidate's model, or one made for its signature."""
     if candidate.config is None:
-        return config_of(examined.signature)
+        return config_of(content.signature)
     config = read_config(read_text(candidate.config))
-    check_config(config, examined.signature)
+    check_config(config, content.signature)
     return config
 
 
-async def _triton_baseline(server: ModelServer, model: str, examined: Examined) -> _Timed | None:
+async def _triton_baseline(server: ModelServer, model: str, content: CandidateContent) -> _Timed | None:
     """Return the default version of a model on Triton, to compare with; None without one."""
     ready = await server.ready(model)
     signature = signature_of(await server.signature(model)) if ready else None
     if signature is None:
         return None
     runner = TritonRunner(server, model, signature)
-    return f"{model}/{ready[-1]}", runner, _golden_windows(examined.golden, signature)
+    return f"{model}/{ready[-1]}", runner, _golden_windows(content.golden, signature)
 
 
 async def _onnx_baseline(
-    stack: AsyncExitStack, repository: Path, model: str, examined: Examined, seconds: float
+    stack: AsyncExitStack, repository: Path, model: str, content: CandidateContent, seconds: float
 ) -> _Timed | None:
     """Return the version that workers with `--labeler onnx` use, to compare with; None without one."""
     if not versions(repository, model):
@@ -149,10 +151,10 @@ async def _onnx_baseline(
     name, file = find_model(repository, model)
     try:
         signature = signature_in(header_of(file))
-        runner = await stack.enter_async_context(in_process(file, signature, seconds))
+        runner = await stack.enter_async_context(open_onnx_runner(file, signature, seconds))
     except FaultError:
         return None
-    return f"{model}/{name.version}", runner, _golden_windows(examined.golden, signature)
+    return f"{model}/{name.version}", runner, _golden_windows(content.golden, signature)
 
 
 def _golden_windows(golden: Sequence[GoldenAnswer], signature: Signature) -> list[Window]:
@@ -160,18 +162,20 @@ def _golden_windows(golden: Sequence[GoldenAnswer], signature: Signature) -> lis
     return [window for each in golden for window in windows(each.page, signature)]
 
 
-async def _check_answers(runner: Runner, examined: Examined, golden_windows: list[Window]) -> Agreement:
+async def _check_answers(
+    runner: Runner, content: CandidateContent, golden_windows: list[Window]
+) -> Agreement:
     """Run the golden pages alone and in batches.
 
     Raises:
         FaultError: an answer differs from training, is no probability, or depends on the batch.
     """
-    golden = examined.golden
-    alone = [await runner.alone(window) for window in golden_windows]
-    for each, answer in zip(golden, alone, strict=True):
+    golden = content.golden
+    single = [await runner.run_single(window) for window in golden_windows]
+    for each, answer in zip(golden, single, strict=True):
         _check_probabilities(each.name, answer, len(each.page))
-    trained = [[each.probabilities, each.comments][: len(examined.signature.answer)] for each in golden]
-    from_training = _difference(alone, [[t for t in each if t is not None] for each in trained])
+    trained = [[each.probabilities, each.comments][: len(content.signature.answer)] for each in golden]
+    from_training = _difference(single, [[t for t in each if t is not None] for each in trained])
     if not from_training <= LARGEST_DIFFERENCE:
         raise FaultError(
             Fault.OTHER_ANSWERS, f"probabilities differ from the trained model's by {from_training:.1e}"
@@ -180,19 +184,19 @@ async def _check_answers(runner: Runner, examined: Examined, golden_windows: lis
         len(golden),
         sum(map(len, golden_windows)),
         from_training,
-        await _check_batches(runner, golden_windows, alone),
+        await _check_batches(runner, golden_windows, single),
     )
 
 
-async def _check_batches(runner: Runner, golden_windows: list[Window], alone: list[WindowAnswer]) -> float:
-    together = await runner.together(golden_windows)
-    expected = alone * (len(together) // len(alone))
-    if any(ours.shape != theirs.shape for ours, theirs in _pairs(together, expected)):
+async def _check_batches(runner: Runner, golden_windows: list[Window], single: list[WindowAnswer]) -> float:
+    batched = await runner.run_batched(golden_windows)
+    expected = single * (len(batched) // len(single))
+    if any(ours.shape != theirs.shape for ours, theirs in _pairs(batched, expected)):
         raise FaultError(Fault.DEPENDS_ON_BATCH, "in a batch, a page gets a different number of answers")
-    difference = _difference(together, expected)
+    difference = _difference(batched, expected)
     if not difference <= LARGEST_DIFFERENCE:
         raise FaultError(
-            Fault.DEPENDS_ON_BATCH, f"with batch mates, probabilities differ by {difference:.1e} from alone"
+            Fault.DEPENDS_ON_BATCH, f"with other pages of the batch, probabilities differ by {difference:.1e}"
         )
     return difference
 
@@ -207,7 +211,7 @@ async def _time_answers(runners: Sequence[tuple[Runner, Sequence[Window]]]) -> l
         for (runner, windows_of_runner), times in zip(runners, taken, strict=True):
             for window in windows_of_runner:
                 began = time.perf_counter()
-                await runner.alone(window)
+                await runner.run_single(window)
                 times.append((time.perf_counter() - began) * 1000)
     return [
         Latency(float(np.percentile(times, 50)), float(np.percentile(times, 99)), len(times))

@@ -80,6 +80,12 @@ class ChildProcess:
         self._args = args
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End the process at once, also one that is only starting; its task is given up."""
+        self._is_closed = True
+        self.kill()
 
     def kill(self) -> None:
         """End the process at once."""
@@ -101,6 +107,8 @@ class ChildProcess:
         return self._connection
 
     def _await_readiness(self, connection: Connection) -> None:
+        if self._is_closed:
+            self.kill()
         try:
             problem = connection.recv()
         except EOFError:

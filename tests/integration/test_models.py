@@ -14,7 +14,7 @@ from dehusk.inference.labelers.triton import TritonLabeler
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.pages import Prediction
 from dehusk.streams.local.stack import LocalStack
-from dehusk.streams.models.candidate import examine, find_candidate
+from dehusk.streams.models.candidate import find_candidate, read_candidate
 from dehusk.streams.models.lifecycle import Removal, remove_version
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.runners import TEMPORARY
@@ -68,12 +68,12 @@ async def test_a_version_is_verified_beside_the_one_that_answers(triton: LocalSt
 
 
 async def test_what_a_killed_verification_left_is_unloaded_by_a_later_one(triton: LocalStack) -> None:
-    examined = examine(find_candidate(NEWEST))
+    content = read_candidate(find_candidate(NEWEST))
     recent = f"{TEMPORARY}{int(time.time())}-recent"
     async with ModelServer(triton.addresses.triton_grpc) as server:
         for name in (recent, f"{TEMPORARY}1600000000-old"):
-            config = as_override(config_of(examined.signature), name)
-            await server.load(name, config, {"file:1/model.onnx": examined.content})
+            config = as_override(config_of(content.signature), name)
+            await server.load(name, config, {"file:1/model.onnx": content.model})
         await check_on_triton(find_candidate(NEWEST), server, "model")
         assert await temporary(server) == [recent]
         await server.unload(recent)

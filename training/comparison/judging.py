@@ -202,7 +202,6 @@ class JudgingProcess(ChildProcess):
     def __init__(self, terms: Terms) -> None:
         super().__init__(multiprocessing.get_context("spawn"), _serve, terms)
         self._terms = terms
-        self._closed = False
 
     def judge(self, page: ComparedPage, turn: int) -> JudgedPage:
         """Judge all labelers on a page; one that exceeds the time fails on it.
@@ -217,11 +216,6 @@ class JudgingProcess(ChildProcess):
                 return judged
             abandoned[name] = self._abandoned(page)
 
-    def close(self) -> None:
-        """End the process at once; a page that it was judging is given up."""
-        self._closed = True
-        self.kill()
-
     def _judged(self, task: _Task) -> tuple[str, JudgedPage | None]:
         """Return who was called last, and the judged page, or None where the process died."""
         connection, name = self._ensure_started(), ""
@@ -231,11 +225,6 @@ class JudgingProcess(ChildProcess):
                 name = message
             return name, message
         return name, None
-
-    def _await_readiness(self, connection: Connection) -> None:
-        if self._closed:
-            self.kill()
-        super()._await_readiness(connection)
 
     def _abandoned(self, page: ComparedPage) -> Abandoned:
         """Return why the process died while it judged a page.

@@ -167,11 +167,11 @@ async def _check(candidate: Candidate, checks: Checks) -> Report:
     model, most = checks.model, checks.most_latency
     if checks.labeler == "onnx":
         return await check_in_process(
-            candidate, checks.repository, model, seconds=checks.timeout, most_latency=most
+            candidate, checks.repository, model, seconds=checks.timeout, max_latency=most
         )
     async with ModelServer(checks.triton, checks.timeout) as server:
         try:
-            return await check_on_triton(candidate, server, model, most_latency=most)
+            return await check_on_triton(candidate, server, model, max_latency=most)
         except UnavailableError as error:
             raise UnavailableError(f"{error}; --labeler onnx checks without a Triton") from error
 

@@ -52,7 +52,7 @@ async def test_the_model_answers_as_the_training_framework_did(labeler, golden):
     assert answer.labeler == "onnx"
 
 
-async def test_an_answer_does_not_depend_on_batch_mates(labeler):
+async def test_an_answer_does_not_depend_on_other_pages_of_the_batch(labeler):
     pages = [page(blocks, seed) for seed, blocks in enumerate((40, 41, 1, 39, 300, 2, 38))]
     together = await probabilities(labeler, *pages)
     alone = [(await probabilities(labeler, each))[0] for each in pages]

@@ -54,7 +54,7 @@ async def test_the_versions_that_come_with_dehusk_pass(model: str) -> None:
         (graphs.always(0.6), Fault.OTHER_ANSWERS, "differ from the trained model's by 1.0e-01"),
         (graphs.one_number(), Fault.WRONG_SHAPE, "1 probabilities for the 30 blocks of 'article'"),
         (graphs.insatiable(), Fault.NOT_RUN, "alloc"),
-        (graphs.batch_dependent(), Fault.DEPENDS_ON_BATCH, "with batch mates"),
+        (graphs.batch_dependent(), Fault.DEPENDS_ON_BATCH, "with other pages of the batch"),
     ],
 )
 async def test_a_model_that_is_not_to_be_served(

@@ -1,0 +1,36 @@
+"""Runners of a version that is verified, on ONNX Runtime in a process of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from dehusk.inference.labelers.batching import windows
+from dehusk.inference.labelers.golden import GOLDEN_FILE, read_golden
+from dehusk.inference.labelers.signature import TOKENS
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.models.names import Fault, FaultError
+from dehusk.streams.models.runners import OnnxRunner, open_onnx_runner
+from tests.unit.streams.models import graphs
+
+
+@pytest.fixture
+def version(tmp_path: Path) -> Path:
+    return graphs.write_version(tmp_path / "new", graphs.always(0.5))
+
+
+async def test_a_process_that_dies_is_a_fault_of_the_model(version: Path) -> None:
+    (window, *_) = (w for each in read_golden(version / GOLDEN_FILE) for w in windows(each.page, TOKENS))
+    async with open_onnx_runner(version / "model.onnx", TOKENS, 30) as runner:
+        (answer,) = await runner.run_single(window)
+        assert answer.tolist() == [0.5] * len(window)
+        runner.kill()
+        with pytest.raises(FaultError, match="died: exit status -9") as raised:
+            await runner.run_single(window)
+    assert raised.value.fault is Fault.NOT_RUN
+
+
+async def test_a_process_that_is_closed_while_it_starts_is_ended(version: Path) -> None:
+    runner = OnnxRunner(version / "model.onnx", TOKENS, 30)
+    runner.close()
+    with pytest.raises(ConfigurationError, match="no process could be started: exit status -9"):
+        await runner.ask([])
