@@ -15,8 +15,8 @@ from dehusk.inference.labelers.repository import (
     DEFAULT_REPOSITORY,
     MODEL_FILE,
     find_model,
-    with_versions,
 )
+from dehusk.inference.labelers.version_policy import with_versions
 
 MODEL = "dehusk"
 USUAL, OTHER = "7", "8"

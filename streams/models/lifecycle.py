@@ -4,14 +4,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dehusk.inference.labelers.repository import CONFIG_FILE, served, versions, with_versions
+from dehusk.inference.labelers.repository import CONFIG_FILE, served, versions
 from dehusk.inference.labelers.triton_client import RefusedError
+from dehusk.inference.labelers.version_policy import names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.models.candidate import Candidate, header_of, read_text
 from dehusk.streams.models.names import Fault, FaultError
 from dehusk.streams.models.onnx_header import signature_in
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import check_config, check_stored, names_versions, read_config, serve
+from dehusk.streams.models.serving import check_config, check_stored, read_config, serve
 from dehusk.streams.models.store import (
     check_new,
     copy_version,

@@ -8,6 +8,7 @@ from pathlib import Path
 from dehusk.inference.labelers.repository import CARD_FILE, MODEL_FILE, models, served, versions
 from dehusk.inference.labelers.signature import SIGNATURE_KEY
 from dehusk.inference.labelers.triton_client import READY, ServedVersion
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.candidate import header_of, read_text
 from dehusk.streams.models.names import FaultError
 
@@ -69,7 +70,10 @@ def _stored_version(repository: Path, model: str, version: str) -> StoredVersion
         problem = str(error)
     with file.open("rb") as opened:
         sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
-    is_served = version in served(repository, model)
+    try:
+        is_served = version in served(repository, model)
+    except ConfigurationError as error:
+        is_served, problem = False, problem or str(error)
     return StoredVersion(model, version, file.stat().st_size, sha256, signature, problem, is_served)
 
 

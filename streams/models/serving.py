@@ -13,8 +13,9 @@ from typing import Any
 from google.protobuf import json_format, text_format
 from tritonclient.grpc import model_config_pb2
 
-from dehusk.inference.labelers.repository import CONFIG_FILE, versions, with_versions
+from dehusk.inference.labelers.repository import CONFIG_FILE, versions
 from dehusk.inference.labelers.signature import SIGNATURE_KEY, Signature, Tensor
+from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.schemas.errors import ConfigurationError, DehuskError, UnavailableError
 from dehusk.schemas.rollout import Rollout
 from dehusk.streams.models.names import Fault, FaultError
@@ -108,15 +109,6 @@ def as_override(config: Any, name: str) -> str:  # noqa: ANN401 see above
     return override
 
 
-def names_versions(text: str) -> bool:
-    """Return True if the policy of a configuration names versions, so that further ones wait.
-
-    Raises:
-        FaultError: it cannot be read.
-    """
-    return bool(read_config(text).version_policy.HasField("specific"))
-
-
 def _declared(tensor: Tensor) -> dict[str, Any]:
     return {"name": tensor.name, "data_type": f"TYPE_{tensor.data_type}", "dims": [-1]}
 
@@ -142,8 +134,6 @@ async def serve(server: ModelServer, repository: Path, model: str, wanted: Seque
     directory = repository / model
     before = (directory / CONFIG_FILE).read_text(encoding="utf-8")
     after = with_versions(before, wanted)
-    if sorted(read_config(after).version_policy.specific.versions) != sorted(map(int, wanted)):
-        raise ConfigurationError(f"version_policy in {directory / CONFIG_FILE} cannot be replaced; edit it")
     if after != before:
         write_config(directory, after)
     try:

@@ -11,7 +11,8 @@ from urllib.request import Request, urlopen
 import orjson
 import pytest
 
-from dehusk.inference.labelers.repository import versions, with_versions
+from dehusk.inference.labelers.repository import versions
+from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.streams.local.stack import LocalStack
 from tests.unit.streams.models import graphs
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 HEAVY = {
-    *("aiohttp", "aiokafka", "faust", "grpc", "numpy", "onnxruntime", "prometheus_client"),
+    *("aiohttp", "aiokafka", "faust", "google.protobuf", "grpc", "numpy", "onnxruntime", "prometheus_client"),
     *("publicsuffixlist", "redis", "selectolax", "tritonclient"),
 }
 LOADED = """

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dehusk.inference.labelers.repository import served, versions
+from dehusk.inference.labelers.version_policy import with_versions
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.models.lifecycle import Removal, remove_version
 from dehusk.streams.models.store import write_config
@@ -19,7 +20,7 @@ def repository(tmp_path: Path) -> Path:
         graphs.write_version(model / version, graphs.always(0.5))
     graphs.write_config(model, "model")
     text = (model / "config.pbtxt").read_text()
-    write_config(model, f"{text}\nversion_policy {{ specific {{ versions: [ 7, 8 ] }} }}\n")
+    write_config(model, with_versions(text, ["7", "8"]))
     return tmp_path
 
 

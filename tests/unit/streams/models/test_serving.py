@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, with_versions
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.version_policy import names_versions, with_versions
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.rollout import Part
 from dehusk.streams.models.server import ModelServer
-from dehusk.streams.models.serving import names_versions, read_config, to_serve
+from dehusk.streams.models.serving import read_config, to_serve
 from dehusk.streams.rollout.transitions import first_state, promote, with_canary
 from tests.unit.streams.models import graphs
 

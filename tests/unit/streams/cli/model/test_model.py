@@ -59,6 +59,15 @@ def test_a_version_that_cannot_be_read_is_listed_with_its_reason(repository: Pat
     assert "model/9" in ended.stdout
 
 
+def test_versions_whose_policy_cannot_be_read_are_listed_with_its_reason(repository: Path) -> None:
+    config = repository / "model" / "config.pbtxt"
+    config.write_text("version_policy { newest { } }")
+    ended = call("list", "--without-triton", "--repository", repository)
+    assert ended.exit_code == 3
+    assert ended.stdout.count("version_policy cannot be read") == 2
+    assert str(config) in ended.stdout
+
+
 def test_where_triton_is_away_what_it_serves_is_unknown(repository: Path) -> None:
     ended = call("list", "--triton", "127.0.0.1:1", "--model-repository", repository)
     assert [line.split("\t")[:3] for line in ended.stdout.splitlines()[1:]] == [
