@@ -41,9 +41,9 @@ def drops() -> DropLog:
 
 
 @pytest.fixture
-def inspector(settings: WorkerSettings) -> Inspector:
+def inspector(settings: WorkerSettings, request: pytest.FixtureRequest) -> Inspector:
     """Return the front of the process, which starts when it is asked."""
-    return Inspector(settings)
+    return Inspector(settings, **getattr(request, "param", {}))
 
 
 @pytest.fixture

@@ -153,11 +153,12 @@ async def test_few_wait_for_a_turn(client: aiohttp.ClientSession, inspector: Ins
     assert [(await each)[0] for each in waiting] == [201] * (MAX_WAITING + 1)
 
 
+@pytest.mark.parametrize("inspector", [{"seconds": 0.5}], indirect=True)
 async def test_an_inspection_that_takes_too_long_is_ended(
     client: aiohttp.ClientSession, inspector: Inspector
 ) -> None:
-    await opened(client)
-    first, inspector._seconds = inspector.process.pid, 0.5
+    await inspector.process.session()
+    first = inspector.process.pid
     assert first is not None
     os.kill(first, signal.SIGSTOP)
     status, text = await paste(client)
