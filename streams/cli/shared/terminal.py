@@ -1,5 +1,6 @@
 """The terminal: texts and tables of strangers' content, questions, and the progress through an input."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,8 +65,13 @@ def ask(question: str, otherwise: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    click.echo(f"{question} [y/N] ", nl=False, err=True)
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+    of_event_loop = signal.signal(signal.SIGINT, signal.default_int_handler)  # it would wait for the answer
+    try:
+        click.echo(f"{question} [y/N] ", nl=False, err=True)
+        answer = sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, of_event_loop)
+    if answer.strip().lower() not in {"y", "yes"}:
         raise ConfigurationError(f"{otherwise}; --yes does not ask")
 
 

@@ -26,6 +26,14 @@ from dehusk.streams.cli.shared.interrupts import interrupt_on_signals
 interrupt_on_signals()
 os.kill(os.getpid(), signal.SIGHUP)
 print("alive")"""
+ASKING = """\
+import asyncio
+from dehusk.streams.cli.shared.interrupts import interrupt_on_signals
+from dehusk.streams.cli.shared.terminal import ask
+async def forget():
+    ask("Forget all sites?", "nothing is forgotten", yes=False)
+interrupt_on_signals()
+asyncio.run(forget())"""
 CUT_SHORT = """\
 import click, dehusk.streams.cli
 @click.command()
@@ -70,6 +78,20 @@ def test_the_status_tells_the_signal_and_nothing_is_said(
         process.send_signal(number)
         output, _ = process.communicate(timeout=60)
     assert (process.returncode, output.strip()) == (128 + number, b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_question_is_ended_by_one_signal(number: signal.Signals) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", ASKING], stdin=pipe, stderr=pipe) as process:
+        assert process.stderr is not None
+        assert process.stderr.read(len("Forget all sites? [y/N] "))
+        process.send_signal(number)
+        try:
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGINT
 
 
 def test_a_command_outlives_its_terminal_where_nohup_says_so() -> None:
