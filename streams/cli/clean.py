@@ -20,15 +20,18 @@ from dehusk.streams.cli.shared.interrupts import (
     interrupts_postponed,
     report_interruption,
 )
-from dehusk.streams.cli.shared.options import Url, choice_option, gathered_options, was_typed
+from dehusk.streams.cli.shared.options import Url, choice_option, gathered_options, number_option, was_typed
 from dehusk.streams.cli.shared.page_options import (
     base_url_option,
     document_options,
     page_limit_options,
-    processes_option,
     site_key_option,
 )
-from dehusk.streams.cli.shared.service_options import labeler_options, redis_client_options
+from dehusk.streams.cli.shared.service_options import (
+    labeler_options,
+    redis_client_options,
+    require_labeler_of_repository,
+)
 from dehusk.streams.cli.shared.terminal import page_progress, plain_console
 from dehusk.streams.files.readers import STANDARD_INPUT, InputPosition, read_pages
 from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS
@@ -219,8 +222,9 @@ Examples:
 @site_key_option
 @base_url_option
 @redis_client_options(seconds_help="Time limit of Redis for a batch of pages, after which the command ends.")
-@processes_option(
-    available_processors,
+@number_option(
+    "--processes",
+    default=available_processors,
     shown="one per processor",
     help="Pages are taken apart in so many processes and labeled in so many threads.",
 )
@@ -270,8 +274,7 @@ def command(
     """
     from dehusk.streams.labelers import open_labeler
 
-    if settings.labeler != "onnx" and was_typed("model_repository"):
-        raise click.UsageError(f"--model-repository is for --labeler onnx, not {settings.labeler}")
+    require_labeler_of_repository(settings.labeler)
     paths = paths or (STANDARD_INPUT,)
     site_statistics = site_statistics or (IN_MEMORY if two_pass else NO_STATISTICS)
     _require_statistics(site_statistics, paths, two_pass=two_pass)

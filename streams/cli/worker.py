@@ -15,13 +15,12 @@ from dehusk.streams.cli.shared.options import (
     choice_option,
     enum_option,
     gathered_options,
+    number_option,
     seconds_option,
-    was_typed,
 )
 from dehusk.streams.cli.shared.page_options import (
     document_options,
     page_limit_options,
-    processes_option,
     require_warc_directory,
     site_key_option,
     source_options,
@@ -37,6 +36,7 @@ from dehusk.streams.cli.shared.service_options import (
     redis_options,
     repository_option,
     require_both,
+    require_labeler_of_repository,
     require_labeler_of_triton,
     revisit_options,
     topic_option,
@@ -186,8 +186,9 @@ def _monitoring(
 )
 @compression_option
 @document_options(click.option("--with-blocks", is_flag=True, help="List every block with its probability."))
-@processes_option(
-    default_processes,
+@number_option(
+    "--processes",
+    default=default_processes,
     shown="one per processor, at most 4",
     help="Processes that take pages apart and write documents, up to 60 MB each. Beyond 4, another worker "
     "gains more.",
@@ -288,8 +289,7 @@ def command(*, settings: WorkerSettings, log_level: str, log_json: bool) -> None
     configure_logs(log_level, as_json=log_json)
     require_warc_directory(settings.source, settings.source_settings)
     require_labeler_of_triton(settings.labeler)
-    if settings.labeler != "onnx" and was_typed("model_repository"):
-        raise click.UsageError(f"--model-repository is for --labeler onnx, not {settings.labeler}")
+    require_labeler_of_repository(settings.labeler)
     if settings.topics.control:
         _check_versions(settings)
     asyncio.run(run_worker(settings))

@@ -1,6 +1,5 @@
 """Options of pages and documents: the crawler's format, the limits of a page, the contents of a document."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -65,11 +64,6 @@ def page_limit_options(otherwise: str, *, with_size: bool = False) -> Option:
 
 def _page_limits(*, max_page_mib: int, page_seconds: float, max_page_blocks: int) -> PageLimits:
     return PageLimits(max_page_mib * MIB, page_seconds, max_page_blocks)
-
-
-def processes_option(default: Callable[[], int], *, shown: str, help: str) -> Option:  # noqa: A002 click's
-    """Return `--processes`, the number of processes that segment pages."""
-    return number_option("--processes", default=default, shown=shown, help=help)
 
 
 def _source_settings(

@@ -347,3 +347,13 @@ def require_labeler_of_triton(labeler: str) -> None:
     """
     if labeler != "triton" and was_typed("triton"):
         raise click.UsageError(f"--triton is for --labeler triton, not {labeler}")
+
+
+def require_labeler_of_repository(labeler: str) -> None:
+    """Check that a labeler runs a model of the repository that the command line names.
+
+    Raises:
+        click.UsageError: it runs none.
+    """
+    if labeler != "onnx" and was_typed("model_repository"):
+        raise click.UsageError(f"--model-repository is for --labeler onnx, not {labeler}")
