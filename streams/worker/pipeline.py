@@ -88,12 +88,12 @@ async def open_pipeline(
         UnavailableError: a dependency that must be there at the start is not.
     """
     async with AsyncExitStack() as resources:
-        labeling = await resources.enter_async_context(_open_labeler(settings, name, context))
-        _log_settings(settings, labeling.answer)
+        opened = await resources.enter_async_context(_open_labeler(settings, name, context))
+        _log_settings(settings, opened.answer)
         store = RedisSiteStatistics(settings.redis)
         resources.push_async_callback(store.close)
         observer = StoreObserver(store, context.dependencies.redis)
-        batches = BatchCleaner(pool, labeling.labeler, observer, context.note, max_bytes=MAX_BATCH_BYTES)
+        batches = BatchCleaner(pool, opened.labeler, observer, context.note, max_bytes=MAX_BATCH_BYTES)
         cleaner = MessageCleaner(batches, Assembler(settings.format), context.metrics, context.traces)
         producer = await resources.enter_async_context(open_producer(settings.kafka, settings.compression))
         context.membership.guard(producer)
@@ -128,7 +128,7 @@ async def open_pipeline(
             (
                 (context.dependencies.kafka, check_brokers),
                 (context.dependencies.redis, store.check),
-                (context.dependencies.labeler, labeling.check),
+                (context.dependencies.labeler, opened.check),
             ),
             (
                 partial(
@@ -138,7 +138,7 @@ async def open_pipeline(
                 ),
                 *revisits,
             ),
-            labeling.notes,
+            opened.notes,
         )
 
 
