@@ -40,7 +40,7 @@ Decoded = TypeVar("Decoded")
 
 
 def is_version(name: str) -> bool:
-    """Return True if a name can be that of a version in a model repository."""
+    """Return True if a name is a number of at most 18 digits, as versions of models are."""
     return _VERSION.match(name) is not None
 
 

@@ -7,9 +7,9 @@ import re
 from enum import StrEnum
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.schemas.rollout import is_version
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-_VERSION = re.compile(r"[1-9][0-9]{0,17}")
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -39,7 +39,7 @@ def check_version(version: str) -> str:
     Raises:
         ConfigurationError: it does not.
     """
-    if not _VERSION.fullmatch(version):
+    if not is_version(version) or version.startswith("0"):
         raise ConfigurationError(f"{version!r} is no version: a number without zeros in front")
     return version
 
@@ -68,7 +68,7 @@ class Fault(StrEnum):
 
 
 class FaultError(ConfigurationError):
-    """A version is not to be served."""
+    """A version that is not to be served."""
 
     def __init__(self, fault: Fault, message: str) -> None:
         super().__init__(fault, message)
