@@ -68,7 +68,7 @@ class Origin(PickledByFields):
 
 
 def origin_of(message: Message) -> Origin:
-    """Return the place of a message."""
+    """Return the position of a message."""
     return Origin(message.topic, message.partition, message.offset)
 
 

@@ -12,7 +12,7 @@ from msgspec import Meta
 from dehusk.schemas.pickled import PickledByFields
 
 Label = Annotated[int, Meta(ge=0, le=1)] | None
-"""1 for content, 0 for boilerplate, None where nobody has said."""
+"""1 for content, 0 for boilerplate, None where unlabeled."""
 _Name = Annotated[str, Meta(min_length=1)]
 _DIGEST_BYTES = 16
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
@@ -53,7 +53,7 @@ class PageLabels(PickledByFields):
         return None not in self.labels
 
     @property
-    def is_begun(self) -> bool:
+    def is_started(self) -> bool:
         """True if any block has a label, or the page has no blocks."""
         return self.is_complete or any(label is not None for label in self.labels)
 

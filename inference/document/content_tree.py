@@ -140,7 +140,7 @@ def read_content_tree(
 
 
 class _Reader:
-    """Reads the columns of a page into nodes."""
+    """Reader of the columns of a page, as nodes."""
 
     def __init__(
         self,

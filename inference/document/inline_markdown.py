@@ -76,7 +76,7 @@ def longest_backticks(text: str) -> int:
 
 
 class _LineWriter:
-    """Writes a line from its first character to its last."""
+    """Writer of a line, from its first character to its last."""
 
     def __init__(self, line: Line, *, begins: bool, in_cell: bool, in_link: bool = False) -> None:
         self._text, self._spans, self._in_cell = line.text, line.spans, in_cell

@@ -36,7 +36,7 @@ _LANGUAGE = re.compile(
 _MAX_EMPTY_CELLS = 10
 """Limit of empty cells for each filled one; with more, it is no table."""
 _RUNNING_TEXT = 200
-"""Limit of characters in a cell of several blocks; with more, it lays out the page."""
+"""Limit of characters in a cell of several blocks; with more, its table is a layout table."""
 
 
 def outline(
@@ -56,7 +56,7 @@ def outline(
 
 
 class _BlockBuilder:
-    """Builds blocks from nodes."""
+    """Builder of blocks from nodes."""
 
     def __init__(self, strings: Sequence[str], *, tables: bool) -> None:
         self._strings, self._tables = strings, tables
@@ -166,7 +166,7 @@ def _grid(rows: Sequence[Node]) -> list[list[Cell]] | None:
 
 
 def _cells(row: Node) -> dict[int, Cell] | None:
-    """Return the cells of a row by their columns; None if it lays out the page."""
+    """Return the cells of a row by their columns; None if it is of a layout table."""
     cells: dict[int, Cell] = {}
     is_line = all(leaf.in_row for leaf in row.leaves())
     for child in row.children:

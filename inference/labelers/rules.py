@@ -32,7 +32,7 @@ class _RuleLabeler:
 
 
 class RulesLabeler(_RuleLabeler):
-    """Labels a block by its words and link density and those of its neighbours: content is 1, the rest 0."""
+    """Labeler by the words and link density of a block and its neighbours: content is 1, the rest 0."""
 
     def label_here(self, page: EncodedPage) -> Prediction:
         """Return the answer to one page, in the calling thread."""
@@ -53,7 +53,7 @@ def classify(page: EncodedPage) -> npt.NDArray[np.bool_]:
 
 
 class ShareLabeler(_RuleLabeler):
-    """Answers with the share of each block that an extractor of whole documents keeps, from its encoding."""
+    """Labeler by the share of each block that an extractor of whole documents keeps, from its encoding."""
 
     def __init__(self, name: str, encoding: Encoding, shares: Callable[[EncodedPage], Shares | None]) -> None:
         self._name, self._encoding, self._shares = name, encoding, shares

@@ -129,7 +129,7 @@ def _may_list(html: bytes) -> bool:
 
 
 class _Flattener:
-    """Reads the tags of a page in order and tracks the open elements, nearly as a parser does.
+    """Reader of a page's tags in order, which tracks the open elements nearly as a parser does.
 
     It may take an element for open that is not, but hardly the reverse.
     """

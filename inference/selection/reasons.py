@@ -58,15 +58,15 @@ def explain(
     likely, is_comment = candidates(
         page, choice.probabilities, like_comments, drop_hidden=options.drop_hidden
     )
-    weighed = weigh(likely, page.words, page.repeat, is_comment)
-    copies = _copies(page.repeat, weighed.likely, likely > 0)
+    weights, threshold = weigh(likely, page.words, page.repeat, is_comment)
+    copies = _copies(page.repeat, weights, likely > 0)
     rules = _rules(
         choice,
         is_comment=is_comment,
         dropped=page.hidden & options.drop_hidden,
         is_copy=copies >= 0,
         likely=likely,
-        least=weighed.threshold,
+        least=threshold,
     )
     chosen = np.select([mask for mask, _ in rules], range(len(rules)), len(rules))
     reasons = [reason for _, reason in rules] + [Reason.UNLIKELY]
@@ -74,7 +74,7 @@ def explain(
     return Explanation(
         choice,
         tuple(reasons[number] for number in chosen.tolist()),
-        weighed.threshold,
+        threshold,
         np.where(is_copy, copies, -1).astype(np.int32),
     )
 
@@ -88,7 +88,7 @@ def _rules(
     likely: npt.NDArray[np.float64] | npt.NDArray[np.float32],
     least: float | None,
 ) -> list[tuple[Bools, Reason]]:
-    """Return the blocks that each reason is true of, shape [T] each; the first true one counts."""
+    """Return a mask of shape [T] per reason; the first true one decides."""
     everywhere = np.ones(len(is_comment), np.bool_)
     return [
         (choice.content & choice.comment, Reason.INCLUDED),
@@ -101,15 +101,15 @@ def _rules(
     ]
 
 
-def _copies(repeat: Indices, weighed: npt.NDArray[np.float64], is_likely: Bools) -> Indices:
+def _copies(repeat: Indices, weights: npt.NDArray[np.float64], is_likely: Bools) -> Indices:
     """Return for each block left out as a copy the one that is kept of its run's copies, else -1."""
     first = list(range(len(repeat)))
     for block, earlier in enumerate(repeat.tolist()):
         if earlier >= 0:
             first[block] = first[earlier]
-    kept = {first[block]: block for block in np.flatnonzero(weighed).tolist()}
+    kept = {first[block]: block for block in np.flatnonzero(weights).tolist()}
     copies = np.full(len(repeat), -1, np.int32)
-    for block in np.flatnonzero((weighed == 0) & is_likely).tolist():
+    for block in np.flatnonzero((weights == 0) & is_likely).tolist():
         copy = kept.get(first[block], block)
         copies[block] = -1 if copy == block else copy
     return copies

@@ -41,10 +41,10 @@ _DIGITS = 4
 """Decimals of a published probability: fewer than a labeler's, so that the same page gives the same bytes."""
 
 
-class Weighed(NamedTuple):
+class ContentWeights(NamedTuple):
     """Weights that decide on the T blocks of a page."""
 
-    likely: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]
     """Shape [T]: probability that each is content; 0 for comments, and for copies that are left out."""
     threshold: float | None
     """Probability that content must reach; None if the page has none."""
@@ -99,8 +99,8 @@ def choose_content(
     is_comment: Bools,
 ) -> Bools:
     """Return True for content, as in `select`, given the user comments; all of shape [T]."""
-    likely, threshold = weigh(probabilities, words, repeat, is_comment)
-    return is_comment if threshold is None else likely >= threshold
+    weights, threshold = weigh(probabilities, words, repeat, is_comment)
+    return is_comment if threshold is None else weights >= threshold
 
 
 def weigh(
@@ -108,7 +108,7 @@ def weigh(
     words: npt.NDArray[np.uint32],
     repeat: npt.NDArray[np.int32],
     is_comment: Bools,
-) -> Weighed:
+) -> ContentWeights:
     """Return the weights that decide on content, given the user comments; all of shape [T].
 
     Raises:
@@ -116,13 +116,13 @@ def weigh(
     """
     if not len(probabilities) == len(words) == len(repeat) == len(is_comment):
         raise ValueError(f"a mismatch: {len(probabilities)} probabilities of {len(words)} blocks")
-    likely = probabilities.astype(np.float64)
-    likely[is_comment] = 0.0
-    leave_repeats_out(likely, repeat, _BETTER_COPY)
-    expected = expected_words(likely, words)
-    if _lacks_content(likely, words, expected):
-        return Weighed(likely, None)
-    return Weighed(likely, best_expected_f1(likely, words, expected) / 2)
+    weights = probabilities.astype(np.float64)
+    weights[is_comment] = 0.0
+    leave_repeats_out(weights, repeat, _BETTER_COPY)
+    expected = expected_words(weights, words)
+    if _lacks_content(weights, words, expected):
+        return ContentWeights(weights, None)
+    return ContentWeights(weights, best_expected_f1(weights, words, expected) / 2)
 
 
 def _lacks_content(

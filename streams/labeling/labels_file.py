@@ -197,7 +197,7 @@ def _read(data: bytes, path: Path) -> dict[str, PageLabels]:
 def _keep(pages: dict[str, PageLabels], labels: PageLabels) -> None:
     """Replace earlier labels of a page; if all were taken back, it has none."""
     pages.pop(labels.id, None)
-    if labels.is_begun:
+    if labels.is_started:
         pages[labels.id] = labels
 
 

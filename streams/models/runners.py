@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class Runner(Protocol):
-    """Runs one version."""
+    """A runner of one version."""
 
     async def run_single(self, window: Window) -> WindowAnswer:
         """Return the answer to a window that is alone in its batch."""

@@ -114,7 +114,7 @@ def _check(page: EncodedPage, labels: npt.NDArray[np.int8]) -> None:
 
 
 class FieldLabeler:
-    """Labels blocks by their distance, in a graph of similar blocks, to those that rules label."""
+    """Labeler by the distance of blocks, in a graph of similar ones, to those that rules label."""
 
     def __init__(self, name: str, similarity: Similarity) -> None:
         self._name = name

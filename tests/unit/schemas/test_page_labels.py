@@ -30,7 +30,7 @@ def test_hashes_are_those_that_the_format_names() -> None:
 )
 def test_how_far_a_page_is_labeled(labels: tuple[Label, ...], how_far: tuple[bool, bool]) -> None:
     page = replace(LABELS, labels=labels)
-    assert (page.is_complete, page.is_begun) == how_far
+    assert (page.is_complete, page.is_started) == how_far
 
 
 def test_labels_fit_the_page_that_was_labeled_alone() -> None:
