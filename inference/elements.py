@@ -124,7 +124,7 @@ _FLAGS = {
     "figure": ElementFlag.FIGURE,
     "a": ElementFlag.LINK,
 }
-_SAYS = {
+_ROLES = {
     "title": TITLE,
     "meta": META,
     "script": SCRIPT,
@@ -205,8 +205,8 @@ class Traits(NamedTuple):
     counted: int
     """Index of its `TagCount`, or -1."""
     hides: int
-    says: int
-    """Special meaning of its content, else NOTHING."""
+    role: int
+    """Role of its content, e.g. TITLE; else NOTHING."""
 
 
 def traits(tag: str) -> Traits:
@@ -227,5 +227,5 @@ def traits(tag: str) -> Traits:
         heading=_HEADINGS.get(tag, 0),
         counted=int(_COUNTS.get(tag, -1)),
         hides=_HIDES.get(tag, BY_ATTRIBUTE),
-        says=_SAYS.get(tag, NOTHING),
+        role=_ROLES.get(tag, NOTHING),
     )

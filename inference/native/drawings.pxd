@@ -12,14 +12,14 @@ cdef inline bint is_drawn(Node *node) noexcept:
     return (
         node.namespace_ == lexbor.SVG
         and node.type == lexbor.ELEMENT
-        and markup.tag_of(node.name).says != markup.HOLDS_HTML
+        and markup.tag_of(node.name).role != markup.HOLDS_HTML
     )
 
 
 cdef inline bint holds_none(Node *drawn) noexcept:
     """Return True if an element of a drawing only describes it or does something to it."""
     cdef markup.Tag *tag = markup.tag_of(drawn.name)
-    return tag.kind == markup.SKIPPED_KIND and tag.says != markup.DRAWING
+    return tag.kind == markup.SKIPPED_KIND and tag.role != markup.DRAWING
 
 
 cdef inline uint16_t flags_around(Element *element, markup.Shown *shown) except? 0xFFFF:

@@ -32,14 +32,14 @@ cdef class Head:
 
     cdef bint _record(self, Element *element) except -1:
         """Record an element's declarations; return True if its children may declare, too."""
-        cdef int says = tag_of(element.node.name).says
-        if says == TITLE and self.title is None:
+        cdef int role = tag_of(element.node.name).role
+        if role == TITLE and self.title is None:
             self.title = _title(lexbor.text_of(element.node.first_child))
-        elif says == META:
+        elif role == META:
             self.declared.update(declaration(element))
-        elif says == SCRIPT and is_json_ld(element):
+        elif role == SCRIPT and is_json_ld(element):
             self.json_ld.append(decoded(lexbor.text_of(element.node.first_child))[:MAX_DECLARATION])
-        return says != DRAWING
+        return role != DRAWING
 
 
 cdef str _title(String text):

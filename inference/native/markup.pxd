@@ -49,7 +49,7 @@ cdef struct Tag:  # dehusk.inference.elements.Traits
     uint8_t heading
     int counted
     uint8_t hides
-    uint8_t says
+    uint8_t role
     char[32] letters
     uint8_t length
 

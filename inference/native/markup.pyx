@@ -74,7 +74,7 @@ cdef int _fill(Tag *tag, str name) except -1:
     tag.parts, tag.shift = ord(traits.parts), ord(traits.shift)
     tag.phrasing, tag.preformatted = traits.phrasing, traits.preformatted
     tag.heading, tag.hides = traits.heading, traits.hides
-    tag.flag, tag.counted, tag.says = traits.flag, traits.counted, traits.says
+    tag.flag, tag.counted, tag.role = traits.flag, traits.counted, traits.role
     tag.length = len(letters)
     memcpy(tag.letters, <const char *> letters, tag.length)
     return 0

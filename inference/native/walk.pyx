@@ -134,7 +134,7 @@ cdef class Walk:
         cdef Shown shown
         cdef int index
         if tag.kind == SKIPPED:
-            if tag.says == TEMPLATE and markup.is_shadow_root(element):
+            if tag.role == TEMPLATE and markup.is_shadow_root(element):
                 self.has_shadow_roots = True
             self.head.look_into(&element.node)
             if self._recording is not None:
@@ -143,7 +143,7 @@ cdef class Walk:
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
         flags = markup.own_flags(element, tag, &shown)
-        if tag.says == HOLDS_HTML:
+        if tag.role == HOLDS_HTML:
             flags |= flags_around(element, &shown)
         if (shown.removed or shown.visibility == HIDING) and formulas.is_pictured(element):
             shown.removed, shown.visibility = False, UNDECLARED
@@ -174,7 +174,7 @@ cdef class Walk:
         if parent != NONE and (self._rows.at(index).flags ^ self._rows.at(parent).flags) & HIDDEN:
             self.hiding[<size_t> element] = self._rows.at(index).flags & HIDDEN != 0
         self._open_row(index)
-        if tag.says == FORMULA and self._read_tex(element, index):
+        if tag.role == FORMULA and self._read_tex(element, index):
             return NONE
         return index
 
