@@ -5,12 +5,13 @@ Pages of HTML go the way of `dehusk clean`. Memory holds a few pages at a time.
 
 from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeGuard, cast
+from typing import Any, BinaryIO, cast
 
+import msgspec
 import numpy as np
 import orjson
 
@@ -31,7 +32,7 @@ from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.fields import Fields, has_keys, parse_object
 from dehusk.training.arrays import Bools, Integers
-from dehusk.training.pages.gold import CONTENT_PROBABILITY, Block, has_text, rebuilt, segmented
+from dehusk.training.pages.gold import CONTENT_PROBABILITY, Block, rebuilt, segmented
 from dehusk.training.runs import report
 
 
@@ -116,13 +117,21 @@ def at_places(places: Integers, content: Bools) -> Bools:
     return found
 
 
+class _CleanedLine(msgspec.Struct):
+    """Line of `dehusk clean`, as far as it is read."""
+
+    id: str | None
+    text: str
+    error: str | None
+
+
 async def _texts(
     pages: Iterator[Input], pool: PreparationPool, labeler: Labeler
 ) -> AsyncGenerator[PredictedLine, None]:
     async with aclosing(clean_lines(pages, pool, [labeler], failure_writer())) as lines:
         async for line in lines:
-            cleaned = orjson.loads(line)
-            yield _line({name: cleaned[name] for name in ("id", "text")}, cleaned["error"] or "")
+            cleaned = msgspec.json.decode(line, type=_CleanedLine)
+            yield _line({"id": cleaned.id, "text": cleaned.text}, cleaned.error or "")
 
 
 def _line(fields: dict[str, Any], problem: str) -> PredictedLine:
@@ -136,40 +145,52 @@ def _read_line(
     if not has_keys(line, "blocks"):
         return read_page_line(line, max_bytes)
     try:
-        return block_page(parse_object(line), rebuild=rebuild, encodings=encodings)
+        return _page_of_blocks(parse_object(line), rebuild=rebuild, encodings=encodings)
     except PageError as error:
         return Broken(error.reason, str(error))
 
 
-def block_page(fields: Fields, *, rebuild: bool, encodings: Collection[Encoding] = ()) -> BlockPage:
-    """Read a page that came cut into blocks, as it came or rebuilt as HTML.
+def _page_of_blocks(fields: Fields, *, rebuild: bool, encodings: Collection[Encoding]) -> BlockPage:
+    """Read a page that came cut into blocks; what is no block of it is held by none."""
+    given, name = fields["blocks"], fields.get("id")
+    blocks = [_block(each) for each in given] if isinstance(given, list) else []
+    named = None if name is None else encode_text(str(name)).decode()
+    known = [block for block in blocks if block is not None]
+    page = block_page(named, known, rebuild=rebuild, encodings=encodings)
+    if isinstance(given, list) and len(known) == len(blocks):
+        return page
+    places = np.full(len(blocks), -1, np.int64)
+    places[[block is not None for block in blocks]] = page.places
+    problem = "its blocks are no list, or some of them lack a text or a path"
+    return replace(page, places=places, problem=page.problem or problem)
+
+
+def _block(value: object) -> Block | None:
+    try:
+        return msgspec.convert(value, Block)
+    except msgspec.ValidationError:
+        return None
+
+
+def block_page(
+    name: str | None, blocks: Sequence[Block], *, rebuild: bool, encodings: Collection[Encoding] = ()
+) -> BlockPage:
+    """Encode a page that came cut into blocks, as it came or rebuilt as HTML.
 
     Its `problem` says where that cannot be done; then no block is held.
     """
-    blocks, name = fields["blocks"], fields.get("id")
-    listed: list[object] = blocks if isinstance(blocks, list) else []
-    readable = [block for block in listed if _is_block(block)]
-    problem = ""
-    if not isinstance(blocks, list) or len(readable) < len(listed):
-        problem = "its blocks are no list, or some of them lack a text or a path"
     try:
-        encoded, held = _rebuilt(readable, encodings) if rebuild else _as_it_came(readable)
+        encoded, held = _rebuilt(blocks, encodings) if rebuild else _as_it_came(blocks)
     except PageError as error:
-        problem = f"{error.reason}: {error}"
-        encoded, held = (
-            encode(segment(b"", with_tree=bool(encodings)), encodings),
-            np.full(len(readable), -1, np.int64),
-        )
-    places = np.full(len(listed), -1, np.int64)
-    places[[_is_block(block) for block in listed]] = held
-    named = None if name is None else encode_text(str(name)).decode()
-    return BlockPage(named, encoded, places, problem)
+        empty = encode(segment(b"", with_tree=bool(encodings)), encodings)
+        return BlockPage(name, empty, np.full(len(blocks), -1, np.int64), f"{error.reason}: {error}")
+    return BlockPage(name, encoded, held, "")
 
 
 def _as_it_came(blocks: Sequence[Block]) -> tuple[EncodedPage, Integers]:
     """Encode the blocks that hold text; return them and the place of each block among them."""
-    with_text = np.array([has_text(block) for block in blocks], np.bool_)
-    encoded = encode(segmented([block for block in blocks if has_text(block)]))
+    with_text = np.array([block.has_text for block in blocks], np.bool_)
+    encoded = encode(segmented([block for block in blocks if block.has_text]))
     return encoded, np.where(with_text, np.cumsum(with_text) - 1, -1)
 
 
@@ -186,10 +207,3 @@ def _rebuilt(blocks: Sequence[Block], encodings: Collection[Encoding]) -> tuple[
     if len(of_texts) != page.texts.max(initial=-1) + 1:
         raise PageError(BrokenReason.MALFORMED_MESSAGE, "no page can be made of the paths of its blocks")
     return encode(whole, encodings), np.append(of_texts, -1)[page.texts]
-
-
-def _is_block(value: object) -> TypeGuard[Block]:
-    if not isinstance(value, dict):
-        return False
-    text, path = value.get("text"), value.get("path")
-    return isinstance(text, str) and isinstance(path, list) and all(isinstance(tag, str) for tag in path)

@@ -7,15 +7,16 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+import msgspec
+
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import SegmentedPage
 from dehusk.training.boilernet.config import DataConfig
 from dehusk.training.pages.gold import (
-    Block,
     GoldPage,
+    PageOfBlocks,
     align,
     each_labeled,
-    has_text,
     read_gold,
     read_objects,
     segmented,
@@ -58,24 +59,24 @@ def label(page: GoldPage, share: float) -> LabeledPage:
     )
 
 
-def labeled_page(name: str, blocks: Sequence[Block]) -> LabeledPage:
+def labeled_page(page: PageOfBlocks) -> LabeledPage:
     """Return a page of labeled blocks, without those that hold no text; its gold text is its content."""
-    blocks = [block for block in blocks if has_text(block)]
+    blocks = [block for block in page.blocks if block.has_text]
     return LabeledPage(
-        id=name,
-        site=name,
+        id=page.id,
+        site=page.id,
         page_type="",
         stripped=True,
-        text="\n".join(block["text"] for block in blocks if block["label"] == 1),
+        text="\n".join(block.text for block in blocks if block.is_content),
         segmented=segmented(blocks),
-        content=tuple(block["label"] == 1 for block in blocks),
+        content=tuple(block.is_content for block in blocks),
         oracle=1.0,
     )
 
 
 def read_labeled_blocks(files: Iterable[Path]) -> Iterator[LabeledPage]:
     """Read the pages of JSON lines, plain or compressed."""
-    return read_objects(files, lambda fields: labeled_page(fields["id"], fields["blocks"]))
+    return read_objects(files, lambda fields: labeled_page(msgspec.convert(fields, PageOfBlocks)))
 
 
 def held_out_pages(pages: Iterable[LabeledPage], config: DataConfig | None) -> list[LabeledPage]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import read_labels_file
 from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.alignment import content_blocks
-from dehusk.training.pages.gold import Block, GoldPage, has_text, read_gold
+from dehusk.training.pages.gold import GoldPage, LabeledBlock, read_gold
 from dehusk.training.pages.labels import pages_of, refuse_unfit
 from dehusk.training.predict import BlockPage, block_page
 from dehusk.training.scores import kept_words, score_words
@@ -43,7 +42,7 @@ class ComparedPage:
     html: bytes
     text: str = ""
     """Gold text of a page whose blocks nobody labeled."""
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[LabeledBlock, ...] = ()
     """Labeled blocks that the HTML was rebuilt from."""
     labels: tuple[bool, ...] | None = None
     """Labels of the blocks that dehusk makes, given by people."""
@@ -198,17 +197,16 @@ def question_of(page: ComparedPage) -> Question:
 
 def _of_blocks(page: ComparedPage, raw: RawPage) -> Question:
     """Return the question about a page that came cut into blocks; blocks without text are no units."""
-    blocks = [block for block in page.blocks if has_text(block)]
-    fields: dict[str, Any] = {"id": page.id, "blocks": blocks}
-    rebuilt = block_page(fields, rebuild=True)
-    units = [score_words(block["text"]) for block in blocks]
-    truth = np.array([block["label"] == 1 for block in blocks], np.bool_)
+    blocks = [block for block in page.blocks if block.has_text]
+    rebuilt = block_page(page.id, blocks, rebuild=True)
+    units = [score_words(block.text) for block in blocks]
+    truth = np.array([block.is_content for block in blocks], np.bool_)
     return Question(
         raw=raw,
         gold=kept_words(units, truth),
         units=units,
         truth=truth,
         places=rebuilt.places,
-        as_it_came=block_page(fields, rebuild=False),
+        as_it_came=block_page(page.id, blocks, rebuild=False),
         problem=rebuilt.problem,
     )

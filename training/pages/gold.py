@@ -1,13 +1,14 @@
 """Pages with gold texts, as the data have them, and pages that are rebuilt from labeled blocks."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import msgspec
 import numpy as np
 import orjson
 
@@ -24,9 +25,6 @@ from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.alignment import content_blocks
 from dehusk.training.scores import Words, block_words, score_words
 
-Block = Mapping[str, Any]
-"""Block of a page: its `path` of tags from the root to the text, its `text`, and `label`, 1 for content."""
-
 CONTENT_PROBABILITY = 0.5
 """Probability from which a block is labeled as content."""
 _WITHIN_LINES = (INLINE, LINK, TIGHT)
@@ -36,9 +34,29 @@ Item = TypeVar("Item")
 _ACTIVE = ("<script", "<style", "<noscript", "<svg", "<!--")
 
 
-def has_text(block: Block) -> bool:
-    """Return True if a block holds more than white space; BoilerNet knows no others."""
-    return bool(block["text"].strip())
+class Block(msgspec.Struct, frozen=True):
+    """Block of a page that comes cut into blocks."""
+
+    path: tuple[str, ...]
+    """Tags from the root to the text."""
+    text: str
+
+    @property
+    def has_text(self) -> bool:
+        """True if it holds more than white space; BoilerNet knows no others."""
+        return bool(self.text.strip())
+
+
+class LabeledBlock(Block, frozen=True):
+    """Block that is known to be content or not."""
+
+    label: int
+    """1 for content."""
+
+    @property
+    def is_content(self) -> bool:
+        """True for content."""
+        return self.label == 1
 
 
 def segmented(blocks: Sequence[Block]) -> SegmentedPage:
@@ -47,8 +65,8 @@ def segmented(blocks: Sequence[Block]) -> SegmentedPage:
     return SegmentedPage(
         title="",
         language=None,
-        texts=tuple(block["text"] for block in blocks),
-        paths=tuple("/".join(block["path"][-MAX_PATH:]) for block in blocks),
+        texts=tuple(block.text for block in blocks),
+        paths=tuple("/".join(block.path[-MAX_PATH:]) for block in blocks),
         linked=unknown,
         boundaries=unknown,
         hidden=(False,) * len(blocks),
@@ -64,7 +82,7 @@ class RebuiltPage:
     """Shape [blocks]: which of the texts that the page shows holds each block; -1 for none."""
 
 
-def rebuilt(blocks: Sequence[Mapping[str, Any]]) -> RebuiltPage:
+def rebuilt(blocks: Sequence[Block]) -> RebuiltPage:
     """Return elements around the blocks' texts by their paths: what two paths in a row share stays open.
 
     Where a path comes again and ends in an inline tag, its element goes on; others begin anew.
@@ -75,12 +93,12 @@ def rebuilt(blocks: Sequence[Mapping[str, Any]]) -> RebuiltPage:
     shown = -1
     goes_on = False
     for block in blocks:
-        path = [tag for tag in block["path"] if tag != _WRAPPER]
+        path = [tag for tag in block.path if tag != _WRAPPER]
         kept = _shared(opened, path)
         html += [f"</{tag}>" for tag in reversed(opened[kept:])]
         html += [f"<{tag}>" for tag in path[kept:]]
-        html.append(f"{escape(block['text'])} ")
-        is_shown = bool(block["text"].strip()) and not any(traits(tag).kind == SKIPPED for tag in path)
+        html.append(f"{escape(block.text)} ")
+        is_shown = block.has_text and not any(traits(tag).kind == SKIPPED for tag in path)
         goes_on = goes_on and kept == len(opened) == len(path)
         shown += is_shown and not goes_on
         goes_on = goes_on or is_shown
@@ -116,7 +134,7 @@ class GoldPage:
     """Text of its user comments; None where it is not known."""
     kind: str = ""
     """Kind of its site, such as `blog`; empty where it is not known."""
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[LabeledBlock, ...] = ()
     """Labeled blocks that the HTML was rebuilt from; none of a page that came as HTML."""
 
     @property
@@ -158,6 +176,50 @@ def align(page: GoldPage, share: float) -> AlignedPage:
     return AlignedPage(whole, words, gold, content_blocks(words, gold, share))
 
 
+class PageOfBlocks(msgspec.Struct):
+    """Line of a data file whose pages come cut into labeled blocks."""
+
+    id: str
+    blocks: tuple[LabeledBlock, ...]
+
+
+class _PageOfHtml(msgspec.Struct):
+    """Line of a data file whose pages come as HTML."""
+
+    html: str
+    id: str | int | None = None
+    url: str | None = None
+    main_content: str | msgspec.UnsetType | None = msgspec.UNSET
+    expected_text: str | msgspec.UnsetType | None = msgspec.UNSET
+    comments: str | None = None
+    site: str | None = None
+    page_type: str | None = None
+    kind: str | None = None
+
+    def gold_page(self, collection: str, *, needs_text: bool) -> GoldPage:
+        """Return the page.
+
+        Raises:
+            ValueError: it has neither an id nor a URL, or needs a gold text and has none.
+        """
+        name = ("" if self.id is None else str(self.id)) or known_url(self.url)
+        if not name:
+            raise ValueError("it has neither an id nor a url")
+        text = self.expected_text if self.main_content is msgspec.UNSET else self.main_content
+        if text is msgspec.UNSET and needs_text:
+            raise ValueError("it has no field main_content or expected_text")
+        return GoldPage(
+            id=name,
+            collection=collection,
+            site=self.site or site_of(self.url or "") or name,
+            page_type=self.page_type or "",
+            html=self.html,
+            text=None if text is msgspec.UNSET else text,
+            comments=self.comments,
+            kind=self.kind or "",
+        )
+
+
 def read_gold(files: Iterable[Path], *, needs_text: bool = True) -> Iterator[GoldPage]:
     """Read the pages of JSON lines: id, url, html, main_content or expected_text; or id and blocks.
 
@@ -169,11 +231,11 @@ def read_gold(files: Iterable[Path], *, needs_text: bool = True) -> Iterator[Gol
         yield from read_objects([file], read)
 
 
-def read_objects(files: Iterable[Path], read: Callable[[dict[str, Any]], Item]) -> Iterator[Item]:
-    """Read each object in JSON lines, plain or compressed.
+def read_objects(files: Iterable[Path], read: Callable[[object], Item]) -> Iterator[Item]:
+    """Read each value in JSON lines, plain or compressed; `read` raises ValueError where it is no page.
 
     Raises:
-        ConfigurationError: a line is no object, or lacks what is read of it; or the file is not whole.
+        ConfigurationError: a line is no page, or the file is not whole.
     """
     for file in files:
         number = 0
@@ -183,42 +245,25 @@ def read_objects(files: Iterable[Path], read: Callable[[dict[str, Any]], Item]) 
                     yield read(orjson.loads(line))
         except DAMAGE as error:
             raise ConfigurationError(f"{file} cannot be read to its end: {error}") from error
-        except KeyError as error:
-            raise ConfigurationError(f"line {number} of {file} has no field {error}") from error
-        except (ValueError, TypeError, AttributeError) as error:
+        except ValueError as error:
             raise ConfigurationError(f"line {number} of {file} is no page: {error}") from error
 
 
-def _gold_page(collection: str, fields: Mapping[str, Any], *, needs_text: bool) -> GoldPage:
-    if "blocks" in fields:
-        return _from_blocks(collection, fields)
-    name = "main_content" if "main_content" in fields else "expected_text"
-    return _from_html(collection, fields, fields[name] if needs_text else fields.get(name))
+def _gold_page(collection: str, fields: object, *, needs_text: bool) -> GoldPage:
+    if isinstance(fields, dict) and "blocks" in fields:
+        return _from_blocks(collection, msgspec.convert(fields, PageOfBlocks))
+    return msgspec.convert(fields, _PageOfHtml).gold_page(collection, needs_text=needs_text)
 
 
-def _from_html(collection: str, fields: Mapping[str, Any], text: str | None) -> GoldPage:
-    name = str(fields.get("id") or "") or known_url(fields["url"]) or fields["id"]
+def _from_blocks(collection: str, page: PageOfBlocks) -> GoldPage:
     return GoldPage(
-        id=name,
+        id=page.id,
         collection=collection,
-        site=fields.get("site") or site_of(fields["url"] or "") or name,
-        page_type=fields.get("page_type", ""),
-        html=fields["html"],
-        text=text,
-        comments=fields.get("comments"),
-        kind=fields.get("kind") or "",
-    )
-
-
-def _from_blocks(collection: str, fields: Mapping[str, Any]) -> GoldPage:
-    return GoldPage(
-        id=fields["id"],
-        collection=collection,
-        site=fields["id"],
+        site=page.id,
         page_type="",
-        html=rebuilt(fields["blocks"]).html,
-        text="\n".join(block["text"] for block in fields["blocks"] if block["label"] == 1),
-        blocks=tuple(fields["blocks"]),
+        html=rebuilt(page.blocks).html,
+        text="\n".join(block.text for block in page.blocks if block.is_content),
+        blocks=page.blocks,
     )
 
 

@@ -11,12 +11,11 @@ use the same names for posts, and lists of links for what they count; there, not
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import msgspec
 import numpy as np
-import orjson
 
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError, PageError
@@ -45,13 +44,12 @@ _NAMES = """
 _FORM_NAMES = ("respond", "commentform")
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(msgspec.Struct, frozen=True):
     """Labels of the blocks of one page."""
 
     characters: int
     """Characters of all blocks, white space left out."""
-    spans: Spans
+    spans: Spans = msgspec.field(name="content")
     """Content."""
     uncertain: Spans = ()
     """Runs on which not all agree."""
@@ -91,28 +89,15 @@ DROPPED = Labels(0, ())
 
 def read_labels(file: Path) -> dict[str, Labels]:
     """Read the labels in a file, by page id."""
-    return {
-        page: Labels(fields["characters"], _pairs(fields["content"]), _pairs(fields.get("uncertain", ())))
-        if fields
-        else DROPPED
-        for page, fields in orjson.loads(file.read_bytes()).items()
-    }
+    labels = msgspec.json.decode(file.read_bytes(), type=dict[str, Labels | None])
+    return {page: each or DROPPED for page, each in labels.items()}
 
 
 def write_labels(file: Path, labels: Mapping[str, Labels]) -> None:
     """Write labels as `read_labels` reads them, a line for each page."""
-    lines = (orjson.dumps(page) + b":" + orjson.dumps(_fields(each)) for page, each in labels.items())
+    encode = msgspec.json.encode
+    lines = (encode(page) + b":" + encode(None if each == DROPPED else each) for page, each in labels.items())
     file.write_bytes(b"{\n" + b",\n".join(lines) + b"\n}\n")
-
-
-def _fields(labels: Labels) -> dict[str, int | Spans] | None:
-    if labels == DROPPED:
-        return None
-    return {"characters": labels.characters, "content": labels.spans, "uncertain": labels.uncertain}
-
-
-def _pairs(spans: Iterable[Sequence[int]]) -> Spans:
-    return tuple((first, end) for first, end in spans)
 
 
 def _lengths(texts: Sequence[str]) -> Integers:

@@ -3,6 +3,7 @@ import pytest
 
 from dehusk.training.boilernet.evaluation import score_blocks
 from dehusk.training.boilernet.pages import labeled_page
+from dehusk.training.pages.gold import LabeledBlock, PageOfBlocks
 from dehusk.training.scores import (
     BlockScore,
     block_table,
@@ -46,7 +47,8 @@ def test_precision_and_recall_are_shares_of_the_overlap(predicted, gold, precisi
 
 
 def page(*labels):
-    return labeled_page("1", [{"path": ["p"], "text": "the mill", "label": label} for label in labels])
+    blocks = tuple(LabeledBlock(("p",), "the mill", label) for label in labels)
+    return labeled_page(PageOfBlocks("1", blocks))
 
 
 def test_blocks_of_all_pages_count_together_for_each_class():

@@ -13,7 +13,7 @@ from dehusk.training.boilernet.evaluation import score_blocks
 from dehusk.training.boilernet.pages import held_out_pages, label, labeled_page, prepared_pages
 from dehusk.training.boilernet.trainer import Best, load_trained, network_answer, new_run
 from dehusk.training.boilernet.vocabulary import Vocabulary
-from dehusk.training.pages.gold import GoldPage
+from dehusk.training.pages.gold import GoldPage, LabeledBlock, PageOfBlocks
 from dehusk.training.runs import Preparation
 from dehusk.training.scores import mean_f1
 from dehusk.training.versions import labeler_answer
@@ -122,7 +122,7 @@ def test_a_card_says_how_a_plainer_network_was_made():
 
 
 def test_a_card_of_labeled_blocks_says_which_epoch_was_chosen():
-    page = labeled_page("1", [{"path": ["p"], "text": "the mill", "label": 1}])
+    page = labeled_page(PageOfBlocks("1", (LabeledBlock(("p",), "the mill", 1),)))
     pages = [page, replace(page, validation=True)]
     config = BoilerNetConfig.read(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml"))
     run = replace(new_run(config, Vocabulary(("p",), ("mill",)), seed=1), epochs=50, best=Best(7, 0.8, {}))

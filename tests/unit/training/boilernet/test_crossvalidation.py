@@ -14,6 +14,7 @@ from dehusk.training.boilernet.crossvalidation import (
     seeds_table,
 )
 from dehusk.training.boilernet.pages import labeled_page
+from dehusk.training.pages.gold import LabeledBlock, PageOfBlocks
 
 pytestmark = pytest.mark.training
 
@@ -21,8 +22,8 @@ CONFIG = BoilerNetConfig.read(DEFAULT_CONFIG.with_name("boilernet-cleaneval.toml
 
 
 def page(number):
-    blocks = [{"path": ["p"], "text": f"mill {number}", "label": place} for place in (0, 1)]
-    return replace(labeled_page(str(number), blocks), validation=number < 3)
+    blocks = tuple(LabeledBlock(("p",), f"mill {number}", place) for place in (0, 1))
+    return replace(labeled_page(PageOfBlocks(str(number), blocks)), validation=number < 3)
 
 
 PAGES = [page(number) for number in range(20)]

@@ -125,7 +125,7 @@ LINES = {
         (lambda line: lzma.compress(line)[:-9], "cannot be read to its end"),
         (lambda line: lzma.compress(line + b"\nx"), "line 2 of .* is no page"),
         (lambda line: lzma.compress(line + b"\n[]"), "line 2 of .* is no page"),
-        (lambda _: lzma.compress(b'{"id": "1"}'), "line 1 of .* has no field"),
+        (lambda _: lzma.compress(b'{"id": "1"}'), "line 1 of .* is no page: .*missing required field"),
     ],
 )
 def test_data_that_cannot_be_read_leave_what_was_prepared_before(tmp_path, kind, spoil, told):

@@ -15,6 +15,7 @@ from dehusk.training.comparison.labelers import (
     trained_on,
 )
 from dehusk.training.comparison.pages import ComparedPage, question_of
+from dehusk.training.pages.gold import LabeledBlock
 from dehusk.training.scores import score_words
 
 STORY = "The mill stood by the river, and its wheel turned night and day for the whole village. "
@@ -80,8 +81,8 @@ def test_a_page_becomes_its_text_and_the_labels_of_its_blocks(name):
 
 
 def test_pages_of_blocks_are_labeled_as_they_came_by_who_needs_no_elements_and_rebuilt_by_others():
-    path = ["html", "body", "p"]
-    blocks = ({"text": STORY, "path": path, "label": 1}, {"text": "Home", "path": [*path, "a"], "label": 0})
+    path = ("html", "body", "p")
+    blocks = (LabeledBlock(path, STORY, 1), LabeledBlock((*path, "a"), "Home", 0))
     html = f"<p>{STORY} <a>Home</a>".encode()
     question = question_of(ComparedPage("1", "a", "s", "", html, blocks=blocks))
     found = {}

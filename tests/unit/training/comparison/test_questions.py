@@ -5,6 +5,7 @@ from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.training.comparison import pages as questions
 from dehusk.training.comparison.pages import ComparedPage, question_of
+from dehusk.training.pages.gold import LabeledBlock
 
 HTML = b"<nav>Home</nav><p>The mill turns slowly.<p>It grinds by night."
 
@@ -15,7 +16,7 @@ def page(**fields):
 
 
 def block(text, label, path=("html", "body", "p")):
-    return {"text": text, "label": label, "path": list(path)}
+    return LabeledBlock(path, text, label)
 
 
 def test_of_a_page_with_gold_text_the_units_are_its_blocks_and_those_in_the_text_are_content():

@@ -7,7 +7,8 @@ from dehusk.inference.elements import MAX_PATH
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inference.tokens import tag_token, word_token
-from dehusk.training.pages.gold import GoldPage, has_text, read_gold, segmented
+from dehusk.schemas.errors import ConfigurationError
+from dehusk.training.pages.gold import Block, GoldPage, read_gold, segmented
 
 
 def test_gold_pages_are_read_from_compressed_json_lines(tmp_path):
@@ -47,8 +48,8 @@ def test_a_page_with_active_parts_is_as_crawled(active):
     assert GoldPage("1", "mill.example", "article", "<p>The mill", "The mill").stripped
 
 
-def block(text, label=0, path=("html", "body", "p")):
-    return {"path": list(path), "text": text, "label": label}
+def block(text, path=("html", "body", "p")):
+    return Block(tuple(path), text)
 
 
 def test_blocks_are_encoded_by_their_paths_words_and_punctuation():
@@ -65,10 +66,30 @@ def test_of_a_long_path_the_innermost_tags_count():
 
 
 def test_only_white_space_is_no_text():
-    assert [has_text(block(text)) for text in ("a", " a\n", "\xa0", "", "\t ")] == [
+    assert [block(text).has_text for text in ("a", " a\n", "\xa0", "", "\t ")] == [
         True,
         True,
         False,
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"html": "<p>x", "main_content": "x"}, "neither an id nor a url"),
+        ({"id": "7", "html": "<p>x"}, "no field main_content or expected_text"),
+        ({"id": "7", "html": 7, "main_content": "x"}, r"Expected `str`, got `int` - at `\$.html`"),
+        (
+            {"id": "7", "blocks": [{"path": ["p"], "text": "x"}]},
+            r"missing required field `label` - at `\$.blocks",
+        ),
+        ({"id": "7", "blocks": [{"path": "p", "text": "x", "label": 1}]}, r"at `\$.blocks\[0\].path"),
+    ],
+)
+def test_a_line_that_is_no_page_is_refused_by_its_number_and_field(tmp_path, fields, problem):
+    file = tmp_path / "pages.jsonl"
+    file.write_bytes(orjson.dumps(fields))
+    with pytest.raises(ConfigurationError, match=f"line 1 of .*pages.jsonl is no page: .*{problem}"):
+        list(read_gold([file]))

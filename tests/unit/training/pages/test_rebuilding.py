@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.training.pages.gold import rebuilt
+from dehusk.training.pages.gold import Block, rebuilt
 
 
 def html(blocks):
@@ -10,7 +10,7 @@ def html(blocks):
 
 
 def block(path, text):
-    return {"path": path.split(), "text": text, "label": 1}
+    return Block(tuple(path.split()), text)
 
 
 def test_what_paths_share_stays_open():
@@ -70,4 +70,4 @@ def test_each_block_is_found_among_the_texts_of_the_page():
     assert segmented.structure.leaves.sum() == 4
     of_texts = np.repeat(np.arange(len(segmented)), segmented.structure.leaves)
     for each, text in zip(blocks, page.texts, strict=True):
-        assert text < 0 or each["text"].strip() in segmented.texts[of_texts[text]]
+        assert text < 0 or each.text.strip() in segmented.texts[of_texts[text]]
