@@ -23,7 +23,7 @@ from dehusk.training.boilernet.crossvalidation import (
 )
 from dehusk.training.boilernet.evaluation import group_table, score_blocks, scores_by_group
 from dehusk.training.boilernet.export import build_model
-from dehusk.training.boilernet.pages import (
+from dehusk.training.boilernet.labeled_pages import (
     LabeledPage,
     held_out_pages,
     prepare_pages,

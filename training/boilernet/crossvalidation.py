@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from dehusk.training.arrays import Doubles
 from dehusk.training.boilernet.config import BoilerNetConfig
 from dehusk.training.boilernet.evaluation import score_answers
-from dehusk.training.boilernet.pages import LabeledPage, reliable
+from dehusk.training.boilernet.labeled_pages import LabeledPage, reliable
 from dehusk.training.boilernet.trainer import scored_epochs
 from dehusk.training.runs import written_whole
 from dehusk.training.scores import BlockScores, markdown_table, mean_f1

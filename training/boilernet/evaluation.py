@@ -10,7 +10,7 @@ from dehusk.inference.encoding.encoding import encode
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.arrays import Floats
 from dehusk.training.boilernet.config import DataConfig
-from dehusk.training.boilernet.pages import LabeledPage, reliable
+from dehusk.training.boilernet.labeled_pages import LabeledPage, reliable
 from dehusk.training.pages.gold import CONTENT_PROBABILITY
 from dehusk.training.scores import BlockScores, kept_words, markdown_table, score_labels, score_words, word_f1
 from dehusk.training.versions import Answer, content_of, selected

@@ -19,8 +19,8 @@ from dehusk.training.arrays import Floats
 from dehusk.training.batches import epoch_batches
 from dehusk.training.boilernet.config import BoilerNetConfig
 from dehusk.training.boilernet.evaluation import score_blocks
+from dehusk.training.boilernet.labeled_pages import LabeledPage, held_out_pages, training_pages
 from dehusk.training.boilernet.network import Blocks, BoilerNet
-from dehusk.training.boilernet.pages import LabeledPage, held_out_pages, training_pages
 from dehusk.training.boilernet.vocabulary import Vocabulary, most_frequent
 from dehusk.training.learning import learn, load_state, restore, save_state, seeded, weights_now
 from dehusk.training.scores import mean_f1

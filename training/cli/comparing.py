@@ -126,7 +126,7 @@ def compare_command(
     A labeler that was trained on a file of the collection, as its card says, is marked with *.
     """  # noqa: D301 click's mark
     from dehusk.training.comparison import commands  # noqa: PLC0415 -- other commands do without
-    from dehusk.training.comparison.pages import Sampling  # noqa: PLC0415
+    from dehusk.training.comparison.questions import Sampling  # noqa: PLC0415
 
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown are two forms of the same; name one")

@@ -25,7 +25,7 @@ from dehusk.streams.cli.shared.terminal import plain_console
 from dehusk.streams.wording import pluralize
 from dehusk.training.comparison.judging import JudgedPage, Terms, judge_pages
 from dehusk.training.comparison.labelers import EXTRACTORS, open_compared, resolved_names, trained_on
-from dehusk.training.comparison.pages import Sampling, Selection, collection_of, select_pages
+from dehusk.training.comparison.questions import Sampling, Selection, collection_of, select_pages
 from dehusk.training.comparison.summary import Collected, Row, Section, summaries
 from dehusk.training.comparison.tables import markdown, overview, show, tables, text_chart
 from dehusk.training.runs import Source, report

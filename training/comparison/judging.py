@@ -27,7 +27,7 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.preparation.process import ChildProcess
 from dehusk.training.arrays import Bools
 from dehusk.training.comparison.labelers import Compared, Outcome
-from dehusk.training.comparison.pages import ComparedPage, Question, question_of
+from dehusk.training.comparison.questions import ComparedPage, Question, question_of
 from dehusk.training.scores import WordScores, kept_words, score_words, word_f1, word_scores
 
 _WARM_UP = RawPage("http://example.org/", b"<article><p>The mill stood by the river, and turned.</article>")

@@ -18,7 +18,7 @@ from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.models.names import split_name
 from dehusk.training.arrays import Bools
-from dehusk.training.comparison.pages import SHARE, Question
+from dehusk.training.comparison.questions import SHARE, Question
 from dehusk.training.pages.alignment import content_blocks
 from dehusk.training.pages.gold import CONTENT_PROBABILITY
 from dehusk.training.predict import at_places, content_of_blocks

@@ -13,9 +13,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.dehusk.config import DehuskConfig, LeftOut
 from dehusk.training.dehusk.evaluation import PageScores, gold_table, groups, table
-from dehusk.training.dehusk.export import build_dehusk
-from dehusk.training.dehusk.model import Training, cross_validated
-from dehusk.training.dehusk.pages import (
+from dehusk.training.dehusk.examples import (
     DehuskPage,
     by_collection,
     by_site,
@@ -23,6 +21,8 @@ from dehusk.training.dehusk.pages import (
     prepare_pages,
     prepared_pages,
 )
+from dehusk.training.dehusk.export import build_dehusk
+from dehusk.training.dehusk.model import Training, cross_validated
 from dehusk.training.dehusk.trainer import INPUT_GROUPS
 from dehusk.training.runs import Preparation, left_by, read_sources, report_broken
 from dehusk.training.scores import markdown_table, word_f1

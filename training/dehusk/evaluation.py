@@ -5,7 +5,7 @@ from statistics import fmean, stdev
 
 from dehusk.schemas.pages import EncodedPage
 from dehusk.training.arrays import Floats
-from dehusk.training.dehusk.pages import DehuskPage
+from dehusk.training.dehusk.examples import DehuskPage
 from dehusk.training.scores import kept_words, markdown_table, word_f1
 from dehusk.training.versions import Answer, selected
 

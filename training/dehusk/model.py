@@ -13,7 +13,7 @@ from dehusk.schemas.pages import EncodedPage, StructureTensors
 from dehusk.training.arrays import Floats
 from dehusk.training.dehusk.config import DehuskConfig
 from dehusk.training.dehusk.evaluation import page_score
-from dehusk.training.dehusk.pages import DehuskPage, Example, PartOf, by_site, learned_from, parts_of
+from dehusk.training.dehusk.examples import DehuskPage, Example, PartOf, by_site, learned_from, parts_of
 from dehusk.training.dehusk.second_pass import SecondPass, fit_second_pass
 from dehusk.training.dehusk.trainer import FirstAnswer, FirstPass, sigmoid, train_first_pass
 from dehusk.training.runs import Report, report

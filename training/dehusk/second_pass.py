@@ -19,7 +19,7 @@ from dehusk.inference.features import BLOCK_FEATURES, LOGARITHM
 from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Floats, Integers
 from dehusk.training.dehusk.config import TreesConfig
-from dehusk.training.dehusk.pages import Example
+from dehusk.training.dehusk.examples import Example
 from dehusk.training.dehusk.token_scores import SCORES
 from dehusk.training.dehusk.trainer import INPUT_GROUPS, FirstAnswer
 

@@ -17,7 +17,7 @@ from sklearn.linear_model import SGDClassifier
 from dehusk.inference.labelers.batching import ANCESTORS
 from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Floats, Integers
-from dehusk.training.dehusk.pages import Example
+from dehusk.training.dehusk.examples import Example
 
 WORD_BUCKETS = 1 << 18
 ELEMENT_BUCKETS = 1 << 16

@@ -15,7 +15,7 @@ from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Floats
 from dehusk.training.batches import epoch_batches
 from dehusk.training.dehusk.config import DehuskConfig, NetworkConfig, TrainerConfig, fold_of
-from dehusk.training.dehusk.pages import Example
+from dehusk.training.dehusk.examples import Example
 from dehusk.training.dehusk.token_scores import SCORES, TokenScores, fit_token_scores
 from dehusk.training.learning import (
     BidirectionalLayer,

@@ -18,8 +18,8 @@ from dehusk.schemas.pages import EncodedPage, ModelVersion
 from dehusk.streams.wording import pluralize, printable
 from dehusk.training.arrays import Floats
 from dehusk.training.fine_tuning.correction import LEAST_PAGES, UNLIKE, Correction, fit_correction
+from dehusk.training.fine_tuning.crawl import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.graph import with_correction
-from dehusk.training.fine_tuning.pages import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
 from dehusk.training.runs import describe_source, report
 from dehusk.training.versions import Answer, labeler_answer, new_version, publish, refuse_unwritable

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
-from dehusk.training.fine_tuning.pages import DEPTHS, structure_keys
+from dehusk.training.fine_tuning.crawl import DEPTHS, structure_keys
 
 LEAST_PAGES = 2
 """Labeled pages that a structure must be met on to be corrected."""

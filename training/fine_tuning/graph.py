@@ -18,7 +18,7 @@ from dehusk.inference.labelers.signature import (
 )
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.fine_tuning.correction import LARGEST_CORRECTION, LIKE, UNLIKE, Correction
-from dehusk.training.fine_tuning.pages import LEVEL_FACTORS, PART_FACTOR, PRIME, SALTS, TAG_FACTOR
+from dehusk.training.fine_tuning.crawl import LEVEL_FACTORS, PART_FACTOR, PRIME, SALTS, TAG_FACTOR
 from dehusk.training.graph import OPSETS, Graph, Parts, Value
 
 _NO_KEY = -1

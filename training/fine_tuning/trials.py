@@ -13,7 +13,7 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.fine_tuning.correction import Correction, fit_correction
-from dehusk.training.fine_tuning.pages import LabeledPage
+from dehusk.training.fine_tuning.crawl import LabeledPage
 from dehusk.training.fine_tuning.validation import AnsweredPage, cross_validated
 from dehusk.training.pages.gold import GoldPage, align, read_gold
 from dehusk.training.runs import Report

@@ -8,7 +8,7 @@ import numpy as np
 from dehusk.schemas.pages import EncodedPage
 from dehusk.training.arrays import Doubles, Floats
 from dehusk.training.fine_tuning.correction import Answered, Correction, fit_correction
-from dehusk.training.fine_tuning.pages import LabeledPage
+from dehusk.training.fine_tuning.crawl import LabeledPage
 from dehusk.training.runs import Report
 from dehusk.training.scores import kept_words, word_f1
 from dehusk.training.versions import Answer, selected

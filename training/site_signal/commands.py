@@ -9,12 +9,12 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
 from dehusk.training.dehusk.config import DehuskConfig
+from dehusk.training.dehusk.examples import by_site, name_of_part, prepared_pages
 from dehusk.training.dehusk.model import Training
-from dehusk.training.dehusk.pages import by_site, name_of_part, prepared_pages
 from dehusk.training.runs import Preparation, report, report_broken, written_whole
 from dehusk.training.site_signal import evaluation
+from dehusk.training.site_signal.crawls import Answer, SitePage, crawls, prepare_site_pages, site_pages
 from dehusk.training.site_signal.fitting import SignalSettings, fit
-from dehusk.training.site_signal.pages import Answer, SitePage, crawls, prepare_site_pages, site_pages
 from dehusk.training.versions import labeler_answer
 
 FOLDS = 8

@@ -11,7 +11,7 @@ from dehusk.inference.selection.site_signal import SignalNetwork, corrected_by
 from dehusk.training.arrays import Bools, Floats
 from dehusk.training.dehusk.config import fold_of
 from dehusk.training.scores import WordScores, kept_words, markdown_table, word_scores
-from dehusk.training.site_signal.pages import COUNTED, SitePage, Visit
+from dehusk.training.site_signal.crawls import COUNTED, SitePage, Visit
 
 SETTLED = 5
 """Number of pages from which on the scores of a site are summed up."""

@@ -9,7 +9,7 @@ from torch import nn
 
 from dehusk.inference.selection.site_signal import INPUTS, SignalNetwork, inputs
 from dehusk.training.arrays import Floats
-from dehusk.training.site_signal.pages import SitePage, Visit
+from dehusk.training.site_signal.crawls import SitePage, Visit
 
 _SIGNS = {"text_share": -1.0, "structure_logit": 1.0}
 """Direction in which an input may move a block: text that repeats is never likelier content for it."""

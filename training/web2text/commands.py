@@ -13,7 +13,7 @@ from dehusk.inference.labelers.onnx import OnnxLabeler
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Encoding, ModelVersion
 from dehusk.training.dehusk.evaluation import gold_table
-from dehusk.training.dehusk.pages import DehuskPage, prepare_pages, prepared_pages
+from dehusk.training.dehusk.examples import DehuskPage, prepare_pages, prepared_pages
 from dehusk.training.pages.gold import CONTENT_PROBABILITY
 from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
 from dehusk.training.scores import BlockScores, block_table, score_labels

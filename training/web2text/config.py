@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
-from dehusk.training.dehusk.pages import DehuskPage
+from dehusk.training.dehusk.examples import DehuskPage
 from dehusk.training.runs import RunConfig, Tables
 
 

@@ -15,7 +15,7 @@ from dehusk.inference.labelers.batching import Window, windows
 from dehusk.inference.labelers.signature import BLOCK_FEATURES, DISTANCES, EDGE_FEATURES, WEB2TEXT
 from dehusk.schemas.pages import EncodedPage, Web2TextTensors
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
-from dehusk.training.dehusk.pages import DehuskPage
+from dehusk.training.dehusk.examples import DehuskPage
 from dehusk.training.web2text.config import NetworkConfig
 
 _LEAST_DEVIATION = 1e-3

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dehusk.training.boilernet.evaluation import score_blocks
-from dehusk.training.boilernet.pages import labeled_page
+from dehusk.training.boilernet.labeled_pages import labeled_page
 from dehusk.training.pages.gold import LabeledBlock, PageOfBlocks
 from dehusk.training.scores import (
     BlockScore,

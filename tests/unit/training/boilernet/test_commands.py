@@ -10,7 +10,7 @@ from dehusk.schemas.pages import ModelVersion
 from dehusk.training.boilernet.commands import card, cross_validate, evaluate, export, prepare, train
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.evaluation import score_blocks
-from dehusk.training.boilernet.pages import held_out_pages, label, labeled_page, prepared_pages
+from dehusk.training.boilernet.labeled_pages import held_out_pages, label, labeled_page, prepared_pages
 from dehusk.training.boilernet.trainer import Best, load_trained, network_answer, new_run
 from dehusk.training.boilernet.vocabulary import Vocabulary
 from dehusk.training.pages.gold import GoldPage, LabeledBlock, PageOfBlocks

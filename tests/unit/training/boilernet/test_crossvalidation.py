@@ -13,7 +13,7 @@ from dehusk.training.boilernet.crossvalidation import (
     known_or_scored,
     seeds_table,
 )
-from dehusk.training.boilernet.pages import labeled_page
+from dehusk.training.boilernet.labeled_pages import labeled_page
 from dehusk.training.pages.gold import LabeledBlock, PageOfBlocks
 
 pytestmark = pytest.mark.training

@@ -5,7 +5,7 @@ import pytest
 
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.evaluation import PageScore, group_table, scores_by_group
-from dehusk.training.boilernet.pages import label
+from dehusk.training.boilernet.labeled_pages import label
 from dehusk.training.pages.gold import GoldPage
 
 DATA = BoilerNetConfig.read(DEFAULT_CONFIG).data

@@ -12,8 +12,8 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.boilernet import trainer
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
 from dehusk.training.boilernet.evaluation import score_blocks
+from dehusk.training.boilernet.labeled_pages import held_out_pages, label, training_pages
 from dehusk.training.boilernet.network import Blocks
-from dehusk.training.boilernet.pages import held_out_pages, label, training_pages
 from dehusk.training.boilernet.trainer import (
     SCORED_EPOCHS,
     Best,

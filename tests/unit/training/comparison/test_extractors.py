@@ -3,7 +3,7 @@ import pytest
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.pages import RawPage
 from dehusk.training.comparison.labelers import EXTRACTORS, open_compared
-from dehusk.training.comparison.pages import ComparedPage, question_of
+from dehusk.training.comparison.questions import ComparedPage, question_of
 
 PROSE = [f"Mill number {number} grinds slowly, but fine, by day and night." for number in range(9)]
 ARTICLE = "".join(f"<p>{each}</p>" for each in PROSE)

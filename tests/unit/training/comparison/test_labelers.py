@@ -14,7 +14,7 @@ from dehusk.training.comparison.labelers import (
     resolved_names,
     trained_on,
 )
-from dehusk.training.comparison.pages import ComparedPage, question_of
+from dehusk.training.comparison.questions import ComparedPage, question_of
 from dehusk.training.pages.gold import LabeledBlock
 from dehusk.training.scores import score_words
 

@@ -3,8 +3,8 @@ import pytest
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.training.comparison import pages as questions
-from dehusk.training.comparison.pages import ComparedPage, question_of
+from dehusk.training.comparison import questions
+from dehusk.training.comparison.questions import ComparedPage, question_of
 from dehusk.training.pages.gold import LabeledBlock
 
 HTML = b"<nav>Home</nav><p>The mill turns slowly.<p>It grinds by night."

@@ -7,7 +7,7 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.comparison.judging import Terms, judge_pages
 from dehusk.training.comparison.labelers import open_compared
-from dehusk.training.comparison.pages import ComparedPage
+from dehusk.training.comparison.questions import ComparedPage
 from tests.unit.training.comparison.hanging import Labeler, refuse
 
 HTML = b"<p>The mill stood by the river, and its wheel turned night and day for the whole village."

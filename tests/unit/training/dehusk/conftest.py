@@ -3,7 +3,7 @@ import pytest
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.training.dehusk.pages import DehuskPage
+from dehusk.training.dehusk.examples import DehuskPage
 from dehusk.training.scores import score_words
 
 SENTENCES = (

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from dehusk.training.dehusk.config import fold_of
-from dehusk.training.dehusk.pages import by_collection, by_site, parts_of
+from dehusk.training.dehusk.examples import by_collection, by_site, parts_of
 
 
 def test_the_pages_of_a_site_are_in_one_part(pages):

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
+from dehusk.training.dehusk.examples import by_site
 from dehusk.training.dehusk.model import Training, cross_validated
-from dehusk.training.dehusk.pages import by_site
 
 pytestmark = pytest.mark.training
 

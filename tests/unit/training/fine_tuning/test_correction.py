@@ -4,7 +4,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.fine_tuning.correction import Answered, fit_correction
-from dehusk.training.fine_tuning.pages import structure_keys
+from dehusk.training.fine_tuning.crawl import structure_keys
 
 from .conftest import harbour_html, labels_of, mill_html
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.training.fine_tuning.pages import DEPTHS, PRIME, structure_keys
+from dehusk.training.fine_tuning.crawl import DEPTHS, PRIME, structure_keys
 
 
 def keys_of(html):

@@ -3,7 +3,7 @@ import pytest
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.training.fine_tuning.pages import LabeledPage
+from dehusk.training.fine_tuning.crawl import LabeledPage
 from dehusk.training.fine_tuning.validation import (
     FOLDS,
     STRENGTHS,

@@ -4,7 +4,7 @@ import pytest
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.training.scores import score_words
-from dehusk.training.site_signal.pages import SitePage
+from dehusk.training.site_signal.crawls import SitePage
 
 MENU = 0.6
 ARTICLE = 0.55

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from dehusk.inference.selection.site_signal import INPUTS, SignalNetwork
 from dehusk.training.__main__ import cli
 from dehusk.training.dehusk.config import DEFAULT_CONFIG
-from dehusk.training.site_signal.pages import site_pages
+from dehusk.training.site_signal.crawls import site_pages
 
 pytestmark = pytest.mark.training
 

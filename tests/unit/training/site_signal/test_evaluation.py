@@ -1,6 +1,7 @@
 import numpy as np
 
 from dehusk.inference.selection.site_signal import INPUTS, SignalNetwork
+from dehusk.training.site_signal.crawls import crawls
 from dehusk.training.site_signal.evaluation import (
     by_kind,
     by_pages,
@@ -10,7 +11,6 @@ from dehusk.training.site_signal.evaluation import (
     score,
     ways,
 )
-from dehusk.training.site_signal.pages import crawls
 
 
 def network(**weights):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dehusk.inference.selection.site_signal import INPUTS, inputs
+from dehusk.training.site_signal.crawls import crawls
 from dehusk.training.site_signal.evaluation import labeled, score, ways
 from dehusk.training.site_signal.fitting import SignalSettings, fit
-from dehusk.training.site_signal.pages import crawls
 
 pytestmark = pytest.mark.training
 SETTINGS = SignalSettings(orders=4, networks=2, hidden=4, epochs=60, batch_blocks=64, learning_rate=0.05)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from dehusk.training.site_signal.pages import COUNTED, crawls
+from dehusk.training.site_signal.crawls import COUNTED, crawls
 
 
 def test_each_page_is_told_of_those_before_it_alone(sites):

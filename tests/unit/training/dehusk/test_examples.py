@@ -14,9 +14,9 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.training.dehusk import pages as module
+from dehusk.training.dehusk import examples as module
 from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
-from dehusk.training.dehusk.pages import learned_from, prepare_pages, prepared_pages
+from dehusk.training.dehusk.examples import learned_from, prepare_pages, prepared_pages
 from dehusk.training.pages.labels import DROPPED, REPAIRED, TAUGHT, Labels
 from dehusk.training.runs import Preparation
 

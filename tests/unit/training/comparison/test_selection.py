@@ -9,7 +9,7 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.page_labels import PageLabels, blocks_hash, html_hash
 from dehusk.streams.labeling.labels_file import open_labels_file
-from dehusk.training.comparison.pages import Sampling, collection_of, select_pages
+from dehusk.training.comparison.questions import Sampling, collection_of, select_pages
 
 HTML = "<nav>Home</nav><p>The mill turns.<p>It grinds."
 

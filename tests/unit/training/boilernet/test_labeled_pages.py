@@ -5,7 +5,7 @@ import pytest
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.training.boilernet.config import DEFAULT_CONFIG, BoilerNetConfig
-from dehusk.training.boilernet.pages import (
+from dehusk.training.boilernet.labeled_pages import (
     held_out_pages,
     label,
     prepare_pages,

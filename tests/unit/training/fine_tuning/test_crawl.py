@@ -1,7 +1,7 @@
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.fine_tuning.pages import LEAST_PAGES, read_crawled, read_others
+from dehusk.training.fine_tuning.crawl import LEAST_PAGES, read_crawled, read_others
 
 from .conftest import harbour_html, labels_of, mill_html
 
