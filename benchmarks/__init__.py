@@ -1,1 +1,1 @@
-"""Speed of dehusk, beside peers and limits that are measured in the same run."""
+"""Speed of dehusk compared with peers and limits that are measured in the same run."""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from dehusk.streams.settings import MIB
 
-_LARGEST = 16 * MIB - 1024
+_MAX_PAGE_BYTES = 16 * MIB - 1024
 """Bytes of a page: just below the default of `--max-page-mib`."""
 _HTML = (("content-type", b"text/html; charset=utf-8"),)
 _GZIP = (*_HTML, ("content-encoding", b"gzip"))
@@ -21,7 +21,7 @@ class HostilePage:
     headers: tuple[tuple[str, bytes], ...] = _HTML
 
 
-def _filled(start: bytes, repeated: bytes, size: int = _LARGEST) -> bytes:
+def _filled(start: bytes, repeated: bytes, size: int = _MAX_PAGE_BYTES) -> bytes:
     return start + repeated * ((size - len(start)) // len(repeated))
 
 

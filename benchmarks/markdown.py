@@ -1,4 +1,4 @@
-"""Structure of the content that is kept in the Markdown, beside another extractor, and its cost.
+"""Structure of the content that is kept in the Markdown, compared with another extractor, and its cost.
 
 Of the content are headings, items of lists, cells of tables and lines of code of the page whose text is a
 line of `main_content`, or lies in it and is no short one, as those of menus are; and links in such a text.
@@ -23,9 +23,9 @@ KINDS = ("headings", "items", "links", "cells", "code lines")
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
 _LINES = frozenset("p li td th dd dt h1 h2 h3 h4 h5 h6 blockquote figcaption".split())  # noqa: SIM905
 _LISTS = frozenset({"ul", "ol"})
-_SHORTEST = 2
+_MIN_LETTERS = 2
 """Least letters and digits of an element that is looked for."""
-_SHORTEST_SENTENCE = 20
+_MIN_SENTENCE_LETTERS = 20
 """Least letters and digits of a text that is told from a menu's by its length."""
 _RENDERER = MarkdownIt("commonmark").enable("table")
 
@@ -34,7 +34,7 @@ Elements = dict[str, Counter[str]]
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptElements:
     """Elements of all pages that an extractor kept, and its time."""
 
     found: Counter[str] = field(default_factory=Counter)
@@ -51,11 +51,11 @@ class Extractor:
     text: ToMarkdown
 
 
-def measure(pages: Sequence[Page], model: str) -> tuple[Counter[str], dict[str, Kept]]:
+def measure(pages: Sequence[Page], model: str) -> tuple[Counter[str], dict[str, KeptElements]]:
     """Count the elements of each kind in the content of the pages, and those that each extractor kept."""
     wanted: Counter[str] = Counter()
     extractors = {f"dehusk ({model})": _dehusk(model), "trafilatura": _trafilatura()}
-    kept = {name: Kept() for name in extractors}
+    kept = {name: KeptElements() for name in extractors}
     for page in pages:
         gold = of_content(page)
         wanted.update({kind: gold[kind].total() for kind in KINDS})
@@ -68,7 +68,7 @@ def measure(pages: Sequence[Page], model: str) -> tuple[Counter[str], dict[str, 
     return wanted, kept
 
 
-def report(wanted: Counter[str], kept: dict[str, Kept]) -> str:
+def report(wanted: Counter[str], kept: dict[str, KeptElements]) -> str:
     """Return the shares as a table."""
     lines = [f"{'':20}" + "".join(f"{kind:>12}" for kind in KINDS) + "  ms/page  text alone"]
     lines.append(f"{'of the content':20}" + "".join(f"{wanted[kind]:12,}" for kind in KINDS))
@@ -78,7 +78,7 @@ def report(wanted: Counter[str], kept: dict[str, Kept]) -> str:
     return "\n".join(lines)
 
 
-def _timed(extractor: Extractor, page: Page, kept: Kept) -> str:
+def _timed(extractor: Extractor, page: Page, kept: KeptElements) -> str:
     """Return the Markdown of a page, after its text."""
     started = time.process_time()
     extractor.text(page)
@@ -127,7 +127,7 @@ def of_content(page: Page) -> Elements:
     gold, lines = _letters(content), {_letters(line) for line in content.splitlines()} - {""}
 
     def is_wanted(text: str) -> bool:
-        return text in lines or (len(text) >= _SHORTEST_SENTENCE and text in gold)
+        return text in lines or (len(text) >= _MIN_SENTENCE_LETTERS and text in gold)
 
     return _elements(page.html.decode("utf-8", "replace"), is_wanted)
 
@@ -146,13 +146,13 @@ def _elements(html: str, is_wanted: Callable[[str], bool] = lambda _: True) -> E
     }
     links = [_text(node) for node in document.css("a[href]") if is_wanted(_around(node))]
     return {
-        **{kind: _counted(filter(is_wanted, texts)) for kind, texts in found.items()},
-        "links": _counted(links),
+        **{kind: _count(filter(is_wanted, texts)) for kind, texts in found.items()},
+        "links": _count(links),
     }
 
 
-def _counted(texts: Iterable[str]) -> Counter[str]:
-    return Counter(text for text in texts if len(text) >= _SHORTEST)
+def _count(texts: Iterable[str]) -> Counter[str]:
+    return Counter(text for text in texts if len(text) >= _MIN_LETTERS)
 
 
 def _cells(table: LexborNode) -> Iterator[str]:

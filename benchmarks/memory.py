@@ -42,7 +42,7 @@ _ORDINARY, _HOSTILE = "https://ordinary.example/", "https://hostile.example/"
 
 
 @dataclass(slots=True)
-class Watched:
+class WorkerUsage:
     """Measurements of a worker."""
 
     labeler: str
@@ -66,7 +66,7 @@ class _Worker(Worker):
         return {"DEHUSK_WORKER_PROCESSES": str(_PROCESSES)}
 
 
-def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[Watched]:
+def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[WorkerUsage]:
     """Measure a worker with each labeler on the same pages, the hostile ones so many times over."""
     with temporary_folder() as folder, LocalStack(folder) as stack:
         return [asyncio.run(_measure(stack, pages, labeler, rounds, folder)) for labeler in labelers]
@@ -74,21 +74,21 @@ def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list
 
 async def _measure(
     stack: LocalStack, pages: Sequence[Page], labeler: str, rounds: int, directory: Path
-) -> Watched:
+) -> WorkerUsage:
     kafka, topics = KafkaSettings(stack.addresses.kafka), new_topics()
     await create_new(kafka, topics)
     program = _Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=False)
     worker = Service(program, directory / f"{topics.group}.log")
-    watched = Watched(labeler)
+    usage = WorkerUsage(labeler)
     try:
         await asyncio.to_thread(worker.start)
         sending = asyncio.create_task(_send(kafka, topics.input, pages, rounds))
-        await asyncio.to_thread(_watch, program, watched, _ORDINARY_PAGES + rounds * len(HOSTILE))
+        await asyncio.to_thread(_watch, program, usage, _ORDINARY_PAGES + rounds * len(HOSTILE))
         sent = await sending
     finally:
         await asyncio.to_thread(worker.stop)
-    await _compare(kafka, topics, sent, watched)
-    return watched
+    await _compare(kafka, topics, sent, usage)
+    return usage
 
 
 async def _send(kafka: KafkaSettings, topic: str, pages: Sequence[Page], rounds: int) -> dict[bytes, float]:
@@ -114,17 +114,17 @@ async def _send_hostile(producer: AIOKafkaProducer, topic: str, rounds: int) -> 
             await producer.send(topic, page.value, key, headers=list(page.headers))
 
 
-def _watch(program: Worker, watched: Watched, expected: int) -> None:
+def _watch(program: Worker, usage: WorkerUsage, expected: int) -> None:
     """Watch the worker until it has finished so many pages."""
     done, since = 0, time.monotonic()
     while done < expected:
         time.sleep(_LOOK_SECONDS)
         own, *others = map(_memory, processes_on(program.port))
-        watched.peak = max(watched.peak, own + sum(others))
-        watched.own_peak = max(watched.own_peak, own)
+        usage.peak = max(usage.peak, own + sum(others))
+        usage.own_peak = max(usage.own_peak, own)
         asked = time.monotonic()
         pages = program.monitoring.report().totals.pages
-        watched.slowest_answer = max(watched.slowest_answer, time.monotonic() - asked)
+        usage.slowest_answer = max(usage.slowest_answer, time.monotonic() - asked)
         if pages > done:
             done, since = pages, asked
         if asked - since > _STALL_SECONDS:
@@ -139,21 +139,21 @@ def _memory(process: psutil.Process) -> int:
 
 
 async def _compare(
-    kafka: KafkaSettings, topics: TopicSettings, sent: Mapping[bytes, float], watched: Watched
+    kafka: KafkaSettings, topics: TopicSettings, sent: Mapping[bytes, float], usage: WorkerUsage
 ) -> None:
     """Note the duration of the ordinary pages, and the results of the hostile ones."""
     async for message, milliseconds in read(kafka, topics.output):
         key = message.key or b""
         if key in sent:
-            watched.seconds.append(milliseconds / 1000 - sent[key])
+            usage.seconds.append(milliseconds / 1000 - sent[key])
         else:
-            watched.outcomes["document"] += 1
+            usage.outcomes["document"] += 1
     async for message, _ in read(kafka, topics.dead_letters):
         if letter := read_dead_letter(message):
-            watched.outcomes[letter.reason] += 1
+            usage.outcomes[letter.reason] += 1
 
 
-def report(results: Sequence[Watched]) -> str:
+def report(results: Sequence[WorkerUsage]) -> str:
     """Return the measurements as a table, and the results of the hostile pages."""
     lines = [
         f"{len(HOSTILE)} kinds of hostile pages amid {_RATE} ordinary pages a second; {_PROCESSES} processes",
@@ -170,8 +170,8 @@ def report(results: Sequence[Watched]) -> str:
     return "\n".join(lines)
 
 
-def _outcomes(watched: Watched) -> str:
-    hostile = ", ".join(f"{count} {outcome}" for outcome, count in watched.outcomes.most_common())
+def _outcomes(usage: WorkerUsage) -> str:
+    hostile = ", ".join(f"{count} {outcome}" for outcome, count in usage.outcomes.most_common())
     return (
-        f"{len(watched.seconds)} of {_ORDINARY_PAGES} ordinary pages have a document; hostile ones: {hostile}"
+        f"{len(usage.seconds)} of {_ORDINARY_PAGES} ordinary pages have a document; hostile ones: {hostile}"
     )

@@ -1,4 +1,4 @@
-"""Metadata of pages beside trafilatura's: how often each field is found, how often alike, the time."""
+"""Metadata of pages compared with trafilatura's: how often each field is found, how often alike, the time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Cost of the statistics of sites in a Redis, beside a plain hash and set per site that count the same.
+"""Cost of the statistics of sites in a Redis, compared with a plain hash and set per site.
 
 The pages are made up, in the proportions of crawled ones: their 110 blocks have 90 different texts, 38 of
 which no other page has, and stand in 22 structures, two of which no other page has.
@@ -63,7 +63,7 @@ LOADS = (
     Load(2_000, 10),
     Load(20_000, 1),
 )
-_MOST_PLAIN = 200_000
+_MAX_PLAIN_PAGES = 200_000
 """Most pages in the plain store, at four kilobytes each."""
 
 
@@ -86,7 +86,7 @@ def measure(loads: Sequence[Load]) -> Iterator[Cost]:
     """Measure each load in both stores, on a Redis of its own; large sites in the packed one alone."""
     for load in loads:
         yield asyncio.run(_measure(load, PACKED, _packed))
-        if load.pages <= 10_000 and load.sites * load.pages <= _MOST_PLAIN:
+        if load.pages <= 10_000 and load.sites * load.pages <= _MAX_PLAIN_PAGES:
             yield asyncio.run(_measure(load, PLAIN, _plain))
 
 

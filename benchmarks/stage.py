@@ -162,15 +162,15 @@ class Stage:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        _, said = await running.communicate()
-        if running.returncode not in (0, 1) or b"Traceback" in said:
-            raise UnavailableError(f"{name} {version} ended with {running.returncode}: {said.decode()}")
-        return said.decode() if running.returncode else ""
+        _, errors = await running.communicate()
+        if running.returncode not in (0, 1) or b"Traceback" in errors:
+            raise UnavailableError(f"{name} {version} ended with {running.returncode}: {errors.decode()}")
+        return errors.decode() if running.returncode else ""
 
     async def must(self, name: str, version: str = "", *options: str) -> None:
         """Run a command that has to succeed."""
-        if said := await self.command(name, version, *options):
-            raise UnavailableError(f"{name} {version}: {said}")
+        if errors := await self.command(name, version, *options):
+            raise UnavailableError(f"{name} {version}: {errors}")
 
 
 def _named(name: str, version: str) -> tuple[str, ...]:

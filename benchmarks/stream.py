@@ -35,7 +35,7 @@ _STALL_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Emptied:
+class DrainCost:
     """Cost of emptying the backlog, from the first finished page to the last."""
 
     labeler: str
@@ -53,9 +53,9 @@ class Emptied:
     steps: dict[str, float]
     """Wall seconds that batches spent in each step, several batches at a time."""
 
-    def __add__(self, other: "Emptied") -> "Emptied":
+    def __add__(self, other: "DrainCost") -> "DrainCost":
         """Add both, of the same labeler with or without sites."""
-        return Emptied(
+        return DrainCost(
             self.labeler,
             self.with_sites,
             self.pages + other.pages,
@@ -95,7 +95,7 @@ class BenchedWorker(Worker):
         return True
 
 
-def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[Emptied]:
+def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[DrainCost]:
     """Measure a worker with each labeler on the same pages, `rounds` times over under different URLs.
 
     Each works with and without the statistics of sites, in both orders.
@@ -121,7 +121,7 @@ def _measure(
     directory: Path,
     *,
     with_sites: bool,
-) -> Emptied:
+) -> DrainCost:
     topics = new_topics()
     asyncio.run(fill(KafkaSettings(stack.addresses.kafka), topics, pages, rounds))
     port, nowhere = free_ports(2)
@@ -165,7 +165,7 @@ async def fill(kafka: KafkaSettings, topics: TopicSettings, pages: Sequence[Page
         await producer.flush()
 
 
-def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, with_sites: bool) -> Emptied:
+def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, with_sites: bool) -> DrainCost:
     """Measure a worker over the expected pages, once it is done with the first."""
     processes = processes_on(program.port)
     address = stack.addresses.triton_grpc
@@ -176,7 +176,7 @@ def watch(program: Worker, stack: LocalStack, labeler: str, expected: int, *, wi
     last = _wait_for(program, expected)
     seconds, after = time.monotonic() - began, cpu(processes)
     spent = [end - start for start, end in zip(before, after, strict=True)]
-    return Emptied(
+    return DrainCost(
         labeler=labeler,
         with_sites=with_sites,
         pages=last.pages - first.pages,
@@ -218,8 +218,8 @@ def cpu(processes: Sequence[psutil.Process]) -> list[float]:
     return [each.user + each.system for each in times]
 
 
-def report(results: Sequence[Emptied], peers: Mapping[str, float]) -> str:
-    """Return the results as a table, beside peers that only extract, in milliseconds of CPU time per page."""
+def report(results: Sequence[DrainCost], peers: Mapping[str, float]) -> str:
+    """Return the results as a table, compared with peers that only extract, in CPU milliseconds per page."""
     size = results[0].bytes / results[0].pages / 1000
     lines = [
         f"Kafka in to Kafka out: {size:.0f} KB a page; per second of one core's time",
@@ -241,11 +241,11 @@ def report(results: Sequence[Emptied], peers: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
-def _name(result: Emptied) -> str:
+def _name(result: DrainCost) -> str:
     return result.labeler if result.with_sites else f"{result.labeler}, no sites"
 
 
-def _shares(result: Emptied) -> str:
+def _shares(result: DrainCost) -> str:
     wall = sum(result.steps.values())
     steps = ", ".join(f"{step} {seconds / wall:.0%}" for step, seconds in result.steps.items())
     preparation = result.preparation_cpu / result.cpu

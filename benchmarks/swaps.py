@@ -29,7 +29,7 @@ from dehusk.streams.rollout.control import Control
 
 _ALIKE = 20
 """Number of documents in a row of one version after which a swap counts as done."""
-_LEAST_PAGES = 30
+_MIN_PAGES = 30
 """Least pages of each version before times are compared: less than by default, as a test is short."""
 _HEADERS = [("content-type", b"text/html; charset=utf-8")]
 _SENTENCE = (
@@ -227,7 +227,7 @@ async def _fail(stage: Stage) -> None:
 
 async def _slow_down(stage: Stage) -> None:
     """Bring in a version that takes long, as a canary."""
-    options = ("--share", "0.5", "--limit", f"least-pages={_LEAST_PAGES}")
+    options = ("--share", "0.5", "--limit", f"least-pages={_MIN_PAGES}")
     async with _noted(stage, "slow"):
         await _try_bad(stage, "canary", SLOW, *options)
 

@@ -34,7 +34,7 @@ def learn(
     settings: EpochSettings,
     epoch: int,
     *,
-    least_rate: float,
+    min_rate: float,
     backward: Callable[[Batch], float],
 ) -> Iterator[float]:
     """Update the weights by each batch; yield its loss before the update, which `backward` returns."""
@@ -42,7 +42,7 @@ def learn(
     steps = settings.epochs * len(batches)
     for done, batch in enumerate(batches):
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(settings, epoch * len(batches) + done, steps, least_rate)
+            group["lr"] = learning_rate(settings, epoch * len(batches) + done, steps, min_rate)
         optimizer.zero_grad()
         loss = backward(batch)
         nn.utils.clip_grad_norm_(network.parameters(), settings.gradient_norm)

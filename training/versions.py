@@ -17,7 +17,7 @@ import orjson
 from dehusk.inference.labelers.golden import (
     GOLDEN_FILE,
     GOLDEN_PAGES,
-    LARGEST_DIFFERENCE,
+    MAX_DIFFERENCE,
     GoldenAnswer,
     golden_page,
     largest_difference,
@@ -117,7 +117,7 @@ def publish(
         (staged / CARD_FILE).write_text(card, encoding="utf-8")
         write_golden(staged / GOLDEN_FILE, golden_answers(answer))
         difference = _difference(answer, OnnxLabeler(directory.parent.name, repository=Path(scratch)), pages)
-        if not difference <= LARGEST_DIFFERENCE:
+        if not difference <= MAX_DIFFERENCE:
             raise ConfigurationError(f"the exported model differs from the trained one by {difference:.1e}")
         staged.rename(directory)
     return difference

@@ -43,16 +43,16 @@ def _row(option: click.Option, context: click.Context) -> str:
     record, _ = option.get_help_record(context) or ("", "")
     names, _, choices = record.partition(" [")
     extra = option.get_help_extra(context)
-    told = [_text(option.help or "")]
+    lines = [_text(option.help or "")]
     if choices:
-        told.append(f"One of {', '.join(f'`{choice}`' for choice in choices.rstrip(']').split('|'))}.")
+        lines.append(f"One of {', '.join(f'`{choice}`' for choice in choices.rstrip(']').split('|'))}.")
     if default := extra.get("default"):
-        told.append(f"Default: `{default.replace(f'{ROOT}/', '')}`.")
+        lines.append(f"Default: `{default.replace(f'{ROOT}/', '')}`.")
     if "required" in extra:
-        told.append("Required.")
+        lines.append("Required.")
     if variables := extra.get("envvars"):
-        told.append(f"<small>{', '.join(f'`{name}`' for name in variables)}</small>")
-    return f"| `{names}` | {'<br>'.join(told)} |"
+        lines.append(f"<small>{', '.join(f'`{name}`' for name in variables)}</small>")
+    return f"| `{names}` | {'<br>'.join(lines)} |"
 
 
 def _paragraphs(text: str | None) -> Iterator[str]:

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float32]
 
 GOLDEN_FILE = "golden.json"
 GOLDEN_PAGES = Path(__file__).parents[1] / "golden_pages"
-LARGEST_DIFFERENCE = 1e-5
+MAX_DIFFERENCE = 1e-5
 """Difference that a served model's probabilities may have to the trained one's."""
 OUTLIERS = 1e-3
 """Share of the blocks that may differ by more: at a tree's threshold the last bit of a number decides."""

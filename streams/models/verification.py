@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.labelers.batching import Window, WindowAnswer, windows
-from dehusk.inference.labelers.golden import LARGEST_DIFFERENCE, GoldenAnswer, largest_difference
+from dehusk.inference.labelers.golden import MAX_DIFFERENCE, GoldenAnswer, largest_difference
 from dehusk.inference.labelers.repository import find_model, versions
 from dehusk.inference.labelers.signature import Signature, signature_of
 from dehusk.streams.models.candidate import Candidate, CandidateContent, header_of, read_candidate, read_text
@@ -176,7 +176,7 @@ async def _check_answers(
         _check_probabilities(each.name, answer, len(each.page))
     trained = [[each.probabilities, each.comments][: len(content.signature.answer)] for each in golden]
     from_training = _difference(single, [[t for t in each if t is not None] for each in trained])
-    if not from_training <= LARGEST_DIFFERENCE:
+    if not from_training <= MAX_DIFFERENCE:
         raise FaultError(
             Fault.OTHER_ANSWERS, f"probabilities differ from the trained model's by {from_training:.1e}"
         )
@@ -194,7 +194,7 @@ async def _check_batches(runner: Runner, golden_windows: list[Window], single: l
     if any(ours.shape != theirs.shape for ours, theirs in _pairs(batched, expected)):
         raise FaultError(Fault.DEPENDS_ON_BATCH, "in a batch, a page gets a different number of answers")
     difference = _difference(batched, expected)
-    if not difference <= LARGEST_DIFFERENCE:
+    if not difference <= MAX_DIFFERENCE:
         raise FaultError(
             Fault.DEPENDS_ON_BATCH, f"with other pages of the batch, probabilities differ by {difference:.1e}"
         )

@@ -21,7 +21,7 @@ from dehusk.training.scores import BlockScores, markdown_table, mean_f1
 _SCORES = "half-scores.json"
 _COLUMNS = ("boilerplate (0)", "content (1)", "both")
 _CONFIDENCE = 0.95
-_FEWEST = 2
+_MIN_SEEDS = 2
 """Least number of seeds of which a spread is known."""
 
 HalfScores = dict[str, tuple[float, float, float]]
@@ -123,7 +123,7 @@ def _spread(values: Doubles, form: str) -> str:
 def _is_certain(differences: Doubles) -> bool:
     """Return True if their mean is not zero; never for a single one."""
     count = len(differences)
-    if count < _FEWEST:
+    if count < _MIN_SEEDS:
         return False
     margin = stdtrit(count - 1, (1 + _CONFIDENCE) / 2) * differences.std(ddof=1) / sqrt(count)
     return bool(abs(differences.mean()) > margin)

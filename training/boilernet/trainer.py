@@ -238,7 +238,7 @@ def _epoch(run: Run, epoch: int, examples: Sequence[Example], progress: Progress
         batches,
         settings,
         epoch,
-        least_rate=0.0 if settings.decay else 1.0,
+        min_rate=0.0 if settings.decay else 1.0,
         backward=partial(_backward, run, weights),
     )
     for loss in losses:

@@ -16,7 +16,7 @@ UNKNOWN_WORD_ROW = 0
 UNKNOWN_TAG_ROW = 1
 """Embedding row of every tag that is not in the vocabulary."""
 _UNKNOWN_ROWS = 2
-SMALLEST_TABLE = 1 << 16
+MIN_SLOTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ class Vocabulary:
         return np.minimum(np.arange(_UNKNOWN_ROWS, _UNKNOWN_ROWS + count), len(self) - 1)
 
     def hash_table(self) -> HashTable:
-        """Return the smallest table of at least SMALLEST_TABLE slots in which no two tokens meet.
+        """Return the smallest table of at least MIN_SLOTS slots in which no two tokens meet.
 
         Raises:
             ValueError: two tokens have the same id, so that no table keeps them apart.
@@ -80,7 +80,7 @@ class Vocabulary:
         ids = self.ids()
         if len(np.unique(ids)) < len(ids):
             raise ValueError("two tokens of the vocabulary have the same hash")
-        slots = SMALLEST_TABLE
+        slots = MIN_SLOTS
         while len(np.unique(ids % slots)) < len(ids):
             slots += 1
         table = HashTable(np.zeros(slots, np.uint32), np.full(slots, UNKNOWN_WORD_ROW, np.uint16))

@@ -105,7 +105,7 @@ def compare_command(
     as_json: bool,
     as_markdown: bool,
     files: tuple[Path, ...],
-    **terms: Any,  # noqa: ANN401 the values of the other options, each for the field of its name
+    **options: Any,  # noqa: ANN401 the values of the other options, each for the field of its name
 ) -> None:
     """Compare all that labels blocks on the labeled pages in FILES, beside trafilatura and resiliparse.
 
@@ -131,7 +131,7 @@ def compare_command(
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown are two forms of the same; name one")
     show = commands.show_json if as_json else commands.show_markdown if as_markdown else commands.show_tables
-    comparison = commands.Comparison(sampling=Sampling(every, sample, seed), **terms)
+    comparison = commands.Comparison(sampling=Sampling(every, sample, seed), **options)
     commands.compare(files, comparison, show)
 
 

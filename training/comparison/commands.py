@@ -23,17 +23,17 @@ from rich.progress import (
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.cli.shared.terminal import plain_console
 from dehusk.streams.wording import pluralize
-from dehusk.training.comparison.judging import JudgedPage, Terms, judge_pages
-from dehusk.training.comparison.labelers import EXTRACTORS, open_compared, resolved_names, trained_on
+from dehusk.training.comparison.judging import JudgedPage, JudgingOptions, judge_pages
+from dehusk.training.comparison.labelers import EXTRACTORS, open_competitor, resolved_names, trained_on
 from dehusk.training.comparison.questions import Sampling, Selection, collection_of, select_pages
-from dehusk.training.comparison.summary import Collected, Row, Section, summaries
+from dehusk.training.comparison.summary import CollectionScores, Row, Section, summaries
 from dehusk.training.comparison.tables import markdown, overview, show, tables, text_chart
 from dehusk.training.runs import Source, report
 
 _INTERRUPTED = 128 + signal.SIGINT
 _PATIENCE = 6
 """Wall time for each second of CPU time that a page may take."""
-Show = Callable[[Sequence[Collected], Sequence[JudgedPage]], None]
+Show = Callable[[Sequence[CollectionScores], Sequence[JudgedPage]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,16 @@ def compare(files: Sequence[Path], comparison: Comparison, show_result: Show) ->
     names = resolved_names(comparison.labelers, comparison.repository)
     against = _reference(comparison, names)
     for name in names:
-        open_compared(name, comparison.repository)
+        open_competitor(name, comparison.repository)
     if comparison.chart is not None:
         from dehusk.training.comparison.picture import draw  # noqa: PLC0415 -- only charts need matplotlib
     with plain_console(stderr=True).status("reading"):
         selection = select_pages(files, comparison.labels, comparison.sampling)
     judged = _judged(selection, names, comparison)
-    collected = summaries(judged, _trained(files, names, comparison), against)
+    collections = summaries(judged, _trained(files, names, comparison), against)
     if comparison.chart is not None:
-        draw([each.whole for each in collected], EXTRACTORS, comparison.chart)
-    show_result(collected, judged)
+        draw([each.whole for each in collections], EXTRACTORS, comparison.chart)
+    show_result(collections, judged)
 
 
 def _reference(comparison: Comparison, names: Sequence[str]) -> str | None:
@@ -88,9 +88,9 @@ def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) 
     """Judge all pages; show progress on a terminal, and after Ctrl-C the number that was judged."""
     judged: list[JudgedPage] = []
     console = plain_console(stderr=True)
-    opens = partial(open_compared, repository=comparison.repository)
+    opens = partial(open_competitor, repository=comparison.repository)
     seconds = comparison.page_seconds
-    terms = Terms(names, opens, comparison.rounds, seconds, _PATIENCE * seconds)
+    options = JudgingOptions(names, opens, comparison.rounds, seconds, _PATIENCE * seconds)
     columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TextColumn("pages"))
     try:
         report(f"{pluralize(len(selection), 'page')}, {pluralize(len(names), 'labeler')}")
@@ -104,7 +104,7 @@ def _judged(selection: Selection, names: Sequence[str], comparison: Comparison) 
                 console=console,
                 disable=not console.is_terminal,
             ) as progress,
-            closing(judge_pages(selection, terms, comparison.processes)) as of_pages,
+            closing(judge_pages(selection, options, comparison.processes)) as of_pages,
         ):
             task = progress.add_task("comparing", total=len(selection))
             for page in of_pages:
@@ -132,24 +132,24 @@ def _trained(files: Sequence[Path], names: Sequence[str], comparison: Comparison
     return trained
 
 
-def show_tables(collected: Sequence[Collected], _judged: Sequence[JudgedPage]) -> None:
+def show_tables(collections: Sequence[CollectionScores], _judged: Sequence[JudgedPage]) -> None:
     """Print the tables and a chart of each collection."""
     console = plain_console()
-    for each in collected:
+    for each in collections:
         for table in tables(each):
             show(table, console)
         console.print(f"{text_chart(each.whole)}\n")
-    for table in overview(collected):
+    for table in overview(collections):
         show(table, console)
 
 
-def show_markdown(collected: Sequence[Collected], _judged: Sequence[JudgedPage]) -> None:
+def show_markdown(collections: Sequence[CollectionScores], _judged: Sequence[JudgedPage]) -> None:
     """Print the tables as Markdown."""
-    every = [*chain.from_iterable(map(tables, collected)), *overview(collected)]
+    every = [*chain.from_iterable(map(tables, collections)), *overview(collections)]
     click.echo("\n".join(map(markdown, every)), nl=False)
 
 
-def show_json(collected: Sequence[Collected], judged: Sequence[JudgedPage]) -> None:
+def show_json(collections: Sequence[CollectionScores], judged: Sequence[JudgedPage]) -> None:
     """Print everything, the scores of each page included, as one JSON object."""
     fields = {
         "collections": [
@@ -158,7 +158,7 @@ def show_json(collected: Sequence[Collected], judged: Sequence[JudgedPage]) -> N
                 "types": [_section(of_type) for of_type in each.types],
                 "unscored": each.unscored,
             }
-            for each in collected
+            for each in collections
         ],
         "pages": [_page(page) for page in judged],
     }

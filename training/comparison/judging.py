@@ -26,7 +26,7 @@ from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.preparation.process import ChildProcess
 from dehusk.training.arrays import Bools
-from dehusk.training.comparison.labelers import Compared, Outcome
+from dehusk.training.comparison.labelers import Competitor, Outcome
 from dehusk.training.comparison.questions import ComparedPage, Question, question_of
 from dehusk.training.scores import WordScores, kept_words, score_words, word_f1, word_scores
 
@@ -76,8 +76,8 @@ class JudgedPage:
     """Reason why none of its units is scored, if so."""
 
 
-class Abandoned(NamedTuple):
-    """Reason why a labeler was given up on a page, and the CPU time in seconds that it is charged with."""
+class Timeout(NamedTuple):
+    """Excess of the time limit by a labeler on a page: its message, and the CPU seconds that are charged."""
 
     problem: str
     seconds: float
@@ -91,21 +91,21 @@ class _Timed(NamedTuple):
 
 def judge(
     page: ComparedPage,
-    compared: Mapping[str, Compared],
+    competitors: Mapping[str, Competitor],
     rounds: int,
     turn: int,
     *,
     watch: Watch,
-    abandoned: Mapping[str, Abandoned],
+    timeouts: Mapping[str, Timeout],
 ) -> JudgedPage:
     """Judge all labelers on a page; they extract it in each round in another order, drawn by `turn`.
 
     Those that were given up on it are not called, and fail.
     """
     question = question_of(page)
-    calls = {name: _Call(each, question, name, watch) for name, each in compared.items()}
-    timed = _timed({name: call for name, call in calls.items() if name not in abandoned}, rounds, turn)
-    timed |= {name: [_Timed(None, each.seconds, each.problem)] for name, each in abandoned.items()}
+    calls = {name: _Call(each, question, name, watch) for name, each in competitors.items()}
+    timed = _timed({name: call for name, call in calls.items() if name not in timeouts}, rounds, turn)
+    timed |= {name: [_Timed(None, each.seconds, each.problem)] for name, each in timeouts.items()}
     return JudgedPage(
         id=page.id,
         collection=page.collection,
@@ -113,7 +113,7 @@ def judge(
         page_type=page.page_type,
         everything=word_f1(kept_words(question.units, np.ones(len(question.units))), question.gold),
         oracle=word_f1(kept_words(question.units, question.truth), question.gold),
-        judgements={name: _judgement(calls[name], timed[name]) for name in compared},
+        judgements={name: _judgement(calls[name], timed[name]) for name in competitors},
         problem=question.problem,
     )
 
@@ -121,7 +121,7 @@ def judge(
 class _Call(NamedTuple):
     """A labeler that is asked about a page, watched by its name."""
 
-    compared: Compared
+    competitor: Competitor
     question: Question
     name: str
     watch: Watch
@@ -130,15 +130,15 @@ class _Call(NamedTuple):
         with self.watch(self.name):
             started = time.process_time()
             try:
-                outcome, problem = self.compared.extract(self.question.raw), ""
+                outcome, problem = self.competitor.extract(self.question.raw), ""
             except Exception as error:  # noqa: BLE001 -- extractors raise anything, and others go on
                 outcome, problem = None, _describe(error)
             return _Timed(outcome, time.process_time() - started, problem)
 
     def units(self, outcome: Outcome) -> Bools:
-        """Label the units of the page; raise what `Compared.units` does."""
+        """Label the units of the page; raise what `Competitor.units` does."""
         with self.watch(self.name):
-            return self.compared.units(self.question, outcome)
+            return self.competitor.units(self.question, outcome)
 
 
 def _timed(calls: Mapping[str, _Call], rounds: int, turn: int) -> dict[str, list[_Timed]]:
@@ -177,15 +177,15 @@ def _describe(error: Exception) -> str:
     return f"{kind}: {error}"
 
 
-_Task = tuple[ComparedPage, int, Mapping[str, Abandoned]]
+_Task = tuple[ComparedPage, int, Mapping[str, Timeout]]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """Terms on which pages are judged; processes are sent it, so it has to be picklable."""
+class JudgingOptions:
+    """Options of judging pages; processes are sent them, so they have to be picklable."""
 
     names: Sequence[str]
-    opens: Callable[[str], Compared]
+    opens: Callable[[str], Competitor]
     """Function that opens the labeler of a name."""
     rounds: int
     seconds: float
@@ -199,9 +199,9 @@ class JudgingProcess(ChildProcess):
 
     shutdown_seconds = 10.0  # so that its exit status tells the cause
 
-    def __init__(self, terms: Terms) -> None:
-        super().__init__(multiprocessing.get_context("spawn"), _serve, terms)
-        self._terms = terms
+    def __init__(self, options: JudgingOptions) -> None:
+        super().__init__(multiprocessing.get_context("spawn"), _serve, options)
+        self._options = options
 
     def judge(self, page: ComparedPage, turn: int) -> JudgedPage:
         """Judge all labelers on a page; one that exceeds the time fails on it.
@@ -209,12 +209,12 @@ class JudgingProcess(ChildProcess):
         Raises:
             ConfigurationError: the process died of something else, or could not start.
         """
-        abandoned: dict[str, Abandoned] = {}
+        timeouts: dict[str, Timeout] = {}
         while True:
-            name, judged = self._judged((page, turn, abandoned))
+            name, judged = self._judged((page, turn, timeouts))
             if judged is not None:
                 return judged
-            abandoned[name] = self._abandoned(page)
+            timeouts[name] = self._timeout(page)
 
     def _judged(self, task: _Task) -> tuple[str, JudgedPage | None]:
         """Return who was called last, and the judged page, or None where the process died."""
@@ -226,31 +226,31 @@ class JudgingProcess(ChildProcess):
             return name, message
         return name, None
 
-    def _abandoned(self, page: ComparedPage) -> Abandoned:
+    def _timeout(self, page: ComparedPage) -> Timeout:
         """Return why the process died while it judged a page.
 
         Raises:
             ConfigurationError: not by its limits of time.
         """
-        status, terms = self._reap(), self._terms
+        status, options = self._reap(), self._options
         if status == -signal.SIGPROF:
-            problem = f"time-limit: it took more than {terms.seconds:g} s of CPU time (--page-seconds)"
-            return Abandoned(problem, terms.seconds)
+            problem = f"time-limit: it took more than {options.seconds:g} s of CPU time (--page-seconds)"
+            return Timeout(problem, options.seconds)
         if status == -signal.SIGALRM:
-            problem = f"time-limit: it took longer than {terms.wall_seconds:g} s, most of them waiting"
-            return Abandoned(problem, terms.seconds)
+            problem = f"time-limit: it took longer than {options.wall_seconds:g} s, most of them waiting"
+            return Timeout(problem, options.seconds)
         cause = "perhaps for want of memory" if status == -signal.SIGKILL else f"with exit status {status}"
         raise ConfigurationError(f"a process died, {cause}, on page {page.id}: leave it out")
 
 
-def _serve(connection: Connection, terms: Terms) -> None:
+def _serve(connection: Connection, options: JudgingOptions) -> None:
     """Judge pages in the process until the parent closes the connection."""
-    compared = _opened(terms)
+    competitors = _opened(options)
 
     @contextmanager
     def limited(name: str) -> Iterator[None]:
         connection.send(name)
-        _allow(terms.seconds, terms.wall_seconds)
+        _allow(options.seconds, options.wall_seconds)
         try:
             yield
         finally:
@@ -259,18 +259,18 @@ def _serve(connection: Connection, terms: Terms) -> None:
     with suppress(EOFError, OSError):
         connection.send(None)
         while True:
-            page, turn, abandoned = connection.recv()
-            connection.send(judge(page, compared, terms.rounds, turn, watch=limited, abandoned=abandoned))
+            page, turn, timeouts = connection.recv()
+            connection.send(judge(page, competitors, options.rounds, turn, watch=limited, timeouts=timeouts))
 
 
-def _opened(terms: Terms) -> dict[str, Compared]:
+def _opened(options: JudgingOptions) -> dict[str, Competitor]:
     """Open all labelers, and have each see a page, as the first takes longer."""
     warnings.simplefilter("ignore")
-    compared = {name: terms.opens(name) for name in terms.names}
-    for each in compared.values():
+    competitors = {name: options.opens(name) for name in options.names}
+    for each in competitors.values():
         with suppress(Exception):  # who fails does so on the pages, too, and is named there
             each.extract(_WARM_UP)
-    return compared
+    return competitors
 
 
 def _allow(seconds: float, wall_seconds: float) -> None:
@@ -280,14 +280,14 @@ def _allow(seconds: float, wall_seconds: float) -> None:
 
 
 def judge_pages(
-    pages: Iterable[ComparedPage], terms: Terms, processes: int
+    pages: Iterable[ComparedPage], options: JudgingOptions, processes: int
 ) -> Generator[JudgedPage, None, None]:
     """Judge all labelers on each page; yield it as soon as it and those before it are judged.
 
     Raises:
         ConfigurationError: a process died, but not by the limit of time; the message names the page.
     """
-    crew = [JudgingProcess(terms) for _ in range(processes)]
+    crew = [JudgingProcess(options) for _ in range(processes)]
     idle: SimpleQueue[JudgingProcess] = SimpleQueue()
     for each in crew:
         idle.put(each)

@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     """Of the same shape: blocks that are content with a probability of one half or more."""
 
 
-class Compared(Protocol):
+class Competitor(Protocol):
     """A labeler or an extractor."""
 
     def extract(self, page: RawPage) -> Outcome:
@@ -94,7 +94,7 @@ def trained_on(name: str, repository: Path) -> list[Source]:
     return sources_in(card.read_text(encoding="utf-8")) if "/" in name and card.is_file() else []
 
 
-def open_compared(name: str, repository: Path) -> Compared:
+def open_competitor(name: str, repository: Path) -> Competitor:
     """Open the labeler of a resolved name."""
     if name in EXTRACTORS:
         return _Extractor(name)

@@ -69,7 +69,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectionScores:
     """One collection as a whole, and by the types of its pages."""
 
     whole: Section
@@ -80,7 +80,7 @@ class Collected:
 
 def summaries(
     pages: Iterable[JudgedPage], trained: Mapping[str, Collection[str]], against: str | None = None
-) -> list[Collected]:
+) -> list[CollectionScores]:
     """Summarise each collection, in order; `trained` has by its name who was trained on it.
 
     The reference is whom `against` names, else the best of those that were not trained on the collection.
@@ -93,11 +93,11 @@ def summaries(
 
 def _collected(
     name: str, pages: Sequence[JudgedPage], trained: Collection[str], against: str | None
-) -> Collected:
+) -> CollectionScores:
     reference = against or _best(pages, trained)
     types = sorted({page.page_type for page in pages})
     of_types = ((each or "unknown", [page for page in pages if page.page_type == each]) for each in types)
-    return Collected(
+    return CollectionScores(
         whole=_section(name, pages, trained, reference),
         types=tuple(_section(*each, trained, reference) for each in of_types) if len(types) > 1 else (),
         unscored=tuple(f"{page.id}: {page.problem}" for page in pages if page.problem),

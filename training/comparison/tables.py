@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from dehusk.streams.wording import pluralize, printable
-from dehusk.training.comparison.summary import TRAINED, Collected, Estimate, Row, Section
+from dehusk.training.comparison.summary import TRAINED, CollectionScores, Estimate, Row, Section
 from dehusk.training.scores import BlockScore, markdown_table
 
-_FLATTERED = f"{TRAINED} was trained on pages of the collection, as its card says: no fair comparison."
-_MOST_NAMED = 5
+_TRAINED_ON_NOTE = f"{TRAINED} was trained on pages of the collection, as its card says: no fair comparison."
+_MAX_NAMED = 5
 """Most failed pages of one labeler that a note names."""
 _WIDTH = 72
 _HEIGHT = 14
@@ -33,19 +33,19 @@ class Table:
     notes: Sequence[str] = ()
 
 
-def tables(collected: Collected) -> Iterator[Table]:
+def tables(collection: CollectionScores) -> Iterator[Table]:
     """Return the tables of a collection."""
-    section = collected.whole
+    section = collection.whole
     yield _texts(section)
-    yield _blocks(collected)
-    if collected.types:
-        yield _by_type(f"{section.name}: word F1 by type of page", collected, lambda row: row.f1.mean)
+    yield _blocks(collection)
+    if collection.types:
+        yield _by_type(f"{section.name}: word F1 by type of page", collection, lambda row: row.f1.mean)
         title = f"{section.name}: block F1 of {{}} by type of page"
-        yield _by_type(title.format("content"), collected, lambda row: row.content.f1)
-        yield _by_type(title.format("boilerplate"), collected, lambda row: row.boilerplate.f1)
+        yield _by_type(title.format("content"), collection, lambda row: row.content.f1)
+        yield _by_type(title.format("boilerplate"), collection, lambda row: row.boilerplate.f1)
 
 
-def overview(collections: Sequence[Collected]) -> Iterator[Table]:
+def overview(collections: Sequence[CollectionScores]) -> Iterator[Table]:
     """Return the collections side by side, where there are several."""
     if len(collections) < 2:
         return
@@ -57,7 +57,7 @@ def overview(collections: Sequence[Collected]) -> Iterator[Table]:
     is_trained = any(row.is_trained_on_them for each in collections for row in each.whole.rows)
     for title, score in scores.items():
         marked = partial(_marked_score, score)
-        yield _side_by_side(title, collections, marked, [_FLATTERED] if is_trained else [])
+        yield _side_by_side(title, collections, marked, [_TRAINED_ON_NOTE] if is_trained else [])
     yield _side_by_side("CPU time, ms/page", collections, lambda row: f"{row.milliseconds:.2f}", [])
 
 
@@ -66,7 +66,7 @@ def _marked_score(score: Callable[[Row], str], row: Row) -> str:
 
 
 def _side_by_side(
-    title: str, collections: Sequence[Collected], cell: Callable[[Row], str], notes: Sequence[str]
+    title: str, collections: Sequence[CollectionScores], cell: Callable[[Row], str], notes: Sequence[str]
 ) -> Table:
     columns = ("labeler", *(f"{each.whole.name} ({each.whole.pages:,})" for each in collections))
     names = [row.name for row in collections[0].whole.rows]
@@ -98,27 +98,27 @@ def _text_notes(section: Section) -> Iterator[str]:
         f"{section.oracle:.3f}."
     )
     if any(row.is_trained_on_them for row in section.rows):
-        yield _FLATTERED
+        yield _TRAINED_ON_NOTE
     for row in section.rows:
         if row.failed:
-            more = f" and {len(row.failed) - _MOST_NAMED} more" if len(row.failed) > _MOST_NAMED else ""
-            named = "; ".join(map(printable, row.failed[:_MOST_NAMED]))
+            more = f" and {len(row.failed) - _MAX_NAMED} more" if len(row.failed) > _MAX_NAMED else ""
+            named = "; ".join(map(printable, row.failed[:_MAX_NAMED]))
             yield f"{row.name} failed on {pluralize(len(row.failed), 'page')}: {named}{more}."
 
 
-def _blocks(collected: Collected) -> Table:
-    section = collected.whole
+def _blocks(collection: CollectionScores) -> Table:
+    section = collection.whole
     rows = [[row.marked_name, *_scores(row.content), *_scores(row.boilerplate)] for row in section.rows]
     of_class = ("precision", "recall", "F1")
     columns = ("labeler", *(f"{kind} {each}" for kind in ("content", "boilerplate") for each in of_class))
-    notes = [f"The blocks of page {printable(each)} are not scored." for each in collected.unscored]
+    notes = [f"The blocks of page {printable(each)} are not scored." for each in collection.unscored]
     return Table(f"{section.name}: {pluralize(section.blocks, 'block')}", columns, rows, notes)
 
 
-def _by_type(title: str, collected: Collected, score: Callable[[Row], float]) -> Table:
-    columns = ("labeler", *(f"{each.name} ({each.pages:,})" for each in collected.types))
-    of_types = [[_decimals(score(row)) for row in each.rows] for each in collected.types]
-    names = [row.marked_name for row in collected.whole.rows]
+def _by_type(title: str, collection: CollectionScores, score: Callable[[Row], float]) -> Table:
+    columns = ("labeler", *(f"{each.name} ({each.pages:,})" for each in collection.types))
+    of_types = [[_decimals(score(row)) for row in each.rows] for each in collection.types]
+    names = [row.marked_name for row in collection.whole.rows]
     return Table(title, columns, [list(row) for row in zip(names, *of_types, strict=True)])
 
 

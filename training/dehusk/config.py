@@ -36,9 +36,9 @@ class TrainerConfig(EpochSettings):
     most_of_a_site: int
     """Pages of one site that are learned from."""
     altered: float
-    """Weight of an altered page beside the whole one."""
+    """Weight of an altered page relative to the whole one."""
     page_type_weight: float
-    """Weight of the page types in the loss beside the blocks."""
+    """Weight of the page types in the loss, relative to the blocks."""
     input_dropout: float
     """Share of the inputs that a batch does not see."""
     blind: float

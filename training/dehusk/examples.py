@@ -42,10 +42,10 @@ from dehusk.training.runs import Preparation, left_by, read_records, write_recor
 from dehusk.training.scores import Words, block_words, kept_words, score_words, word_f1
 
 _PAGES = "pages.pickle"
-_LEAST_WORDS = 15
+_MIN_WORDS = 15
 """Fewest words of content of an altered page."""
 _RENAMED = "renamed"
-_LEAST_COMMENTS = 2
+_MIN_COMMENTS = 2
 """Least blocks of comments of a page that is altered."""
 _SCRIPTS_EVERY = 4
 """One page in this many is also scored in other scripts."""
@@ -69,7 +69,7 @@ class Example:
     certainty: Floats
     """Shape [T]: weight of the labels of each block, up to 1."""
     importance: float = 1.0
-    """Weight of the page beside others."""
+    """Weight of the page relative to others."""
     in_second_pass: bool = True
     """True if the second pass learns from the page, too."""
 
@@ -288,7 +288,7 @@ def _label(
 
 def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[DehuskPage]:
     """Yield the page with little content under its comments, and with comments of another name."""
-    if not page.reliable or page.comment.sum() < _LEAST_COMMENTS:
+    if not page.reliable or page.comment.sum() < _MIN_COMMENTS:
         return
     choice = zlib.crc32(page.id.encode())
     short = shortened(page.id, html, texts, page.content, page.comment)
@@ -305,7 +305,7 @@ def _altered(page: DehuskPage, html: str, texts: Sequence[str]) -> Iterator[Dehu
 
 
 def _worthwhile(page: DehuskPage) -> Iterator[DehuskPage]:
-    if page.encoded.words[page.content].sum() >= _LEAST_WORDS and page.comment.any():
+    if page.encoded.words[page.content].sum() >= _MIN_WORDS and page.comment.any():
         yield page
 
 

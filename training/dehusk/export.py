@@ -29,8 +29,8 @@ from dehusk.training.dehusk.second_pass_graph import second_logits
 from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
-    LARGEST_SCORE,
     LEVELS,
+    MAX_SCORE,
     SCORES,
     WORD_BUCKETS,
     Regression,
@@ -39,7 +39,7 @@ from dehusk.training.dehusk.token_scores import (
 from dehusk.training.dehusk.trainer import (
     BEYOND_STATES,
     INPUTS,
-    LARGEST_INPUT,
+    MAX_INPUT,
     OUTPUTS,
     SCORE_SCALE,
     FirstPass,
@@ -167,7 +167,7 @@ def _scores(
     root = graph.add("Sqrt", graph.add("Max", counts, graph.constant(1, np.float32)))
     biases = [each.bias for each in (of_tokens.words, of_tokens.elements, of_tokens.comments)]
     score = totals / root + graph.constant(biases, np.float32)
-    return graph.clipped(score, -LARGEST_SCORE, LARGEST_SCORE)
+    return graph.clipped(score, -MAX_SCORE, MAX_SCORE)
 
 
 def _features(graph: Graph, blocks: Parts) -> tuple[Value, Value]:
@@ -206,7 +206,7 @@ def _dense(graph: Graph, inputs: Value, first: FirstPass) -> Value:
     factor = graph.weight("factor", scale / standard.deviation)
     offset = graph.weight("offset", -standard.mean / standard.deviation)
     scaled = inputs * factor + offset
-    clipped = graph.clipped(scaled, -LARGEST_INPUT, LARGEST_INPUT)
+    clipped = graph.clipped(scaled, -MAX_INPUT, MAX_INPUT)
     weights = graph.weight("dense_weights", layer.weight.detach().numpy().T)
     bias = graph.weight("dense_bias", layer.bias.detach().numpy())
     return graph.add("Relu", graph.add("Gemm", clipped, weights, bias))

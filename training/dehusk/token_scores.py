@@ -25,7 +25,7 @@ HEADING_WORDS = 8
 """Number of words of the heading above a block that are read."""
 LEVELS = 4
 """Number of the innermost elements that have weights for their level, too."""
-LARGEST_SCORE = 8.0
+MAX_SCORE = 8.0
 
 _ALPHA = 2e-6
 _PASSES = 4
@@ -69,7 +69,7 @@ class TokenScores:
                 (of_elements, self.comments),
             )
         ]
-        found: Floats = np.stack(scores, 1).clip(-LARGEST_SCORE, LARGEST_SCORE).astype(np.float32)
+        found: Floats = np.stack(scores, 1).clip(-MAX_SCORE, MAX_SCORE).astype(np.float32)
         return found
 
 
@@ -165,7 +165,7 @@ class _Tokens:
         """Fit the regression that tells blocks with the label from others; of no use where there are none."""
         shape = -1, len(self.known)
         if not labels.any():
-            return Regression(np.zeros(self.matrix.shape[1], np.float32).reshape(shape), -LARGEST_SCORE)
+            return Regression(np.zeros(self.matrix.shape[1], np.float32).reshape(shape), -MAX_SCORE)
         regression = SGDClassifier(
             loss="log_loss", alpha=_ALPHA, max_iter=_PASSES, tol=None, average=True, random_state=seed
         )

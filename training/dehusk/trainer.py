@@ -29,7 +29,7 @@ from dehusk.training.learning import (
 
 OUTPUTS = 2
 """Outputs of a block: content, and user comment that is none."""
-LARGEST_INPUT = 5.0
+MAX_INPUT = 5.0
 """Standard deviations from the mean beyond which an input is clipped."""
 SCORE_SCALE = 0.5
 """Factor that brings token scores near the other inputs."""
@@ -42,7 +42,7 @@ INPUT_GROUPS = (*(column.group for column in _COLUMNS), *SCORES)
 """Group of each input."""
 INPUTS = len(INPUT_GROUPS)
 _WORD_SCORE = len(_COLUMNS)
-_LEAST_RATE = 0.02
+_MIN_RATE = 0.02
 """Share of the learning rate that it falls to."""
 _NO_TYPE = -100
 """Page type that the loss passes over."""
@@ -77,7 +77,7 @@ class Standard:
 
     def __call__(self, inputs: Floats) -> Floats:
         """Standardise inputs."""
-        return ((inputs - self.mean) / self.deviation).clip(-LARGEST_INPUT, LARGEST_INPUT)
+        return ((inputs - self.mean) / self.deviation).clip(-MAX_INPUT, MAX_INPUT)
 
 
 class PageLabeler(nn.Module):
@@ -278,9 +278,7 @@ def _epoch(
         return float(loss.detach())
 
     batches = epoch_batches(pages, settings, random, by_length=True)
-    losses = learn(
-        model.network, optimizer, batches, settings, epoch, least_rate=_LEAST_RATE, backward=backward
-    )
+    losses = learn(model.network, optimizer, batches, settings, epoch, min_rate=_MIN_RATE, backward=backward)
     return float(np.mean(list(losses)))
 
 

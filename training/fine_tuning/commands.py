@@ -17,7 +17,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import EncodedPage, ModelVersion
 from dehusk.streams.wording import pluralize, printable
 from dehusk.training.arrays import Floats
-from dehusk.training.fine_tuning.correction import LEAST_PAGES, UNLIKE, Correction, fit_correction
+from dehusk.training.fine_tuning.correction import MIN_PAGES, UNLIKE, Correction, fit_correction
 from dehusk.training.fine_tuning.crawl import CrawledPages, read_crawled, read_others
 from dehusk.training.fine_tuning.graph import with_correction
 from dehusk.training.fine_tuning.validation import AnsweredPage, Changes, Validation, changes, cross_validated
@@ -27,9 +27,9 @@ from dehusk.training.versions import Answer, labeler_answer, new_version, publis
 NOT_BETTER = 3
 """Exit status where the new version is not better on the labeled pages."""
 _CARD = Path(__file__).with_name("card.template.md")
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 """Most sites that a card names, and pages that a message does."""
-_MUCH = 0.2
+_MAX_USUAL_SHARE = 0.2
 """Largest usual share of blocks of pages without labels that a new version decides otherwise."""
 
 
@@ -113,7 +113,7 @@ def fine_tune(options: FineTuning) -> None:
 
 def _report_lone_pages(crawled: CrawledPages) -> None:
     sites = Counter(page.site for page in crawled.labeled)
-    lone = sum(count < LEAST_PAGES for count in sites.values())
+    lone = sum(count < MIN_PAGES for count in sites.values())
     if lone:
         report(f"{lone} of {len(sites)} sites have one labeled page alone, which tells little: label more")
 
@@ -122,7 +122,7 @@ def _report_empty_pages(crawled: CrawledPages) -> None:
     """Name the labeled pages without any content: one by mistake has its kind of page dropped."""
     empty = [page.id for page in crawled.labeled if not page.content.any()]
     if empty:
-        named = ", ".join(empty[:_MOST_NAMED]) + (" …" if len(empty) > _MOST_NAMED else "")
+        named = ", ".join(empty[:_MAX_NAMED]) + (" …" if len(empty) > _MAX_NAMED else "")
         report(f"{pluralize(len(empty), 'labeled page')} without any content: {named}")
 
 
@@ -192,7 +192,7 @@ def _facts(options: FineTuning, tuned: _Tuned) -> dict[str, object]:
         "sites": pluralize(len(sites), "site"),
         "labels": describe_source(options.labels),
         "files": ", ".join(map(describe_source, options.pages)),
-        "named": ", ".join(map(printable, sites[:_MOST_NAMED])) + (" …" if len(sites) > _MOST_NAMED else ""),
+        "named": ", ".join(map(printable, sites[:_MAX_NAMED])) + (" …" if len(sites) > _MAX_NAMED else ""),
         "unlike": UNLIKE,
         "blocks": sum(len(page.content) for page in pages),
         "content": sum(int(page.content.sum()) for page in pages),
@@ -211,5 +211,5 @@ def _facts(options: FineTuning, tuned: _Tuned) -> dict[str, object]:
 def _show_changes(what: str, changed: Changes) -> None:
     if changed.pages:
         click.echo(f"{pluralize(changed.pages, 'page')} {what}: {changed.summary}")
-        if changed.share > _MUCH:
+        if changed.share > _MAX_USUAL_SHARE:
             report("That is much: look at the new version's texts before it serves.")

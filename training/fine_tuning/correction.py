@@ -1,4 +1,4 @@
-"""Corrections of a model by labeled pages: a number for the logit of each structure that a block stands in.
+"""Corrections of a model by labeled pages: an offset of the logit for each structure that a block stands in.
 
 It is a logistic regression over the hashes of `structure_keys` that begins at the model's
 own logits. It holds for pages like the labeled ones alone: where few blocks stand in structures that the
@@ -18,18 +18,18 @@ from dehusk.schemas.pages import StructureTensors
 from dehusk.training.arrays import Bools, Doubles, Floats, Integers
 from dehusk.training.fine_tuning.crawl import DEPTHS, structure_keys
 
-LEAST_PAGES = 2
+MIN_PAGES = 2
 """Labeled pages that a structure must be met on to be corrected."""
 UNLIKE, LIKE = 0.4, 0.6
 """Share of known structures up to which a page is not corrected, and from which it is corrected in full."""
-LARGEST_CORRECTION = 16.0
+MAX_CORRECTION = 16.0
 _SURE = 1e-6
 """Distance from 0 and 1 to which probabilities are clipped."""
 _ITERATIONS = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answered:
+class CorrectionExample:
     """A labeled page of T blocks with the model's answer, as a correction learns from it."""
 
     keys: Integers
@@ -57,12 +57,12 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correction:
-    """Structures of the labeled pages, and the number that is added for each."""
+    """Structures of the labeled pages, and the offset of the logit for each."""
 
     keys: Integers
     """Shape [K], sorted: the hashes of structures, those of the most elements of every labeled page."""
     weights: Floats
-    """Shape [K]: 0 of structures met on fewer than LEAST_PAGES."""
+    """Shape [K]: 0 of structures met on fewer than MIN_PAGES."""
 
     def __call__(self, probabilities: Floats, page: StructureTensors) -> Floats:
         """Return the corrected probabilities of a page's T blocks."""
@@ -75,7 +75,7 @@ class Correction:
             return probabilities
         place, found = _places(self.keys, keys)
         added = likeness * np.where(found, self.weights[place], 0).sum(0)
-        odds = np.exp(added.clip(-LARGEST_CORRECTION, LARGEST_CORRECTION)).astype(np.float32)
+        odds = np.exp(added.clip(-MAX_CORRECTION, MAX_CORRECTION)).astype(np.float32)
         corrected = probabilities * odds / (1 - probabilities + probabilities * odds)
         applied: Floats = np.where(odds == 1, probabilities, corrected).astype(np.float32)
         return applied
@@ -88,8 +88,8 @@ class Correction:
         return float(np.clip((found.mean() - UNLIKE) / (LIKE - UNLIKE), 0, 1))
 
 
-def fit_correction(pages: Sequence[Answered], strength: float) -> Correction:
-    """Fit the correction over some pages; `strength` is half the cost of the square of a number.
+def fit_correction(pages: Sequence[CorrectionExample], strength: float) -> Correction:
+    """Fit the correction over some pages; `strength` is the L2 penalty.
 
     A page costs the mean cross entropy of its blocks.
     """
@@ -102,11 +102,11 @@ def fit_correction(pages: Sequence[Answered], strength: float) -> Correction:
         for each in zip(*((page.logits, page.weights, page.content) for page in pages), strict=True)
     )
 
-    def cost(numbers: Doubles) -> tuple[float, Doubles]:
-        both = logits + blocks @ numbers
+    def cost(offsets: Doubles) -> tuple[float, Doubles]:
+        both = logits + blocks @ offsets
         entropy = weights @ (np.logaddexp(0, both) - content * both)
         slope = blocks.T @ (weights * (1 / (1 + np.exp(-both)) - content))
-        return float(entropy + strength * numbers @ numbers), slope + 2 * strength * numbers
+        return float(entropy + strength * offsets @ offsets), slope + 2 * strength * offsets
 
     start = np.zeros(len(corrected))
     best = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS})
@@ -115,16 +115,16 @@ def fit_correction(pages: Sequence[Answered], strength: float) -> Correction:
     return Correction(known, found)
 
 
-def _structures(pages: Sequence[Answered]) -> tuple[Integers, Integers]:
+def _structures(pages: Sequence[CorrectionExample]) -> tuple[Integers, Integers]:
     """Return the structures that are corrected, and these with the innermost of every page; sorted."""
     of_pages = [np.unique(page.keys) for page in pages]
     met, counts = np.unique(np.concatenate(of_pages), return_counts=True)
-    corrected = met[(counts >= LEAST_PAGES) & (met > 0)]
+    corrected = met[(counts >= MIN_PAGES) & (met > 0)]
     innermost = np.concatenate([page.keys[-1] for page in pages])
     return corrected, np.union1d(corrected, innermost[innermost > 0])
 
 
-def _blocks(pages: Sequence[Answered], structures: Integers) -> csr_array:
+def _blocks(pages: Sequence[CorrectionExample], structures: Integers) -> csr_array:
     """Return the structures that each block of some pages stands in, shape [blocks, structures]."""
     keys = np.concatenate([page.keys for page in pages], 1)
     place, found = _places(structures, keys)

@@ -24,9 +24,9 @@ from dehusk.training.pages.labels import pages_of
 from dehusk.training.runs import Report
 from dehusk.training.scores import Words, block_words
 
-LEAST_PAGES = 10
+MIN_LABELED_PAGES = 10
 """Least number of labeled pages that fine-tuning takes."""
-MOST_UNLABELED = 200
+MAX_UNLABELED = 200
 """Most pages without labels that are looked at, the first ones."""
 NO_SITE = "(no site)"
 """Site of pages whose URL names none."""
@@ -59,7 +59,7 @@ class CrawledPages:
 
     labeled: Sequence[LabeledPage]
     unlabeled: Sequence[EncodedPage]
-    """First MOST_UNLABELED pages that have no labels, those without blocks left out."""
+    """First MAX_UNLABELED pages that have no labels, those without blocks left out."""
 
 
 def read_crawled(
@@ -78,7 +78,7 @@ def read_crawled(
     unlabeled: list[EncodedPage] = []
     for page in pages_of(paths, base_url, report):
         name = page.name
-        if name in labeled or (name not in labels and len(unlabeled) == MOST_UNLABELED):
+        if name in labeled or (name not in labels and len(unlabeled) == MAX_UNLABELED):
             continue
         try:
             read = _read(page, labels.get(name))
@@ -94,7 +94,7 @@ def read_crawled(
                 report(f"{len(labeled)} of {len(labels)} labeled pages read")
         elif len(read):
             unlabeled.append(read)
-        if not misfits and len(unlabeled) == MOST_UNLABELED:
+        if not misfits and len(unlabeled) == MAX_UNLABELED:
             break
     refuse_misfits(misfits, labels_file)
     return CrawledPages(_learnable(list(labeled.values()), labels_file), unlabeled)
@@ -131,10 +131,10 @@ def _learnable(pages: Sequence[LabeledPage], file: Path) -> list[LabeledPage]:
         ConfigurationError: they are too few, or all of their blocks have the same label.
     """
     learnable = [page for page in pages if len(page.content)]
-    if len(learnable) < LEAST_PAGES:
+    if len(learnable) < MIN_LABELED_PAGES:
         raise ConfigurationError(
             f"{file} has labels of {len(learnable)} pages with text, which are too few: label at least"
-            f" {LEAST_PAGES}, better 20 to 200"
+            f" {MIN_LABELED_PAGES}, better 20 to 200"
         )
     labels = np.concatenate([page.content for page in learnable])
     if labels.all() or not labels.any():

@@ -17,7 +17,7 @@ from dehusk.inference.labelers.signature import (
     WORD_LENGTHS,
 )
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.fine_tuning.correction import LARGEST_CORRECTION, LIKE, UNLIKE, Correction
+from dehusk.training.fine_tuning.correction import LIKE, MAX_CORRECTION, UNLIKE, Correction
 from dehusk.training.fine_tuning.crawl import LEVEL_FACTORS, PART_FACTOR, PRIME, SALTS, TAG_FACTOR
 from dehusk.training.graph import OPSETS, Graph, Parts, Value
 
@@ -71,7 +71,7 @@ def _corrected(graph: Graph, before: Value, correction: Correction) -> None:
     table = _Table.of(graph, correction)
     added, known = zip(*(_looked_up(graph, keys, table) for keys in _keys(graph, blocks)), strict=True)
     like = graph.at(_likeness(graph, blocks, known[-1]), blocks.page)
-    both = graph.clipped(graph.add("Sum", *added) * like, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    both = graph.clipped(graph.add("Sum", *added) * like, -MAX_CORRECTION, MAX_CORRECTION)
     odds = graph.add("Exp", both)
     one = graph.constant(1, np.float32)
     likelier = before * odds

@@ -20,7 +20,7 @@ from dehusk.training.runs import Report
 from dehusk.training.scores import markdown_table, word_f1
 from dehusk.training.versions import Answer, labeler_answer
 
-LEAST_SCORED = 8
+MIN_SCORED = 8
 """Least pages of a site that are left to be scored."""
 DRAWS = 12
 """Number of trials where several sites are labeled."""
@@ -77,9 +77,9 @@ def try_fine_tuning(
     for page in found:
         of_sites[page.site].append(page)
     per_site = pages // sites
-    large = sorted(site for site, its in of_sites.items() if len(its) >= per_site + LEAST_SCORED)
+    large = sorted(site for site, its in of_sites.items() if len(its) >= per_site + MIN_SCORED)
     if len(large) < sites:
-        raise ConfigurationError(f"only {len(large)} sites have {per_site + LEAST_SCORED} pages")
+        raise ConfigurationError(f"only {len(large)} sites have {per_site + MIN_SCORED} pages")
     trials = []
     for number, labeled in enumerate(_choices(large, sites)):
         report(f"trial {number + 1}: {', '.join(labeled)}")

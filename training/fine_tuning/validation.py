@@ -7,20 +7,20 @@ import numpy as np
 
 from dehusk.schemas.pages import EncodedPage
 from dehusk.training.arrays import Doubles, Floats
-from dehusk.training.fine_tuning.correction import Answered, Correction, fit_correction
+from dehusk.training.fine_tuning.correction import Correction, CorrectionExample, fit_correction
 from dehusk.training.fine_tuning.crawl import LabeledPage
 from dehusk.training.runs import Report
 from dehusk.training.scores import kept_words, word_f1
 from dehusk.training.versions import Answer, selected
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""Strengths that are tried, by which corrections are held near 0."""
+"""L2 penalties that are tried."""
 FOLDS = 5
 _SEED = 1
-LEAST_ERRORS = 1.25
+MIN_STANDARD_ERRORS = 1.25
 """Least standard errors of a gain; a smaller one is within chance, as where one page alone gains."""
 _AS_GOOD = 0.0005
-"""Difference of scores up to which the greatest strength is taken."""
+"""Difference of scores up to which the greatest penalty is taken."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,14 +30,14 @@ class AnsweredPage:
     page: LabeledPage
     answers: Floats
     """Shape [A, T]: the probabilities of content, and perhaps of comments."""
-    learned: Answered
+    learned: CorrectionExample
 
     @classmethod
     def of(cls, page: LabeledPage, answer: Answer) -> "AnsweredPage":
         """Answer a page."""
         assert page.encoded.structure is not None  # noqa: S101 -- pages are encoded whole
         answers = np.atleast_2d(answer(page.encoded))
-        learned = Answered.of(page.encoded.structure, page.encoded.words, page.content, answers[0])
+        learned = CorrectionExample.of(page.encoded.structure, page.encoded.words, page.content, answers[0])
         return cls(page, answers, learned)
 
     def score(self, correction: Correction | None = None) -> float:
@@ -57,7 +57,7 @@ class Validation:
     """Scores of the labeled pages, each by corrections that did not learn from it."""
 
     strength: float
-    """Strength with the best scores."""
+    """L2 penalty with the best scores."""
     before: Doubles
     """Shape [pages]: the F1 of the model as it was."""
     after: Doubles
@@ -81,7 +81,7 @@ class Validation:
     @property
     def is_better(self) -> bool:
         """True if the gain is beyond chance."""
-        return self.gain > LEAST_ERRORS * self.error
+        return self.gain > MIN_STANDARD_ERRORS * self.error
 
     @property
     def summary(self) -> str:
@@ -108,7 +108,7 @@ def cross_validated(pages: Sequence[AnsweredPage], report: Report) -> Validation
 
 
 def _best(means: Mapping[float, float]) -> float:
-    """Return the greatest of the strengths that score about as well as the best."""
+    """Return the greatest of the penalties that score about as well as the best."""
     least = max(means.values()) - _AS_GOOD
     return max(strength for strength, mean in means.items() if mean >= least)
 

@@ -16,7 +16,7 @@ from dehusk.training.arrays import Bools, Doubles, Integers
 
 _PLACEMENT_COST = 0.05
 """Words that a placement costs, so that one long block is preferred to two short ones."""
-_SHORTEST_OUT_OF_ORDER = 3
+_MIN_OUT_OF_ORDER = 3
 """Words of the shortest block that is believed where the page's order does not put it."""
 _UNCOVERED_SHARE = 0.8
 """Share of a place that must be uncovered for a block to take it out of order."""
@@ -125,7 +125,7 @@ def _place_leftovers(
 ) -> None:
     """Mark blocks whose best place is still uncovered, and cover it."""
     for block, found in placements.items():
-        if content[block] or len(blocks[block]) < _SHORTEST_OUT_OF_ORDER:
+        if content[block] or len(blocks[block]) < _MIN_OUT_OF_ORDER:
             continue
         before = np.concatenate([[0], np.cumsum(~covered)])
         uncovered = (before[found.ends] - before[found.starts]) / (found.ends - found.starts)

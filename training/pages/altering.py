@@ -48,15 +48,15 @@ _NAMED = ("class", "id")
 _CALLED = re.compile("comment(s?)", re.IGNORECASE)
 _MICRODATA = "[itemprop*=comment i], [itemtype*=comment i]"
 _HEADINGS = "h1, h2, h3, h4, h5, h6"
-_MOST_WORDS = 6
+_MAX_WORDS = 6
 """Words of a heading above comments."""
 _CALLED_IN_HEADINGS = re.compile(r"\b(comments?|responses?|replies|reactions?)\b", re.IGNORECASE)
 _PARAGRAPHS = "p, li, dd, dt, blockquote, pre, table, figure, h2, h3, h4, h5, h6"
-_LEAST_COMMENTS = 10
+_MIN_COMMENTS = 10
 """Blocks of comments that a page must have to be shortened."""
-_LEAST_PARAGRAPHS = 3
+_MIN_PARAGRAPHS = 3
 """Paragraphs that must be taken out."""
-_FEWEST, _MORE = 2, 7
+_MIN_LEFT, _MORE = 2, 7
 """Fewest comments that are left where most are taken out, and the range from which their number is chosen."""
 _MARKUP = re.compile(
     r"(<(script|style|noscript|textarea)\b.*?</\2\s*>|<!--.*?-->|<[^>]*>|&#?\w+;)|([^<&]+)",
@@ -69,7 +69,7 @@ _BETWEEN_WORDS = re.compile(r"(?<=\S) (?=\S)")
 def renamed(page: str, html: str) -> str | None:
     """Return the HTML with its comments under another name, chosen by its id; None where there is nothing."""
     tree = LexborHTMLParser(html)
-    headings = [node for node in tree.css(_HEADINGS) if len(node.text().split()) <= _MOST_WORDS]
+    headings = [node for node in tree.css(_HEADINGS) if len(node.text().split()) <= _MAX_WORDS]
     says_so = any(_CALLED_IN_HEADINGS.search(node.text()) for node in headings)
     names = _NAMES + _VAGUE if says_so else _NAMES
     one, several, heading = names[zlib.crc32(page.encode()) % len(names)]
@@ -107,13 +107,13 @@ def shortened(page: str, html: str, texts: Sequence[str], content: Bools, commen
 
     `page` is its id, by which it is chosen how many are left.
     """
-    if comment.sum() < _LEAST_COMMENTS:
+    if comment.sum() < _MIN_COMMENTS:
         return None
     tree = LexborHTMLParser(html)
     known = {_key(text) for text, is_content in zip(texts, content, strict=True) if is_content}
     left = 1 + zlib.crc32(page.encode()) % 2
     others = _outermost(node for node in tree.css(_PARAGRAPHS) if _key(node.text()) in known)[left:]
-    if len(others) < _LEAST_PARAGRAPHS:
+    if len(others) < _MIN_PARAGRAPHS:
         return None
     for node in others:
         node.decompose()
@@ -126,7 +126,7 @@ def with_few_comments(page: str, html: str, texts: Sequence[str], comment: Bools
     known = {_key(text) for text, is_comment in zip(texts, comment, strict=True) if is_comment}
     parts = _outermost(node for node in tree.css("*") if _key(node.text()) in known)
     chains = [[*reversed(list(_ancestors(node))), node] for node in parts]
-    left = _FEWEST + zlib.crc32(page.encode()) % _MORE
+    left = _MIN_LEFT + zlib.crc32(page.encode()) % _MORE
     for node in _items(chains)[left:]:
         node.decompose()
     return tree.html or html

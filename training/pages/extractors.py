@@ -29,8 +29,8 @@ Words = list[list[str]]
 _MAJORITY = 2
 _SHARE = 0.6666
 """Share of a block's words that a text must have for the block to be part of it."""
-_LEAST_WORDS = 50
-_MOST_DOUBT = 0.5
+_MIN_WORDS = 50
+_MAX_DOUBT = 0.5
 """Largest share of uncertain words among those that are content or uncertain."""
 
 
@@ -82,6 +82,6 @@ def agreed(texts: tuple[str, ...], words: Words, votes: list[Bools]) -> Labels:
     content, uncertain = kept >= _MAJORITY, (kept > 0) & (kept < len(votes))
     counts = np.array([len(each) for each in words], np.int64)
     known, doubted = counts[content].sum(), counts[uncertain].sum()
-    if known < _LEAST_WORDS or doubted > _MOST_DOUBT * counts[content | uncertain].sum():
+    if known < _MIN_WORDS or doubted > _MAX_DOUBT * counts[content | uncertain].sum():
         return DROPPED
     return Labels.of(texts, content, uncertain)

@@ -19,7 +19,7 @@ from dehusk.training.runs import left_by, read_records, write_records
 from dehusk.training.scores import Words
 
 _PAGES = "site-pages.pickle"
-LEAST_PAGES = 3
+MIN_PAGES = 3
 """Least number of pages of a site; smaller ones are left out."""
 COUNTED = (1, 2, 3, 5, 7, 10, 14, 20, 28)
 """Numbers of pages after which the next one of a crawl is looked at."""
@@ -80,7 +80,7 @@ def site_pages(directory: Path) -> dict[str, list[SitePage]]:
     found: dict[str, list[SitePage]] = {}
     for page in read_records(left_by("signal prepare", directory / _PAGES)):
         found.setdefault(page.site, []).append(page)
-    return {site: pages for site, pages in found.items() if len(pages) >= LEAST_PAGES}
+    return {site: pages for site, pages in found.items() if len(pages) >= MIN_PAGES}
 
 
 def _labeled(page: GoldPage, content_share: float) -> tuple[SitePage, EncodedPage]:

@@ -36,7 +36,7 @@ class NetworkConfig:
     """Blocks that a filter of each layer sees: 1 or 3."""
     dropout: float
     coupling: float
-    """The paper's lambda: weight of the pairwise potentials beside the unary ones."""
+    """The paper's lambda: weight of the pairwise potentials relative to the unary ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from dehusk.training.arrays import Bools, Doubles, Floats, Integers
 from dehusk.training.dehusk.examples import DehuskPage
 from dehusk.training.web2text.config import NetworkConfig
 
-_LEAST_DEVIATION = 1e-3
+_MIN_DEVIATION = 1e-3
 """Least deviation, of a column that is the same nearly everywhere."""
 Rows = npt.NDArray[np.float16]
 
@@ -37,7 +37,7 @@ class Standard:
         for number, column in enumerate(columns):
             if not column.is_binary:
                 values = rows[:, number].astype(np.float64)
-                mean[number], deviation[number] = values.mean(), max(values.std(), _LEAST_DEVIATION)
+                mean[number], deviation[number] = values.mean(), max(values.std(), _MIN_DEVIATION)
         return cls(mean, deviation)
 
     def __call__(self, rows: Floats) -> Floats:

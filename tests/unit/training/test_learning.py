@@ -46,9 +46,7 @@ def test_an_epoch_goes_on_at_the_rate_where_the_one_before_ended():
         return 0.0
 
     for epoch in range(2):
-        list(
-            learn(network, optimizer, [torch.ones(1)] * 2, settings, epoch, least_rate=0.0, backward=backward)
-        )
+        list(learn(network, optimizer, [torch.ones(1)] * 2, settings, epoch, min_rate=0.0, backward=backward))
     assert rates == [0.5, 0.75, 0.5, 0.25]
 
 
@@ -63,7 +61,7 @@ def test_the_weights_follow_the_gradient_no_further_than_its_norm_allows():
         return float(loss.detach())
 
     settings = Settings(warmup_steps=1)
-    (loss,) = learn(network, optimizer, [torch.ones(1)], settings, 0, least_rate=1.0, backward=backward)
+    (loss,) = learn(network, optimizer, [torch.ones(1)], settings, 0, min_rate=1.0, backward=backward)
     assert loss == pytest.approx(1000 * before)
     assert float(network.weight.detach()) == pytest.approx(before - 1.0, abs=1e-4)
 

@@ -10,7 +10,7 @@ from dehusk.training.comparison.labelers import Outcome
 
 
 class Labeler:
-    """Takes all for content, but for what its name says of pages on which it is."""
+    """A labeler that takes all for content, but for what its name says of pages on which it is."""
 
     def __init__(self, name):
         self.name = name

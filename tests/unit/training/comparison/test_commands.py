@@ -104,8 +104,8 @@ def test_options_that_do_not_fit_are_refused_before_anything_is_measured(data, a
 def test_the_limits_of_time_reach_the_processes(monkeypatch, data):
     given = []
 
-    def judge_pages(_pages, terms, _processes):
-        given.append((terms.seconds, terms.wall_seconds))
+    def judge_pages(_pages, options, _processes):
+        given.append((options.seconds, options.wall_seconds))
         yield from ()
 
     monkeypatch.setattr(commands, "judge_pages", judge_pages)

@@ -5,7 +5,7 @@ import pytest
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.training.comparison.judging import Abandoned, BlockCounts, judge
+from dehusk.training.comparison.judging import BlockCounts, Timeout, judge
 from dehusk.training.comparison.labelers import Outcome
 from dehusk.training.comparison.questions import ComparedPage
 
@@ -14,7 +14,7 @@ PAGE = ComparedPage("1", "a", "site", "article", HTML, text="The mill turns slow
 
 
 class Keeping:
-    """Keeps the blocks of a number."""
+    """A labeler that keeps the blocks of a number."""
 
     def __init__(self, *numbers):
         self.numbers = list(numbers)
@@ -38,7 +38,7 @@ class Failing:
         raise self.error
 
 
-def judged_by(compared, rounds=1, turn=0, abandoned=()):
+def judged_by(competitors, rounds=1, turn=0, timeouts=()):
     """The page as it is judged, and who was at work, in order."""
     watched = []
 
@@ -47,7 +47,7 @@ def judged_by(compared, rounds=1, turn=0, abandoned=()):
         watched.append(name)
         yield
 
-    return judge(PAGE, compared, rounds, turn, watch=watch, abandoned=dict(abandoned)), watched
+    return judge(PAGE, competitors, rounds, turn, watch=watch, timeouts=dict(timeouts)), watched
 
 
 def test_texts_and_blocks_are_scored():
@@ -64,9 +64,9 @@ def test_texts_and_blocks_are_scored():
 
 
 def test_everybody_extracts_a_page_in_each_round_and_is_timed():
-    compared = {"one": Keeping(1), "other": Keeping(2)}
-    judged, _ = judged_by(compared, 3, 5)
-    assert [each.pages for each in compared.values()] == [3, 3]
+    competitors = {"one": Keeping(1), "other": Keeping(2)}
+    judged, _ = judged_by(competitors, 3, 5)
+    assert [each.pages for each in competitors.values()] == [3, 3]
     assert all(each.milliseconds > 0 for each in judged.judgements.values())
 
 
@@ -91,8 +91,8 @@ def test_all_are_watched_while_they_extract_and_label():
 
 
 def test_who_was_given_up_on_a_page_is_not_called_and_fails_in_its_place():
-    compared = {"slow": Keeping(1, 2), "right": Keeping(1, 2)}
-    judged, watched = judged_by(compared, abandoned={"slow": Abandoned("time-limit: 2 s", 2.0)})
+    competitors = {"slow": Keeping(1, 2), "right": Keeping(1, 2)}
+    judged, watched = judged_by(competitors, timeouts={"slow": Timeout("time-limit: 2 s", 2.0)})
     slow = judged.judgements["slow"]
     assert list(judged.judgements) == ["slow", "right"]
     assert set(watched) == {"right"}

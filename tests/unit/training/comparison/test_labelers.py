@@ -10,7 +10,7 @@ from dehusk.schemas.pages import RawPage
 from dehusk.training.comparison.labelers import (
     EXTRACTORS,
     known_names,
-    open_compared,
+    open_competitor,
     resolved_names,
     trained_on,
 )
@@ -60,10 +60,10 @@ def test_a_card_names_what_a_model_was_trained_on(tmp_path):
 
 @pytest.mark.parametrize("name", [each for each in known_names(DEFAULT_REPOSITORY) if each not in EXTRACTORS])
 def test_every_labeler_reads_what_it_needs_and_its_text_is_that_of_its_content(name):
-    compared = open_compared(name, DEFAULT_REPOSITORY)
+    competitor = open_competitor(name, DEFAULT_REPOSITORY)
     question = question_of(ComparedPage("1", "a", "s", "", HTML, text=STORY * 7))
-    outcome = compared.extract(question.raw)
-    units = compared.units(question, outcome)
+    outcome = competitor.extract(question.raw)
+    units = competitor.units(question, outcome)
     texts = [*["Home"] * 5, (STORY * 4).strip(), (STORY * 3).strip()]
     assert score_words(outcome.text) == score_words(" ".join(np.array(texts)[units]))
     assert units[5:].any()
@@ -72,12 +72,12 @@ def test_every_labeler_reads_what_it_needs_and_its_text_is_that_of_its_content(n
 @pytest.mark.parametrize("name", ["rules", f"dehusk/{NEWEST}", "boilernet"])
 def test_a_page_becomes_its_text_and_the_labels_of_its_blocks(name):
     (resolved,) = resolved_names([name], DEFAULT_REPOSITORY)
-    compared = open_compared(resolved, DEFAULT_REPOSITORY)
+    competitor = open_competitor(resolved, DEFAULT_REPOSITORY)
     page = ComparedPage("1", "a", "s", "", HTML, text=STORY * 7)
     question = question_of(page)
-    outcome = compared.extract(RawPage("http://mill.example/", HTML))
+    outcome = competitor.extract(RawPage("http://mill.example/", HTML))
     assert outcome.text.split("\n\n") == [(STORY * 4).strip(), (STORY * 3).strip()]
-    assert compared.units(question, outcome).tolist() == [False] * 5 + [True] * 2 == question.truth.tolist()
+    assert competitor.units(question, outcome).tolist() == [False] * 5 + [True] * 2 == question.truth.tolist()
 
 
 def test_pages_of_blocks_are_labeled_as_they_came_by_who_needs_no_elements_and_rebuilt_by_others():
@@ -87,8 +87,8 @@ def test_pages_of_blocks_are_labeled_as_they_came_by_who_needs_no_elements_and_r
     question = question_of(ComparedPage("1", "a", "s", "", html, blocks=blocks))
     found = {}
     for name in ("rules", "boilernet-cleaneval"):
-        compared = open_compared(*resolved_names([name], DEFAULT_REPOSITORY), DEFAULT_REPOSITORY)
-        found[name] = compared.units(question, compared.extract(question.raw))
+        competitor = open_competitor(*resolved_names([name], DEFAULT_REPOSITORY), DEFAULT_REPOSITORY)
+        found[name] = competitor.units(question, competitor.extract(question.raw))
     assert found["rules"].tolist() in ([True, True], [False, False])
     assert len(found["boilernet-cleaneval"]) == 2
     assert np.count_nonzero(question.places == 0) == 2

@@ -5,13 +5,13 @@ import pytest
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.comparison.judging import Terms, judge_pages
-from dehusk.training.comparison.labelers import open_compared
+from dehusk.training.comparison.judging import JudgingOptions, judge_pages
+from dehusk.training.comparison.labelers import open_competitor
 from dehusk.training.comparison.questions import ComparedPage
 from tests.unit.training.comparison.hanging import Labeler, refuse
 
 HTML = b"<p>The mill stood by the river, and its wheel turned night and day for the whole village."
-KNOWN = partial(open_compared, repository=DEFAULT_REPOSITORY)
+KNOWN = partial(open_competitor, repository=DEFAULT_REPOSITORY)
 
 
 def pages(*htmls):
@@ -20,12 +20,12 @@ def pages(*htmls):
     ]
 
 
-def terms(*names, opens=KNOWN, seconds=600.0, wall_seconds=600.0):
-    return Terms(names, opens, 1, seconds, wall_seconds)
+def judging(*names, opens=KNOWN, seconds=600.0, wall_seconds=600.0):
+    return JudgingOptions(names, opens, 1, seconds, wall_seconds)
 
 
 def test_pages_are_judged_in_order_by_several_processes():
-    judged = list(judge_pages(pages(*[HTML] * 9), terms("rules", "dehusk/7"), 2))
+    judged = list(judge_pages(pages(*[HTML] * 9), judging("rules", "dehusk/7"), 2))
     assert [page.id for page in judged] == [str(number) for number in range(9)]
     assert all(list(page.judgements) == ["rules", "dehusk/7"] for page in judged)
 
@@ -39,7 +39,7 @@ def test_pages_are_judged_in_order_by_several_processes():
 )
 def test_who_hangs_fails_on_that_page_alone_and_all_others_go_on(name, limit, said):
     hostile = pages(HTML, HTML + name.encode(), HTML)
-    judged = list(judge_pages(hostile, terms("good", name, opens=Labeler, **limit), 1))
+    judged = list(judge_pages(hostile, judging("good", name, opens=Labeler, **limit), 1))
     assert [page.judgements[name].problem for page in judged] == ["", said, ""]
     assert [page.judgements[name].words.f1 > 0 for page in judged] == [True, False, True]
     assert judged[1].judgements[name].milliseconds == 1000 * limit.get("seconds", 600)
@@ -49,24 +49,24 @@ def test_who_hangs_fails_on_that_page_alone_and_all_others_go_on(name, limit, sa
 def test_several_hang_on_a_page():
     hostile = pages(HTML + b"compute wait")
     (judged,) = judge_pages(
-        hostile, terms("wait", "good", "compute", opens=Labeler, seconds=0.2, wall_seconds=1), 1
+        hostile, judging("wait", "good", "compute", opens=Labeler, seconds=0.2, wall_seconds=1), 1
     )
     assert [name for name, each in judged.judgements.items() if each.problem] == ["wait", "compute"]
 
 
 def test_a_page_that_a_process_died_of_is_named():
     with pytest.raises(ConfigurationError, match="exit status 3, on page 1"):
-        list(judge_pages(pages(HTML, HTML + b"die"), terms("die", opens=Labeler), 1))
+        list(judge_pages(pages(HTML, HTML + b"die"), judging("die", opens=Labeler), 1))
 
 
 def test_processes_that_cannot_start_are_told(capfd):
     with pytest.raises(ConfigurationError, match="started: exit status 1"):
-        list(judge_pages(pages(HTML), terms("none", opens=refuse), 1))
+        list(judge_pages(pages(HTML), judging("none", opens=refuse), 1))
     assert "OSError: none" in capfd.readouterr().err
 
 
 def test_processes_end_with_the_last_page_that_is_wanted():
-    judged = judge_pages(pages(*[HTML] * 3000), terms("rules"), 2)
+    judged = judge_pages(pages(*[HTML] * 3000), judging("rules"), 2)
     next(judged)
     judged.close()
     children = active_children()
@@ -76,7 +76,7 @@ def test_processes_end_with_the_last_page_that_is_wanted():
 
 
 def test_a_process_that_somebody_killed_is_told():
-    judged = judge_pages(pages(*[HTML] * 3000), terms("rules"), 1)
+    judged = judge_pages(pages(*[HTML] * 3000), judging("rules"), 1)
     next(judged)
     for child in active_children():
         child.kill()

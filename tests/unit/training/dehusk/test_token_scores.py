@@ -7,8 +7,8 @@ from dehusk.training.dehusk.config import DEFAULT_CONFIG, DehuskConfig
 from dehusk.training.dehusk.token_scores import (
     ELEMENT_BUCKETS,
     HEADING_WORDS,
-    LARGEST_SCORE,
     LEVELS,
+    MAX_SCORE,
     SCORES,
     WORD_BUCKETS,
     element_entries,
@@ -54,7 +54,7 @@ def test_scores_tell_content_on_sites_that_were_not_seen(pages):
     for page in pages[16:]:
         given = scores.of(page.structure)
         assert given.shape == (len(page.content), len(SCORES))
-        assert np.abs(given).max() <= LARGEST_SCORE
+        assert np.abs(given).max() <= MAX_SCORE
         of_content, of_comments = given[:, :2], given[:, 2]
         assert of_content[page.content].mean(0).min() > of_content[~page.content].mean(0).max()
         assert of_comments[page.comment].min() > of_comments[~page.comment].max()
@@ -63,7 +63,7 @@ def test_scores_tell_content_on_sites_that_were_not_seen(pages):
 def test_without_comments_none_is_scored_as_one(pages):
     examples = [replace(page, comment=np.zeros_like(page.comment)).example(CONFIG) for page in pages[:6]]
     scores = fit_token_scores(examples, least_sites=2, seed=1)
-    assert (scores.of(pages[7].structure)[:, 2] == -LARGEST_SCORE).all()
+    assert (scores.of(pages[7].structure)[:, 2] == -MAX_SCORE).all()
 
 
 def test_a_token_met_on_too_few_sites_weighs_nothing(pages):

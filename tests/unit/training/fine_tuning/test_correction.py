@@ -3,7 +3,7 @@ import pytest
 
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.segmentation.segmentation import segment
-from dehusk.training.fine_tuning.correction import Answered, fit_correction
+from dehusk.training.fine_tuning.correction import CorrectionExample, fit_correction
 from dehusk.training.fine_tuning.crawl import structure_keys
 
 from .conftest import harbour_html, labels_of, mill_html
@@ -21,7 +21,9 @@ def unsure(page):
 
 def answered(numbers, html=mill_html):
     pages = [(encoded(html(number)), np.array(labels_of(html(number)), np.bool_)) for number in numbers]
-    return [Answered.of(page.structure, page.words, content, unsure(page)) for page, content in pages]
+    return [
+        CorrectionExample.of(page.structure, page.words, content, unsure(page)) for page, content in pages
+    ]
 
 
 def test_pages_of_the_site_are_corrected():

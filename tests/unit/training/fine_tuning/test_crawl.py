@@ -1,7 +1,7 @@
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.fine_tuning.crawl import LEAST_PAGES, read_crawled, read_others
+from dehusk.training.fine_tuning.crawl import MIN_LABELED_PAGES, read_crawled, read_others
 
 from .conftest import harbour_html, labels_of, mill_html
 
@@ -22,7 +22,7 @@ def test_labeled_pages_are_found_among_others(mill):
 
 def test_html_files_are_found_below_the_url_that_they_were_labeled_with(crawl, tmp_path):
     (tmp_path / "site").mkdir()
-    for number in range(LEAST_PAGES):
+    for number in range(MIN_LABELED_PAGES):
         html = mill_html(number)
         (tmp_path / "site" / f"{number}.html").write_text(html)
         crawl.label(f"https://mill.example/{number}.html", html, labels_of(html))
@@ -62,16 +62,16 @@ def test_of_a_page_that_came_twice_the_labeled_one_is_taken(mill):
 
 
 def test_too_few_pages_are_counted(crawl):
-    for number in range(LEAST_PAGES - 1):
+    for number in range(MIN_LABELED_PAGES - 1):
         crawl.add(str(number), mill_html(number), labels_of(mill_html(number)))
     crawl.add("empty", "<body></body>", [])
-    with pytest.raises(ConfigurationError, match=f"{LEAST_PAGES - 1} pages.*too few.*10"):
+    with pytest.raises(ConfigurationError, match=f"{MIN_LABELED_PAGES - 1} pages.*too few.*10"):
         read(crawl)
 
 
 @pytest.mark.parametrize(("label", "kind"), [(1, "content"), (0, "boilerplate")])
 def test_labels_of_one_kind_alone_are_refused(crawl, label, kind):
-    for number in range(LEAST_PAGES):
+    for number in range(MIN_LABELED_PAGES):
         html = mill_html(number)
         crawl.add(str(number), html, [label] * len(labels_of(html)))
     with pytest.raises(ConfigurationError, match=f"10 pages .* as {kind}"):

@@ -13,7 +13,7 @@ from dehusk.inference.labelers.signature import STRUCTURE_WITH_COMMENTS
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
-from dehusk.training.fine_tuning.correction import Answered, Correction, fit_correction
+from dehusk.training.fine_tuning.correction import Correction, CorrectionExample, fit_correction
 from dehusk.training.fine_tuning.graph import with_correction
 
 from .conftest import harbour_html, labels_of, mill_html
@@ -46,7 +46,7 @@ def correction(base):
     labels = [np.array(labels_of(mill_html(number)), np.bool_) for number in range(10)]
     return fit_correction(
         [
-            Answered.of(page.structure, page.words, label, content(base, page))
+            CorrectionExample.of(page.structure, page.words, label, content(base, page))
             for page, label in zip(pages, labels, strict=True)
         ],
         0.003,

@@ -7,7 +7,7 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, versions
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import ModelVersion
-from dehusk.training.fine_tuning.trials import LEAST_SCORED, try_fine_tuning
+from dehusk.training.fine_tuning.trials import MIN_SCORED, try_fine_tuning
 
 from .conftest import harbour_html, labels_of, mill_html
 
@@ -30,7 +30,7 @@ def mill_line(number):
 
 @pytest.fixture
 def files(tmp_path):
-    mill = b"".join(mill_line(number) for number in range(10 + LEAST_SCORED))
+    mill = b"".join(mill_line(number) for number in range(10 + MIN_SCORED))
     harbour = b"".join(line("harbour", n, harbour_html(n), "The mill says") for n in range(3))
     for name, lines in (("mill", mill), ("harbour-train", harbour + line("harbour", 9, "<p>a", None))):
         (tmp_path / f"{name}.jsonl.xz").write_bytes(lzma.compress(lines))
@@ -50,5 +50,5 @@ def test_a_site_gains_and_the_pages_of_others_do_not_change(files):
 
 
 def test_too_few_sites_are_counted(files):
-    with pytest.raises(ConfigurationError, match=f"only 1 sites have {10 + LEAST_SCORED} pages"):
+    with pytest.raises(ConfigurationError, match=f"only 1 sites have {10 + MIN_SCORED} pages"):
         try_fine_tuning(files, BASE, DEFAULT_REPOSITORY, 20, 2, report=lambda _: None)

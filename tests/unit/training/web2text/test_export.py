@@ -1,4 +1,4 @@
-"""The exported graph beside the networks and the plain Viterbi algorithm."""
+"""The exported graph compared with the networks and the plain Viterbi algorithm."""
 
 from dataclasses import replace
 
