@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -60,7 +60,6 @@ def word_f1(predicted: Iterable[str], gold: Iterable[str]) -> float:
 class BlockScore:
     """Score of the blocks of one class."""
 
-    name: str
     blocks: int
     precision: float
     recall: float
@@ -72,25 +71,44 @@ class BlockScore:
         return 2 * self.precision * self.recall / total if total else 0.0
 
     @classmethod
-    def of(cls, name: str, *, hits: int, missed: int, wrong: int) -> "BlockScore":
+    def of(cls, *, hits: int, missed: int, wrong: int) -> "BlockScore":
         """Return the score of a class of which so many blocks were found, missed, and wrongly found."""
-        return cls(name, hits + missed, hits / max(hits + wrong, 1), hits / max(hits + missed, 1))
+        return cls(hits + missed, hits / max(hits + wrong, 1), hits / max(hits + missed, 1))
 
 
 BlockScores = tuple[BlockScore, BlockScore]
 """Scores of boilerplate and of content."""
+CLASSES = ("boilerplate (0)", "content (1)")
+"""Names of the classes in tables."""
 
 
-def score_labels(truth: Bools, found: Bools) -> BlockScores:
-    """Score labels, where 1 is content."""
-    return _score("boilerplate (0)", ~truth, ~found), _score("content (1)", truth, found)
+class BlockCounts(NamedTuple):
+    """Numbers of blocks by what they are and what they are taken for."""
 
+    content_found: int = 0
+    content_missed: int = 0
+    boilerplate_found: int = 0
+    boilerplate_missed: int = 0
 
-def _score(name: str, truth: Bools, found: Bools) -> BlockScore:
-    hits, missed, wrong = (
-        int(np.count_nonzero(each)) for each in (truth & found, truth & ~found, ~truth & found)
-    )
-    return BlockScore.of(name, hits=hits, missed=missed, wrong=wrong)
+    @classmethod
+    def of(cls, truth: Bools, found: Bools) -> Self:
+        """Count the blocks of a page, given those that are content and those that are taken for it."""
+        pairs = ((truth, found), (truth, ~found), (~truth, ~found), (~truth, found))
+        return cls(*(int(np.count_nonzero(one & other)) for one, other in pairs))
+
+    @classmethod
+    def total(cls, pages: Iterable[Self]) -> Self:
+        """Add up the counts of pages."""
+        return cls(*map(sum, zip(cls(), *pages, strict=True)))
+
+    @property
+    def scores(self) -> BlockScores:
+        """Scores of both classes."""
+        found, missed, left, kept = self
+        return (
+            BlockScore.of(hits=left, missed=kept, wrong=missed),
+            BlockScore.of(hits=found, missed=missed, wrong=kept),
+        )
 
 
 def mean_f1(scores: Iterable[BlockScore]) -> float:
@@ -116,17 +134,16 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, 
 
 def seed_table(scores: Mapping[int, BlockScores]) -> str:
     """Return the F1 of several seeds with their mean and standard deviation as a Markdown table."""
-    names = [each.name for each in next(iter(scores.values()))]
     values = {seed: [*(each.f1 for each in both), mean_f1(both)] for seed, both in scores.items()}
     rows = [[seed, *(f"{value:.3f}" for value in row)] for seed, row in values.items()]
     means = [f"{fmean(column):.3f} ± {stdev(column):.3f}" for column in zip(*values.values(), strict=True)]
-    return markdown_table(["F1 of seed", *names, "both"], [*rows, ["mean ± standard deviation", *means]])
+    return markdown_table(["F1 of seed", *CLASSES, "both"], [*rows, ["mean ± standard deviation", *means]])
 
 
-def block_table(scores: Iterable[BlockScore]) -> str:
+def block_table(scores: BlockScores) -> str:
     """Return the scores as a Markdown table."""
     rows = [
-        [each.name, each.blocks, *(f"{value:.3f}" for value in (each.precision, each.recall, each.f1))]
-        for each in scores
+        [name, each.blocks, *(f"{value:.3f}" for value in (each.precision, each.recall, each.f1))]
+        for name, each in zip(CLASSES, scores, strict=True)
     ]
     return markdown_table(["held-out blocks", "blocks", "precision", "recall", "F1"], rows)

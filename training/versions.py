@@ -5,7 +5,7 @@ A version is checked before it appears in the model repository.
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +29,8 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 from dehusk.training.arrays import Bools, Floats
-from dehusk.training.scores import BlockScores, median_seed, seed_table
+from dehusk.training.pages.gold import CONTENT_PROBABILITY
+from dehusk.training.scores import BlockCounts, BlockScores, median_seed, seed_table
 
 if TYPE_CHECKING:
     import onnx
@@ -66,6 +67,22 @@ def selected(page: EncodedPage, answers: Floats) -> Bools:
     return select(content, page.words, page.repeat, comments[0] if comments else None, page.alike)
 
 
+def score_answers(labels: Sequence[Sequence[bool] | Bools], answers: Iterable[Floats]) -> BlockScores:
+    """Score answers to pages over all of their blocks, given the labels of each page.
+
+    Raises:
+        ConfigurationError: there are no pages.
+    """
+    if not labels:
+        raise ConfigurationError(
+            "no pages are held out to score; for BoilerNet, name a file of them: prepare --validation"
+        )
+    return BlockCounts.total(
+        BlockCounts.of(np.array(truth, np.bool_), content_of(answer) >= CONTENT_PROBABILITY)
+        for truth, answer in zip(labels, answers, strict=True)
+    ).scores
+
+
 @dataclass(frozen=True, slots=True)
 class HeldOut:
     """Held-out pages, as models of several seeds are scored on them."""
@@ -84,6 +101,17 @@ class HeldOut:
         seed = median_seed(scores)
         tables = self.tables(scores[seed], answers[seed])
         return f"{tables}\n\n{seed_table(scores)}" if len(scores) > 1 else tables
+
+    def evaluate(
+        self, published: OnnxLabeler | None, trained: Callable[[], Mapping[int, Answer]], file: Path
+    ) -> None:
+        """Print the tables of a published version, else of the trained models, and write these to a file."""
+        if published is not None:
+            click.echo(self.report({0: labeler_answer(published)}))
+            return
+        scores = self.report(trained())
+        file.write_text(scores, encoding="utf-8")
+        click.echo(scores)
 
 
 def new_version(repository: Path, version: ModelVersion) -> Path:

@@ -12,14 +12,14 @@ from scipy.special import stdtrit
 
 from dehusk.training.arrays import Doubles
 from dehusk.training.boilernet.config import BoilerNetConfig
-from dehusk.training.boilernet.evaluation import score_answers
 from dehusk.training.boilernet.labeled_pages import LabeledPage, reliable
 from dehusk.training.boilernet.trainer import scored_epochs
 from dehusk.training.runs import written_whole
-from dehusk.training.scores import BlockScores, markdown_table, mean_f1
+from dehusk.training.scores import CLASSES, BlockScores, markdown_table, mean_f1
+from dehusk.training.versions import score_answers
 
 _SCORES = "half-scores.json"
-_COLUMNS = ("boilerplate (0)", "content (1)", "both")
+_COLUMNS = (*CLASSES, "both")
 _CONFIDENCE = 0.95
 _MIN_SEEDS = 2
 """Least number of seeds of which a spread is known."""
@@ -43,7 +43,8 @@ def cross_validated(pages: Sequence[LabeledPage], config: BoilerNetConfig, seed:
     for answers in scored_epochs(learned, held_out, config, seed):
         for name, of_epochs in scores.items():
             places = np.flatnonzero(groups[name])
-            of_epochs.append(score_answers([held_out[i] for i in places], [answers[i] for i in places]))
+            labels = [held_out[i].content for i in places]
+            of_epochs.append(score_answers(labels, [answers[i] for i in places]))
     return {name: _mean(of_epochs) for name, of_epochs in scores.items()}
 
 

@@ -4,16 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-import numpy as np
-
 from dehusk.inference.encoding.encoding import encode
-from dehusk.schemas.errors import ConfigurationError
-from dehusk.training.arrays import Floats
 from dehusk.training.boilernet.config import DataConfig
 from dehusk.training.boilernet.labeled_pages import LabeledPage, reliable
-from dehusk.training.pages.gold import CONTENT_PROBABILITY
-from dehusk.training.scores import BlockScores, kept_words, markdown_table, score_labels, score_words, word_f1
-from dehusk.training.versions import Answer, content_of, selected
+from dehusk.training.scores import BlockScores, kept_words, markdown_table, score_words, word_f1
+from dehusk.training.versions import Answer, content_of, score_answers, selected
 
 
 class PageScore(NamedTuple):
@@ -64,17 +59,6 @@ def group_table(groups: Mapping[str, Sequence[PageScore]]) -> str:
 def score_blocks(pages: Iterable[LabeledPage], answer: Answer) -> BlockScores:
     """Score the labels of the blocks of all pages: boilerplate (class 0) and content (class 1)."""
     scored = [page for page in pages if page.content]
-    return score_answers(scored, [content_of(answer(encode(page.segmented))) for page in scored])
-
-
-def score_answers(pages: Sequence[LabeledPage], answers: Sequence[Floats]) -> BlockScores:
-    """Score the probabilities of the pages' blocks.
-
-    Raises:
-        ConfigurationError: there are no pages.
-    """
-    if not pages:
-        raise ConfigurationError("no pages are held out to score; name a file of them: prepare --validation")
-    truth = np.concatenate([np.array(page.content, np.bool_) for page in pages])
-    found = np.concatenate(answers) >= CONTENT_PROBABILITY
-    return score_labels(truth, found)
+    return score_answers(
+        [page.content for page in scored], (answer(encode(page.segmented)) for page in scored)
+    )

@@ -172,8 +172,8 @@ def _section(section: Section) -> dict[str, Any]:
 
 def _row(row: Row) -> dict[str, Any]:
     fields = asdict(row)
-    for score in (row.content, row.boilerplate):
-        fields[score.name] = {
+    for name, score in (("content", row.content), ("boilerplate", row.boilerplate)):
+        fields[name] = {
             "blocks": score.blocks,
             "precision": score.precision,
             "recall": score.recall,

@@ -28,22 +28,13 @@ from dehusk.streams.preparation.process import ChildProcess
 from dehusk.training.arrays import Bools
 from dehusk.training.comparison.labelers import Competitor, Outcome
 from dehusk.training.comparison.questions import ComparedPage, Question, question_of
-from dehusk.training.scores import WordScores, kept_words, score_words, word_f1, word_scores
+from dehusk.training.scores import BlockCounts, WordScores, kept_words, score_words, word_f1, word_scores
 
 _WARM_UP = RawPage("http://example.org/", b"<article><p>The mill stood by the river, and turned.</article>")
 _AHEAD = 2
 """Pages that wait for each process, so that none waits for pages."""
 Watch = Callable[[str], AbstractContextManager[None]]
 """Context that is entered while the labeler of a name is at work."""
-
-
-class BlockCounts(NamedTuple):
-    """Units of a page by what they are and what they are taken for."""
-
-    content_found: int = 0
-    content_missed: int = 0
-    boilerplate_found: int = 0
-    boilerplate_missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +152,10 @@ def _judgement(call: _Call, timed: list[_Timed]) -> Judgement:
             problem = _describe(error)
     return Judgement(
         words=word_scores(score_words(outcome.text if outcome is not None else ""), question.gold),
-        blocks=_counts(question.truth, found),
+        blocks=BlockCounts.of(question.truth, found),
         milliseconds=1000 * median(each.seconds for each in timed),
         problem=problem,
     )
-
-
-def _counts(truth: Bools, found: Bools) -> BlockCounts:
-    pairs = ((truth, found), (truth, ~found), (~truth, ~found), (~truth, found))
-    return BlockCounts(*(int(np.count_nonzero(one & other)) for one, other in pairs))
 
 
 def _describe(error: Exception) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import nan, sqrt
 from statistics import fmean
 
-from dehusk.training.comparison.judging import BlockCounts, JudgedPage, Judgement
-from dehusk.training.scores import BlockScore
+from dehusk.training.comparison.judging import JudgedPage
+from dehusk.training.scores import BlockCounts, BlockScore
 
 TRAINED = "*"
 """Mark of a labeler that was trained on the pages."""
@@ -129,7 +129,7 @@ def _row(name: str, pages: Sequence[JudgedPage], reference: str, *, is_trained: 
     own = [page.judgements[name] for page in pages]
     theirs = [page.judgements[reference] for page in pages]
     differences = [one.words.f1 - other.words.f1 for one, other in zip(own, theirs, strict=True)]
-    content, boilerplate = block_scores(own)
+    boilerplate, content = BlockCounts.total(each.blocks for each in own).scores
     return Row(
         name=name,
         is_trained_on_them=is_trained,
@@ -143,16 +143,6 @@ def _row(name: str, pages: Sequence[JudgedPage], reference: str, *, is_trained: 
         failed=tuple(
             f"{page.id}: {each.problem}" for page, each in zip(pages, own, strict=True) if each.problem
         ),
-    )
-
-
-def block_scores(judgements: Iterable[Judgement]) -> tuple[BlockScore, BlockScore]:
-    """Return the scores of content and of boilerplate over the blocks of all pages."""
-    counts = BlockCounts(*map(sum, zip(BlockCounts(), *(each.blocks for each in judgements), strict=True)))
-    found, missed, left, kept = counts
-    return (
-        BlockScore.of("content", hits=found, missed=missed, wrong=kept),
-        BlockScore.of("boilerplate", hits=left, missed=kept, wrong=missed),
     )
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-import numpy as np
 
 from dehusk.inference.labelers.batching import WINDOW_BLOCKS
 from dehusk.inference.labelers.onnx import OnnxLabeler
@@ -14,10 +13,9 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.pages import Encoding, ModelVersion
 from dehusk.training.dehusk.evaluation import gold_table
 from dehusk.training.dehusk.examples import DehuskPage, prepare_pages, prepared_pages
-from dehusk.training.pages.gold import CONTENT_PROBABILITY
 from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
-from dehusk.training.scores import BlockScores, block_table, score_labels
-from dehusk.training.versions import Answer, HeldOut, content_of, labeler_answer, new_version, publish_trained
+from dehusk.training.scores import BlockScores, block_table
+from dehusk.training.versions import Answer, HeldOut, new_version, publish_trained, score_answers
 from dehusk.training.web2text.config import Split, Web2TextConfig, split
 from dehusk.training.web2text.export import build_web2text
 from dehusk.training.web2text.model import (
@@ -94,14 +92,13 @@ def cross_validate(*_arguments: object, **_options: object) -> None:
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score the trained networks, or a version of any model of the repository, on the held-out pages."""
     settings = Web2TextConfig.read(config)
+    published = OnnxLabeler(model, version, repository) if version else None
     held_out = _held_out(split(prepared_pages(directory), settings.data).held_out)
-    if version:
-        click.echo(held_out.report({0: labeler_answer(OnnxLabeler(model, version, repository))}))
-        return
-    models = {seed: _model(_runs(directory, settings, seed)) for seed in settings.trainer.seeds}
-    scores = held_out.report(models)
-    (directory / _SCORES).write_text(scores, encoding="utf-8")
-    click.echo(scores)
+
+    def trained() -> dict[int, Answer]:
+        return {seed: _model(_runs(directory, settings, seed)) for seed in settings.trainer.seeds}
+
+    held_out.evaluate(published, trained, directory / _SCORES)
 
 
 def _runs(directory: Path, settings: Web2TextConfig, seed: int) -> dict[str, Run]:
@@ -124,9 +121,7 @@ def _held_out(pages: Sequence[DehuskPage]) -> HeldOut:
 def score_pages(pages: Iterable[DehuskPage], answer: Answer) -> BlockScores:
     """Score the labels of the blocks of all pages with reliable labels."""
     scored = [page for page in pages if page.reliable and len(page.content)]
-    truth = np.concatenate([page.content for page in scored])
-    found = [content_of(answer(page.encoded)) >= CONTENT_PROBABILITY for page in scored]
-    return score_labels(truth, np.concatenate(found))
+    return score_answers([page.content for page in scored], (answer(page.encoded) for page in scored))
 
 
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:

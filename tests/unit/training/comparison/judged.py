@@ -1,7 +1,7 @@
 """Judged pages, made up."""
 
-from dehusk.training.comparison.judging import BlockCounts, JudgedPage, Judgement
-from dehusk.training.scores import WordScores
+from dehusk.training.comparison.judging import JudgedPage, Judgement
+from dehusk.training.scores import BlockCounts, WordScores
 
 _BLOCKS = BlockCounts(1, 1, 1, 1)
 

@@ -5,9 +5,10 @@ import pytest
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.training.comparison.judging import BlockCounts, Timeout, judge
+from dehusk.training.comparison.judging import Timeout, judge
 from dehusk.training.comparison.labelers import Outcome
 from dehusk.training.comparison.questions import ComparedPage
+from dehusk.training.scores import BlockCounts
 
 HTML = b"<nav>Home again</nav><p>The mill turns slowly.<p>It grinds by night."
 PAGE = ComparedPage("1", "a", "site", "article", HTML, text="The mill turns slowly. It grinds by night.")

@@ -2,8 +2,8 @@ from math import isnan, sqrt
 
 import pytest
 
-from dehusk.training.comparison.judging import BlockCounts
-from dehusk.training.comparison.summary import block_scores, estimate, summaries
+from dehusk.training.comparison.summary import estimate, summaries
+from dehusk.training.scores import BlockCounts
 from tests.unit.training.comparison.judged import judgement, page
 
 
@@ -25,7 +25,11 @@ def test_one_site_tells_nothing_of_the_error():
 
 def test_blocks_are_scored_over_all_pages_together():
     counts = [BlockCounts(3, 1, 5, 1), BlockCounts(0, 0, 1, 2)]
-    content, boilerplate = block_scores([judgement(1, blocks=each) for each in counts])
+    (found,) = summaries(
+        [page(number, one=judgement(1, blocks=each)) for number, each in enumerate(counts)], {}
+    )
+    (row,) = found.whole.rows
+    content, boilerplate = row.content, row.boilerplate
     assert (content.precision, content.recall) == (3 / 6, 3 / 4)
     assert (boilerplate.precision, boilerplate.recall) == (6 / 7, 6 / 9)
     assert (content.blocks, boilerplate.blocks) == (4, 9)
