@@ -6,20 +6,15 @@ from pathlib import Path
 
 import click
 
-from benchmarks import (
-    duplicates,
-    markdown,
-    memory,
-    metadata,
-    pairs,
-    rollout,
-    sites,
-    steps,
-    stream,
-)
+from benchmarks import duplicates, markdown, memory, metadata, pairs, rollout, sites, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.inference.labelers.labeler import LABELERS
 
+_BENCHMARKS = (
+    *("sites", "rollout", "memory", "metadata", "duplicates", "markdown", "monitoring", "delivery"),
+    *("steps", "stream"),
+)
+"""Benchmarks in the order in which they run."""
 _PEERS = {"resiliparse": steps.RESILIPARSE, "trafilatura": steps.TRAFILATURA}
 
 
@@ -72,20 +67,7 @@ class _Options:
 )
 @click.option(
     "--only",
-    type=click.Choice(
-        [
-            "steps",
-            "stream",
-            "memory",
-            "sites",
-            "metadata",
-            "duplicates",
-            "markdown",
-            "monitoring",
-            "delivery",
-            "rollout",
-        ]
-    ),
+    type=click.Choice(_BENCHMARKS),
     help="Leave the others out.",
 )
 @click.option(
