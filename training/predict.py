@@ -32,8 +32,9 @@ from dehusk.streams.settings import PageLimits
 from dehusk.streams.sources.encoding import encode_text
 from dehusk.streams.sources.fields import Fields, has_keys, parse_object
 from dehusk.training.arrays import Bools, Integers
-from dehusk.training.pages.gold import CONTENT_PROBABILITY, Block, rebuilt, segmented
+from dehusk.training.pages.gold import Block, rebuilt, segmented
 from dehusk.training.runs import report
+from dehusk.training.scores import CONTENT_PROBABILITY
 
 
 @dataclass(frozen=True, slots=True, eq=False)

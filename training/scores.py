@@ -11,6 +11,8 @@ import numpy as np
 
 from dehusk.training.arrays import Bools
 
+CONTENT_PROBABILITY = 0.5
+"""Probability from which a block is labeled as content."""
 _WORD = re.compile(r"\w+")
 
 Words = tuple[tuple[str, ...], ...]

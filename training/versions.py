@@ -29,8 +29,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 from dehusk.training.arrays import Bools, Floats
-from dehusk.training.pages.gold import CONTENT_PROBABILITY
-from dehusk.training.scores import BlockCounts, BlockScores, median_seed, seed_table
+from dehusk.training.scores import CONTENT_PROBABILITY, BlockCounts, BlockScores, median_seed, seed_table
 
 if TYPE_CHECKING:
     import onnx

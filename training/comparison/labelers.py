@@ -20,10 +20,9 @@ from dehusk.streams.models.names import split_name
 from dehusk.training.arrays import Bools
 from dehusk.training.comparison.questions import SHARE, Question
 from dehusk.training.pages.alignment import content_blocks
-from dehusk.training.pages.gold import CONTENT_PROBABILITY
 from dehusk.training.predict import at_places, content_of_blocks
 from dehusk.training.runs import Source, sources_in
-from dehusk.training.scores import score_words
+from dehusk.training.scores import CONTENT_PROBABILITY, score_words
 
 EXTRACTORS = ("trafilatura", "trafilatura-no-comments", "resiliparse", "resiliparse-no-comments")
 """Extractors that know no blocks, as they are set up by default and without user comments."""

@@ -25,8 +25,6 @@ from dehusk.training.arrays import Bools, Integers
 from dehusk.training.pages.alignment import content_blocks
 from dehusk.training.scores import Words, block_words, score_words
 
-CONTENT_PROBABILITY = 0.5
-"""Probability from which a block is labeled as content."""
 _WITHIN_LINES = (INLINE, LINK, TIGHT)
 _WRAPPER = "text"
 """Element that CleanEval puts each page into; it is none of HTML."""
