@@ -101,15 +101,11 @@ class HeldOut:
         tables = self.tables(scores[seed], answers[seed])
         return f"{tables}\n\n{seed_table(scores)}" if len(scores) > 1 else tables
 
-    def evaluate(
-        self, published: OnnxLabeler | None, trained: Callable[[], Mapping[int, Answer]], file: Path
-    ) -> None:
-        """Print the tables of a published version, else of the trained models, and write these to a file."""
-        if published is not None:
-            click.echo(self.report({0: labeler_answer(published)}))
-            return
-        scores = self.report(trained())
-        file.write_text(scores, encoding="utf-8")
+    def evaluate(self, answers: Mapping[int, Answer], file: Path | None) -> None:
+        """Print the tables of models, and write them to a file where one is named."""
+        scores = self.report(answers)
+        if file is not None:
+            file.write_text(scores, encoding="utf-8")
         click.echo(scores)
 
 

@@ -34,7 +34,7 @@ from dehusk.training.boilernet.labeled_pages import (
 from dehusk.training.boilernet.trainer import Run, load_trained, network_answer, train_boilernet
 from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
 from dehusk.training.scores import BlockScores, block_table
-from dehusk.training.versions import Answer, HeldOut, new_version, publish_trained
+from dehusk.training.versions import Answer, HeldOut, labeler_answer, new_version, publish_trained
 
 _SCORES = "scores.md"
 _TEMPLATE = Path(__file__).with_name("card.template.md")
@@ -99,9 +99,11 @@ def _describe(scores: HalfScores) -> str:
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score the trained networks, or a version of the repository, on the held-out pages."""
     settings = BoilerNetConfig.read(config)
-    published = OnnxLabeler(model, version, repository) if version else None
-    held_out = _held_out(prepared_pages(directory), settings.data)
-    held_out.evaluate(published, lambda: _answers(_runs(directory, settings)), directory / _SCORES)
+    if version:
+        answers, file = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
+    else:
+        answers, file = _answers(_runs(directory, settings)), directory / _SCORES
+    _held_out(prepared_pages(directory), settings.data).evaluate(answers, file)
 
 
 def _runs(directory: Path, settings: BoilerNetConfig) -> dict[int, Run]:
@@ -127,10 +129,10 @@ def _held_out(pages: Iterable[LabeledPage], data: DataConfig | None) -> HeldOut:
 def export(directory: Path, config: Path, published: ModelVersion, repository: Path) -> None:
     """Publish the network of the median seed as a new version of the repository, with its card."""
     target, settings = new_version(repository, published), BoilerNetConfig.read(config)
-    scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
     runs = _runs(directory, settings)
     pages = prepared_pages(directory)
     run = runs[_held_out(pages, settings.data).median(_answers(runs))]
+    scores = left_by("evaluate", directory / _SCORES).read_text(encoding="utf-8")
     text = card(published, run, pages, read_sources(directory), scores)
     checked = [encode(page.segmented) for page in held_out_pages(pages, settings.data)]
     graph = build_model(run.network, run.vocabulary)

@@ -15,7 +15,14 @@ from dehusk.training.dehusk.evaluation import gold_table
 from dehusk.training.dehusk.examples import DehuskPage, prepare_pages, prepared_pages
 from dehusk.training.runs import Preparation, left_by, read_sources, report, report_broken
 from dehusk.training.scores import BlockScores, block_table
-from dehusk.training.versions import Answer, HeldOut, new_version, publish_trained, score_answers
+from dehusk.training.versions import (
+    Answer,
+    HeldOut,
+    labeler_answer,
+    new_version,
+    publish_trained,
+    score_answers,
+)
 from dehusk.training.web2text.config import Split, Web2TextConfig, split
 from dehusk.training.web2text.export import build_web2text
 from dehusk.training.web2text.model import (
@@ -92,13 +99,12 @@ def cross_validate(*_arguments: object, **_options: object) -> None:
 def evaluate(directory: Path, config: Path, model: str, version: str | None, repository: Path) -> None:
     """Score the trained networks, or a version of any model of the repository, on the held-out pages."""
     settings = Web2TextConfig.read(config)
-    published = OnnxLabeler(model, version, repository) if version else None
-    held_out = _held_out(split(prepared_pages(directory), settings.data).held_out)
-
-    def trained() -> dict[int, Answer]:
-        return {seed: _model(_runs(directory, settings, seed)) for seed in settings.trainer.seeds}
-
-    held_out.evaluate(published, trained, directory / _SCORES)
+    if version:
+        answers, file = {0: labeler_answer(OnnxLabeler(model, version, repository))}, None
+    else:
+        runs = {seed: _runs(directory, settings, seed) for seed in settings.trainer.seeds}
+        answers, file = {seed: _model(each) for seed, each in runs.items()}, directory / _SCORES
+    _held_out(split(prepared_pages(directory), settings.data).held_out).evaluate(answers, file)
 
 
 def _runs(directory: Path, settings: Web2TextConfig, seed: int) -> dict[str, Run]:
