@@ -17,7 +17,7 @@ HEADERS = (
     *("dom/interfaces/attr.h", "dom/interfaces/attr_res.h"),
 )
 NUMBERS = (
-    *("LXB_DOM_NODE_TYPE_ELEMENT", "LXB_DOM_NODE_TYPE_TEXT", "LXB_NS_SVG"),
+    *("LXB_DOM_NODE_TYPE_ELEMENT", "LXB_DOM_NODE_TYPE_TEXT", "LXB_NS_HTML", "LXB_NS_MATH", "LXB_NS_SVG"),
     *("LEXBOR_HASH_SHORT_SIZE", "LXB_TAG__LAST_ENTRY", "LXB_DOM_ATTR__LAST_ENTRY"),
 )
 STRUCTURES = {

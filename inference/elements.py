@@ -37,6 +37,19 @@ BY_ATTRIBUTE = 1
 UNLESS_OPEN = 2
 """Hidden, too, unless it has the attribute `open`."""
 
+LINE_BOX = 0
+"""Parts of lines, as elements are displayed without a style."""
+NO_BOX = 1
+"""No box but those of its content."""
+TABLE_BOX = 2
+TABLE_PART = 3
+"""A part of a table that is no cell."""
+BLOCK_BOX = 4
+KEPT_BOX = 5
+"""A block, also with a style that makes parts of lines of it."""
+WHOLE_BOX = 6
+"""A block, also with such a style, and not displayed without a box."""
+
 NOTHING = 0
 BULLETED = 1
 """A list whose items have the same mark."""
@@ -83,6 +96,24 @@ _KINDS = {
         ruby samp slot span strike time tt var mfrac mrow msqrt msub msubsup msup munder munderover
         """.split(),
         INLINE,
+    ),
+}
+_BOXES = {
+    "slot": NO_BOX,
+    "table": TABLE_BOX,
+    **dict.fromkeys("caption tbody tfoot thead tr".split(), TABLE_PART),
+    **dict.fromkeys("button legend".split(), KEPT_BOX),
+    **dict.fromkeys("select textarea".split(), WHOLE_BOX),
+    **dict.fromkeys(
+        """
+        altglyph altglyphdef altglyphitem animatecolor animatemotion animatetransform blink clippath
+        feblend fecolormatrix fecomponenttransfer fecomposite feconvolvematrix fediffuselighting
+        fedisplacementmap fedistantlight fedropshadow feflood fefunca fefuncb fefuncg fefuncr fegaussianblur
+        feimage femerge femergenode femorphology feoffset fepointlight fespecularlighting fespotlight fetile
+        feturbulence foreignobject glyphref isindex lineargradient malignmark mfenced mglyph multicol nextid
+        output path radialgradient selectedcontent spacer textpath
+        """.split(),
+        LINE_BOX,
     ),
 }
 _EDGES = {
@@ -207,12 +238,14 @@ class Traits(NamedTuple):
     hides: int
     role: int
     """Role of its content, e.g. TITLE; else NOTHING."""
+    box: int
 
 
 def traits(tag: str) -> Traits:
     """Return the traits of an element."""
+    kind = _KINDS.get(tag, BLOCK if tag in _KNOWN else CUSTOM)
     return Traits(
-        kind=_KINDS.get(tag, BLOCK if tag in _KNOWN else CUSTOM),
+        kind=kind,
         edge=_EDGES.get(tag, Boundary.LINE).value,
         lists=_LISTS.get(tag, NOTHING),
         tables=_TABLES.get(tag, NOTHING),
@@ -228,4 +261,5 @@ def traits(tag: str) -> Traits:
         counted=int(_COUNTS.get(tag, -1)),
         hides=_HIDES.get(tag, BY_ATTRIBUTE),
         role=_ROLES.get(tag, NOTHING),
+        box=_BOXES.get(tag, BLOCK_BOX if kind == BLOCK else LINE_BOX),
     )

@@ -12,7 +12,9 @@ cdef extern from "lexbor_abi.h" nogil:
     enum:
         ELEMENT "LXB_DOM_NODE_TYPE_ELEMENT"  # Node.type
         TEXT "LXB_DOM_NODE_TYPE_TEXT"
-        SVG "LXB_NS_SVG"  # Node.namespace_
+        HTML "LXB_NS_HTML"  # Node.namespace_
+        MATH "LXB_NS_MATH"
+        SVG "LXB_NS_SVG"
         SHORT_NAME "LEXBOR_HASH_SHORT_SIZE"
         # Lexbor numbers the names that it knows, fewer than so many; the id of another is the address of its Entry.
         NUMBERED_TAGS "LXB_TAG__LAST_ENTRY"

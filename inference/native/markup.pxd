@@ -1,6 +1,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uintptr_t
 
 from dehusk.inference.native.lexbor cimport Attribute, Element, String
+from dehusk.inference.native.styles cimport Inherited, Scopes
 
 cdef enum:  # attributes: one more than the position in ATTRIBUTES
     OTHER
@@ -27,6 +28,8 @@ cdef enum:  # attributes: one more than the position in ATTRIBUTES
     DATETIME
     PUBDATE
     POPOVER
+    DISPLAY_VALUE  # of drawings
+    VISIBILITY_VALUE
 
 
 cdef enum:
@@ -50,6 +53,8 @@ cdef struct Tag:  # dehusk.inference.elements.Traits
     int counted
     uint8_t hides
     uint8_t role
+    uint8_t box  # as in styles, without one
+    uint8_t box_kept  # whatever a style role: KEPT_BOX, WHOLE_BOX or 0
     char[32] letters
     uint8_t length
 
@@ -58,6 +63,7 @@ cdef struct Shown:  # display and visibility of an element, by its own attribute
     bint on_lines  # of its own
     bint removed  # with all in it
     uint8_t visibility  # declared by its style; UNDECLARED for that of the element around
+    Inherited inherited  # by what is in it
 
 
 cdef int SKIPPED_KIND, DRAWING, HOLDS_HTML
@@ -68,7 +74,9 @@ cdef bint same(String one, String other) noexcept
 cdef bint spells(String value, bytes wanted) noexcept
 cdef String tag_name(uintptr_t name) noexcept
 cdef int name_of(Attribute *attribute) noexcept
-cdef uint16_t own_flags(Element *element, Tag *tag, Shown *shown) except? 0xFFFF
+cdef uint16_t own_flags(
+    Element *element, Tag *tag, Inherited *around, Scopes scopes, Shown *shown
+) except? 0xFFFF
 cdef bint has(Element *element, int name) noexcept
 cdef String value_of(Element *element, int name) noexcept
 cdef int integer(Element *element, int name, int default) noexcept

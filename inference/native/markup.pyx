@@ -7,7 +7,8 @@ from libc.string cimport memcmp, memcpy, memset
 from dehusk.inference.native cimport lexbor
 from dehusk.inference.native.lexbor cimport Attribute, Element, String
 from dehusk.inference.native.styles cimport (
-    CONTENT_VISIBILITY, DISPLAY, HIDING, ON_LINES, UNDECLARED, VISIBILITY, Style, read_style,
+    ARRANGING_BOX, BLOCK_BOX, BOX, COLUMN_BOX, CONTENT_VISIBILITY, DISPLAY, FLOAT, HIDING, LINE_BOX, MATH_BOX, NO_BOX,
+    ON_LINES, POSITION, TABLE_BOX, TABLE_PART, UNDECLARED, VISIBILITY, Inherited, Scopes, Style, read_attribute, read_style,
 )
 
 from dehusk.inference import elements
@@ -16,21 +17,30 @@ ATTRIBUTES = (
     *("hidden", "open", "style", "role", "type", "name", "property", "content"),
     *("start", "reversed", "value", "colspan", "rowspan", "alttext", "itemprop", "itemtype"),
     *("itemscope", "rel", "href", "src", "datetime", "pubdate", "popover"),
+    *("display", "visibility"),
 )
 """The attributes that are read, but for `class` and `id`, which an element points to."""
 
 cdef enum:
-    MAX_ATTRIBUTE = 9
+    MAX_ATTRIBUTE = 10
     MAX_NUMBER = 9  # digits
     MAX_UNNUMBERED = 32
 
 cdef uint8_t NEVER = elements.NEVER
 cdef uint8_t UNLESS_OPEN = elements.UNLESS_OPEN
 cdef int SKIPPED_KIND = elements.SKIPPED, DRAWING = elements.DRAWING, HOLDS_HTML = elements.HOLDS_HTML
+cdef int KEPT_BOX = elements.KEPT_BOX, WHOLE_BOX = elements.WHOLE_BOX
+cdef dict _boxes = {
+    elements.LINE_BOX: LINE_BOX,
+    elements.NO_BOX: NO_BOX,
+    elements.TABLE_BOX: TABLE_BOX,
+    elements.TABLE_PART: TABLE_PART,
+    **dict.fromkeys((elements.BLOCK_BOX, elements.KEPT_BOX, elements.WHOLE_BOX), BLOCK_BOX),
+}
 cdef list _roles = [(role.encode(), flag) for role, flag in elements.ROLES.items()]
 cdef list _attribute_names = [name.encode() for name in ATTRIBUTES]  # keeps alive the bytes that _attributes points to
-cdef String[POPOVER] _attributes
-for _position in range(POPOVER):
+cdef String[VISIBILITY_VALUE] _attributes
+for _position in range(VISIBILITY_VALUE):
     _attributes[_position] = String(<bytes> _attribute_names[_position], len(_attribute_names[_position]))
 cdef tuple _DECLARATIONS = (b"og:title", b"og:description", b"description", b"og:type")
 
@@ -75,6 +85,7 @@ cdef int _fill(Tag *tag, str name) except -1:
     tag.phrasing, tag.preformatted = traits.phrasing, traits.preformatted
     tag.heading, tag.hides = traits.heading, traits.hides
     tag.flag, tag.counted, tag.role = traits.flag, traits.counted, traits.role
+    tag.box, tag.box_kept = _boxes[traits.box], traits.box if traits.box >= elements.KEPT_BOX else 0
     tag.length = len(letters)
     memcpy(tag.letters, <const char *> letters, tag.length)
     return 0
@@ -118,15 +129,20 @@ cdef String _spelled(Tag *tag) noexcept:
     return lexbor.String(<const unsigned char *> &tag.letters[0], tag.length)
 
 
-cdef uint16_t own_flags(Element *element, Tag *tag, Shown *shown) except? 0xFFFF:
-    """Return the flags that an element has of itself, and set `shown`."""
+cdef uint16_t own_flags(
+    Element *element, Tag *tag, Inherited *around, Scopes scopes, Shown *shown
+) except? 0xFFFF:
+    """The flags that an element has of itself; how it is shown by itself is set."""
     cdef uint16_t flags = tag.flag
+    cdef bint is_html = element.node.namespace_ == lexbor.HTML, styled = False
     cdef bint hidden = False, findable = False, open_ = False, popover = False
     cdef Attribute *attribute = element.first_attribute
+    cdef Attribute *display = NULL
+    cdef Attribute *visibility = NULL
     cdef Style style
     cdef String value
     cdef int name
-    memset(&style, 0, sizeof(Style))
+    shown.inherited = around[0]
     while attribute != NULL:
         name = name_of(attribute)
         if name != OTHER:
@@ -136,28 +152,86 @@ cdef uint16_t own_flags(Element *element, Tag *tag, Shown *shown) except? 0xFFFF
                 hidden = not findable
             elif name == STYLE:
                 read_style(value, &style)
+                styled = True
+                if style.has_custom_properties:
+                    shown.inherited.scope = scopes.enter(element, value, around.scope)
             elif name == ROLE:
                 flags |= _role(value)
             elif name == OPEN:
                 open_ = True
             elif name == POPOVER:
                 popover = True
+            elif name == DISPLAY_VALUE:
+                display = attribute
+            elif name == VISIBILITY_VALUE:
+                visibility = attribute
         attribute = attribute.next
     if tag.hides == UNLESS_OPEN:
         hidden = hidden or not open_
-        popover = popover and not open_
-    shown.on_lines = style.declared[DISPLAY] == ON_LINES
-    shown.removed = _hides(style.declared[DISPLAY], hidden or popover)
-    shown.removed = shown.removed or _hides(style.declared[CONTENT_VISIBILITY], findable)
-    shown.visibility = style.declared[VISIBILITY]
-    if tag.hides == NEVER:
-        shown.removed, shown.visibility = False, UNDECLARED
+    if not styled:
+        memset(&style, 0, sizeof(Style))
+    if element.node.namespace_ == lexbor.SVG and (display != NULL or visibility != NULL):
+        read_attribute(lexbor.value_of(display), DISPLAY, &style)
+        read_attribute(lexbor.value_of(visibility), VISIBILITY, &style)
+        styled = True
+    if styled:
+        scopes.resolve(element, &style, &shown.inherited)
+    if is_html and (popover or tag.hides == UNLESS_OPEN) and style.declared[POSITION] == UNDECLARED:
+        style.declared[POSITION] = BLOCK_BOX
+    hidden = hidden or popover and not (open_ and tag.hides == UNLESS_OPEN)
+    _show(element, tag, &style, is_html and hidden, is_html and findable, shown)
     return flags
 
 
-cdef inline bint _hides(int declared, bint otherwise) noexcept:
-    """Return True if a property hides an element: by its style, or without a declaration there."""
-    return declared == HIDING or declared == UNDECLARED and otherwise
+cdef void _show(
+    Element *element, Tag *tag, Style *style, bint hidden, bint findable, Shown *shown
+) noexcept:
+    """Set how an element is shown, by its style and attributes."""
+    cdef uint8_t box = _box(element, tag, style, hidden, &shown.inherited)
+    cdef uint8_t content = style.declared[CONTENT_VISIBILITY]
+    shown.on_lines = style.declared[DISPLAY] & ON_LINES != 0
+    shown.visibility = style.declared[VISIBILITY]
+    shown.inherited.conceals = content == HIDING or content == UNDECLARED and findable
+    shown.removed = box == HIDING or box == COLUMN_BOX
+    if shown.inherited.conceals and (box == BLOCK_BOX or box == ARRANGING_BOX):
+        shown.removed = True
+    if box != NO_BOX:
+        shown.inherited.arranges = box == ARRANGING_BOX
+    shown.inherited.box = box
+    if tag.hides == NEVER:
+        shown.removed, shown.visibility = False, UNDECLARED
+
+
+cdef uint8_t _box(Element *element, Tag *tag, Style *style, bint hidden, Inherited *around) noexcept:
+    """Return the box of an element, or HIDING where it has none and nothing in it is displayed."""
+    cdef uint8_t box = style.declared[DISPLAY] & BOX
+    cdef uintptr_t language = element.node.namespace_
+    if box == UNDECLARED:
+        if hidden:
+            return HIDING
+        box = tag.box if language == lexbor.HTML else MATH_BOX if language == lexbor.MATH else BLOCK_BOX
+    if box == MATH_BOX:
+        box = BLOCK_BOX if style.declared[DISPLAY] & ON_LINES else LINE_BOX
+        if language == lexbor.MATH:
+            return ARRANGING_BOX
+    if language == lexbor.SVG and box != NO_BOX and box != HIDING and box != ARRANGING_BOX:
+        return BLOCK_BOX  # whatever its style says
+    if box == LINE_BOX and tag.box_kept and language == lexbor.HTML:
+        return BLOCK_BOX
+    if box == NO_BOX and (language != lexbor.HTML and _needs_box(element) or tag.box_kept == WHOLE_BOX):
+        return HIDING
+    if around.arranges or style.declared[FLOAT] == BLOCK_BOX or style.declared[POSITION] == BLOCK_BOX:
+        if box == LINE_BOX or box == TABLE_PART or box == COLUMN_BOX:
+            return BLOCK_BOX
+    return box
+
+
+cdef bint _needs_box(Element *element) noexcept:
+    """Return True if an element of a formula or a drawing is not displayed without a box."""
+    cdef lexbor.Node *node = &element.node
+    return node.namespace_ == lexbor.MATH or tag_of(node.name).role == HOLDS_HTML or (
+        tag_of(node.name).role == DRAWING and node.parent.namespace_ != lexbor.SVG
+    )
 
 
 cdef uint16_t _role(String value) noexcept:
@@ -175,7 +249,7 @@ cdef int name_of(Attribute *attribute) noexcept:
         return _attribute_numbers[attribute.node.name]
     name = lexbor.name_of(attribute.node.name)
     if name.length <= MAX_ATTRIBUTE:
-        for position in range(POPOVER):
+        for position in range(VISIBILITY_VALUE):
             if same(name, _attributes[position]):
                 return position + 1
     return OTHER

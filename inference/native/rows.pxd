@@ -4,6 +4,7 @@ from dehusk.inference.native.buffer cimport Buffer
 from dehusk.inference.native.classes cimport DESCRIBED, Described
 from dehusk.inference.native.lexbor cimport Element, String
 from dehusk.inference.native.markup cimport Shown, Tag
+from dehusk.inference.native.styles cimport Inherited
 
 cdef enum:
     NONE = -1
@@ -29,6 +30,7 @@ cdef struct Row:  # an element that was entered
     uint16_t flags
     bint removed  # it is not shown, nor anything in it
     bint invisible  # it is not shown, but what is in it may be
+    Inherited inherited  # by what is in it
     uint8_t heading
     bint preformatted
     bint has_symbols  # it may be written with symbols

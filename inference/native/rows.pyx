@@ -55,6 +55,7 @@ cdef class Rows:
         row.images, row.held_index, row.way, row.path = 0, NONE, index, NONE
         row.last_child = row.sibling = NONE
         row.item = row.list = row.table = row.line = row.cell = NONE
+        row.inherited = shown.inherited
         row.removed, row.invisible = self._is_removed(parent, &shown), self._is_invisible(parent, &shown)
         if parent != NONE:
             self._find_way(row, index)

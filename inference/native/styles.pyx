@@ -1,69 +1,80 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Style attributes: their declarations that hide or show an element.
 
-Tokens and declarations are those of CSS Syntax Level 3, so that what browsers ignore is ignored. Custom properties are
-not resolved: a declaration that refers to one is ignored, too.
+Declarations are those of CSS Syntax Level 3, so that what browsers ignore is ignored. References, e.g. to custom
+properties, are resolved as far as style attributes tell them (`dehusk.inference.style_values`).
 """
 
-from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memcmp, memset
+from libc.stdint cimport uint8_t, uintptr_t
+from libc.string cimport memset
 
-from dehusk.inference.native.buffer cimport Buffer, append, free
-from dehusk.inference.native.lexbor cimport String
+from dehusk.inference.native cimport css, lexbor
+from dehusk.inference.native.buffer cimport append, free
+from dehusk.inference.native.css cimport Reader, begin_reading, next_token, next_visible, word
+from dehusk.inference.native.lexbor cimport Attribute, Element, String
 
-cdef enum:  # tokens
-    END
-    SPACE
-    WORD  # an identifier
-    AT_WORD
-    COLON
-    SEMICOLON
-    EXCLAMATION_MARK
-    OPENING  # a bracket, or a function with its own
-    CLOSING
-    OTHER
+from dehusk.inference import style_values
+from dehusk.inference.style_values import Component, References, Scope, TooManyReferencesError
 
 cdef enum:
-    MAX_WORD = 24  # bytes; no longer one is looked for
     MAX_KEYWORDS = 3  # in a value; of one with more, which is not valid, another one is read
-    MAX_ESCAPE = 6  # hexadecimal digits
-    NOT_ASCII = 0x80  # stands for any such character of a word
+    INVALID = 255  # as no declared value is
 
 cdef enum:  # keywords, as bits
     HIDES = 1
     SHOWS = 2
     REVERTS = 4  # to the property without the style
-    ALONE = 7  # no other keyword may stand beside these
-    BLOCK = 8
-    INLINE = 16
-    FLOW = 32
-    INSIDE = 64
-    LIST_ITEM = 128
+    INHERITS = 8
+    ALONE = 15  # no other keyword may stand beside these
+    BLOCK = 16
+    INLINE = 32
+    FLOW = 64
+    ROOT = 128  # of a flow
+    TABLE = 256
+    ARRANGES = 512
+    RUBY = 1024
+    MATH = 2048
+    INSIDE = 4032  # one of these may stand
+    LIST_ITEM = 4096
 
 cdef dict _PROPERTIES = {
     b"display": (DISPLAY,),
     b"visibility": (VISIBILITY,),
     b"content-visibility": (CONTENT_VISIBILITY,),
-    b"all": (DISPLAY, VISIBILITY, CONTENT_VISIBILITY),
+    b"float": (FLOAT,),
+    b"position": (POSITION,),
+    b"all": (DISPLAY, VISIBILITY, CONTENT_VISIBILITY, FLOAT, POSITION),
 }
 cdef dict _FOR_ALL = {  # and of all properties
-    **dict.fromkeys((b"initial", b"inherit", b"unset"), SHOWS),
+    **dict.fromkeys((b"initial", b"unset"), SHOWS),
     **dict.fromkeys((b"revert", b"revert-layer"), REVERTS),
+    b"inherit": INHERITS,
+}
+cdef dict _BOXES = {  # of keywords of `display` that stand alone
+    **dict.fromkeys(_FOR_ALL, LINE_BOX),
+    b"contents": NO_BOX,
+    **dict.fromkeys((b"inline-block", b"table-cell", b"-webkit-box", b"-webkit-inline-box"), BLOCK_BOX),
+    **dict.fromkeys((b"inline-flex", b"inline-grid", b"-webkit-flex", b"-webkit-inline-flex"), ARRANGING_BOX),
+    b"inline-table": TABLE_BOX,
+    **dict.fromkeys((b"table-row-group", b"table-header-group", b"table-footer-group"), TABLE_PART),
+    **dict.fromkeys((b"table-row", b"table-caption"), TABLE_PART),
+    **dict.fromkeys((b"table-column-group", b"table-column"), COLUMN_BOX),
+    b"ruby-text": LINE_BOX,
 }
 cdef tuple _KEYWORDS = (
     {
+        **dict.fromkeys(_BOXES, SHOWS),
         **_FOR_ALL,
         b"none": HIDES,
         b"block": BLOCK,
         b"inline": INLINE,
-        **dict.fromkeys((b"flow", b"flow-root"), FLOW),
-        **dict.fromkeys((b"table", b"flex", b"grid", b"ruby", b"math"), INSIDE),
+        b"flow": FLOW,
+        b"flow-root": ROOT,
+        b"table": TABLE,
+        **dict.fromkeys((b"flex", b"grid"), ARRANGES),
+        b"ruby": RUBY,
+        b"math": MATH,
         b"list-item": LIST_ITEM,
-        **dict.fromkeys((b"contents", b"inline-block", b"inline-table", b"inline-flex", b"inline-grid"), SHOWS),
-        **dict.fromkeys((b"table-row-group", b"table-header-group", b"table-footer-group", b"table-row"), SHOWS),
-        **dict.fromkeys((b"table-cell", b"table-column-group", b"table-column", b"table-caption"), SHOWS),
-        **dict.fromkeys((b"-webkit-box", b"-webkit-inline-box", b"-webkit-flex", b"-webkit-inline-flex"), SHOWS),
-        b"ruby-text": SHOWS,
     },
     {
         **dict.fromkeys(_FOR_ALL, REVERTS),  # to that of the element around
@@ -72,322 +83,358 @@ cdef tuple _KEYWORDS = (
         **dict.fromkeys((b"hidden", b"collapse"), HIDES),
     },
     {**_FOR_ALL, **dict.fromkeys((b"visible", b"auto"), SHOWS), b"hidden": HIDES},
+    {
+        **dict.fromkeys(_FOR_ALL, SHOWS),
+        b"none": SHOWS,
+        **dict.fromkeys((b"left", b"right", b"inline-start", b"inline-end"), BLOCK),
+    },
+    {
+        **dict.fromkeys(_FOR_ALL, SHOWS),
+        **dict.fromkeys((b"static", b"relative", b"sticky"), SHOWS),
+        **dict.fromkeys((b"absolute", b"fixed"), BLOCK),
+    },
 )
-
-
-cdef struct Reader:
-    const unsigned char *data
-    size_t length
-    size_t position  # after the last token
-    unsigned char bracket  # the closing one of the last token, or the last token itself
-    unsigned char[MAX_WORD] word  # the last one, in lower case
-    size_t letters  # of it, also those that had no room
-    Buffer brackets  # the closing ones of those open
+cdef int[PROPERTIES] _UNSET = [LINE_BOX, UNDECLARED, SHOWING, SHOWING, SHOWING]
+cdef dict _KINDS = {
+    css.COMMA: style_values.COMMA,
+    css.COLON: style_values.COLON,
+    css.SEMICOLON: style_values.SEMICOLON,
+    css.EXCLAMATION_MARK: style_values.EXCLAMATION_MARK,
+}
 
 
 cdef int read_style(String text, Style *style) except -1:
-    """Read the declarations of each property in a style attribute: the last, or the last important one."""
+    """Read the declarations of a style attribute: of each property the last, or the last important one."""
     cdef Reader reader
     cdef int token
     memset(style, 0, sizeof(Style))
-    memset(&reader, 0, sizeof(Reader))
-    reader.data, reader.length = text.data, text.length
+    begin_reading(&reader, text)
     try:
-        token = _next(&reader)
-        while token != END:
-            if token == WORD:
+        token = next_token(&reader)
+        while token != css.END:
+            if token == css.WORD:
                 _read_declaration(&reader, style)
-            elif token == AT_WORD:
+            elif token == css.AT_WORD:
                 _skip_rule(&reader)
-            elif token != SPACE and token != SEMICOLON:
+            elif token != css.SPACE and token != css.SEMICOLON:
                 _skip_declaration(&reader, token)
-            token = _next(&reader)
+            token = next_token(&reader)
     finally:
         free(&reader.brackets)
     return 0
 
 
-cdef int _read_declaration(Reader *reader, Style *style) except -1:
-    """Read a declaration whose name is the last token."""
-    cdef bint is_important = False
-    properties = _PROPERTIES.get(_word(reader))
-    cdef int token = _next_visible(reader)
-    if token != COLON or properties is None:
-        return _skip_declaration(reader, token)
-    keywords = []
-    token = _next_visible(reader)
-    while token == WORD:
-        if len(keywords) <= MAX_KEYWORDS:
-            keywords.append(_word(reader))
-        token = _next_visible(reader)
-    if token == EXCLAMATION_MARK:
-        token = _next_visible(reader)
-        is_important = token == WORD and _word(reader) == b"important"
-        if not is_important:
-            return _skip_declaration(reader, token)
-        token = _next_visible(reader)
-    if token != END and token != SEMICOLON:
-        return _skip_declaration(reader, token)
-    if len(properties) > 1 and not _FOR_ALL.keys() >= set(keywords):
-        return 0
-    for name in properties:
-        _declare(style, name, keywords, is_important)
+cdef int read_attribute(String text, int name, Style *style) except -1:
+    """Read an attribute of a drawing that has a property's value, unless the style declares the property."""
+    cdef Reader reader
+    if style.declared[name] == UNDECLARED:
+        begin_reading(&reader, text)
+        _read_value(&reader, style, (name,), True)
     return 0
 
 
-cdef int _declare(Style *style, int name, list keywords, bint is_important) except -1:
-    """Take over a declaration, unless its value is none of the property, or an earlier one is important."""
+cdef int _read_declaration(Reader *reader, Style *style) except -1:
+    """Read a declaration whose name is the last token."""
+    cdef bint is_custom = css.names_custom_property(reader)
+    properties = None if is_custom else _PROPERTIES.get(word(reader))
+    cdef int token = next_visible(reader)
+    if token == css.COLON and properties is not None:
+        return _read_value(reader, style, properties, False)
+    if token == css.COLON and is_custom:
+        style.has_custom_properties = True
+    return _skip_declaration(reader, token)
+
+
+cdef int _read_value(Reader *reader, Style *style, tuple properties, bint is_attribute) except -1:
+    """Read the value of properties, up to its end; an attribute is nothing but a value."""
+    cdef size_t begin = reader.position
+    cdef bint is_important = False
+    cdef int token = next_visible(reader), name, declared
+    keywords = []
+    while token == css.WORD:
+        if len(keywords) <= MAX_KEYWORDS:
+            keywords.append(word(reader))
+        token = next_visible(reader)
+    if token == css.EXCLAMATION_MARK and not is_attribute:
+        token = next_visible(reader)
+        is_important = token == css.WORD and word(reader) == b"important"
+        if not is_important:
+            return _skip_declaration(reader, token)
+        token = next_visible(reader)
+    if token != css.END and (token != css.SEMICOLON or is_attribute):
+        reader.position = begin
+        return _read_references(reader, style, properties, is_attribute)
+    if len(properties) > 1 and not _FOR_ALL.keys() >= set(keywords):
+        return 0
+    for name in properties:
+        declared = _declared(name, keywords)
+        if declared != INVALID:
+            _declare(style, name, declared, is_important)
+    return 0
+
+
+cdef int _read_references(Reader *reader, Style *style, tuple properties, bint is_attribute) except -1:
+    """Read a value that is none but by references in it."""
+    cdef size_t begin = reader.position
+    cdef bint is_important = False
+    cdef int name
+    value = _components(reader, &is_important)
+    if value is None or not style_values.is_reference(value) or (is_attribute and reader.position < reader.length):
+        return 0
+    for name in properties:
+        if _declare(style, name, REFERRING, is_important):
+            style.references[name] = String(reader.data + begin, reader.begin - begin)
+    return 0
+
+
+cdef int _declared(int name, list keywords) except -1:
+    """Return the value that keywords declare; UNDECLARED for that without the style, or INVALID."""
     cdef int value = 0, bit
     for keyword in keywords:
         bit = (<dict> _KEYWORDS[name]).get(keyword, 0)
         if not bit or value & (bit | ALONE) or value and bit & ALONE:
-            return 0
+            return INVALID
         value |= bit
-    if not value or value & BLOCK and value & INLINE or value & INSIDE and value & (FLOW | LIST_ITEM):
-        return 0
-    if style.important[name] and not is_important:
-        return 0
-    style.important[name] = is_important
+    if not value or value & BLOCK and value & INLINE or _bits(value & INSIDE) > 1:
+        return INVALID
+    if value & LIST_ITEM and value & INSIDE & ~(FLOW | ROOT):
+        return INVALID
     if value & REVERTS:
-        style.declared[name] = UNDECLARED
-    elif value & HIDES:
-        style.declared[name] = HIDING
-    else:
-        style.declared[name] = ON_LINES if value & BLOCK else SHOWING
-    return 0
+        return UNDECLARED
+    if value & INHERITS:
+        return INHERITING
+    if value & HIDES:
+        return HIDING
+    if name != DISPLAY:
+        return BLOCK_BOX if value & BLOCK else SHOWING
+    return _BOXES[keywords[0]] if value & SHOWS else _box(value)
+
+
+cdef int _box(int value) noexcept:
+    """Return the box that keywords of `display` make of an element."""
+    cdef int box = BLOCK_BOX
+    if value & ARRANGES:
+        box = ARRANGING_BOX
+    elif value & TABLE:
+        box = TABLE_BOX
+    elif value & MATH:
+        box = MATH_BOX
+    elif value & INLINE and not value & ROOT or value & RUBY and not value & BLOCK:
+        box = LINE_BOX
+    return box | ON_LINES if value & BLOCK else box
+
+
+cdef int _bits(int value) noexcept:
+    cdef int count = 0
+    while value:
+        value &= value - 1
+        count += 1
+    return count
+
+
+cdef bint _declare(Style *style, int name, int declared, bint is_important) except -1:
+    """Take over a declaration, unless an earlier one is important."""
+    if style.important[name] and not is_important:
+        return False
+    style.important[name] = is_important
+    style.declared[name] = declared
+    return True
 
 
 cdef int _skip_declaration(Reader *reader, int token) except -1:
     """Skip a declaration from its last token up to its end, a semicolon outside brackets."""
-    while token != END and token != SEMICOLON:
-        if token == OPENING:
+    while token != css.END and token != css.SEMICOLON:
+        if token == css.OPENING:
             _skip_brackets(reader)
-        token = _next(reader)
+        token = next_token(reader)
     return 0
 
 
 cdef int _skip_rule(Reader *reader) except -1:
     """Skip an at-rule, which ends like a declaration, or after its block."""
-    cdef int token = _next(reader)
-    while token != END and token != SEMICOLON:
-        if token == OPENING:
+    cdef int token = next_token(reader)
+    while token != css.END and token != css.SEMICOLON:
+        if token == css.OPENING:
             is_block = reader.bracket == c"}"
             _skip_brackets(reader)
             if is_block:
                 break
-        token = _next(reader)
+        token = next_token(reader)
     return 0
 
 
 cdef int _skip_brackets(Reader *reader) except -1:
     """Skip to the end of the bracket that the last token opened."""
-    cdef int token = OPENING
-    while token != END:
-        if token == OPENING:
+    cdef int token = css.OPENING
+    while token != css.END:
+        if token == css.OPENING:
             append(&reader.brackets, &reader.bracket, 1)
-        elif token == CLOSING and <unsigned char> reader.brackets.data[reader.brackets.used - 1] == reader.bracket:
+        elif token == css.CLOSING and <unsigned char> reader.brackets.data[reader.brackets.used - 1] == reader.bracket:
             reader.brackets.used -= 1
             if not reader.brackets.used:
                 break
-        token = _next(reader)
+        token = next_token(reader)
     return 0
 
 
-cdef bytes _word(Reader *reader):
-    """Return the last word, in lower case; an empty one for a longer one than any that is looked for."""
-    return reader.word[: reader.letters] if reader.letters <= MAX_WORD else b""
+cdef class Scopes:
+    """Custom properties that the style attributes of a page declare, and the references to them."""
+
+    def __cinit__(self):
+        self._elements, self._scopes, self._numbers, self._references = [], [], {}, References()
+
+    cdef int enter(self, Element *element, String style, int around) except -1:
+        """Return the scope of an element whose style declares custom properties, in the one around it."""
+        known = self._numbers.get(<uintptr_t> element)
+        if known is None:
+            self._elements.append((around, style.data[: style.length]))
+            self._scopes.append(None)
+            known = self._numbers[<uintptr_t> element] = len(self._scopes)
+        return known
+
+    cdef int resolve(self, Element *element, Style *style, Inherited *inherited) except -1:
+        """Replace references in a style by what they stand for, and values that are those of the element around."""
+        cdef int name
+        for name in range(PROPERTIES):
+            if style.declared[name] == REFERRING:
+                style.declared[name] = self._resolve(element, style.references[name], name, inherited.scope)
+        if style.declared[DISPLAY] == INHERITING:
+            style.declared[DISPLAY] = inherited.box
+        if style.declared[CONTENT_VISIBILITY] == INHERITING:
+            style.declared[CONTENT_VISIBILITY] = HIDING if inherited.conceals else SHOWING
+        return 0
+
+    cdef int _resolve(self, Element *element, String value, int name, int scope) except -1:
+        cdef int declared = INVALID
+        cdef bint is_important
+        cdef Reader reader
+        cdef _Attributes attributes = _Attributes()
+        attributes.element = element
+        begin_reading(&reader, value)
+        try:
+            found = self._references.resolve(_components(&reader, &is_important), self._scope(scope), attributes)
+        except TooManyReferencesError:
+            return HIDING if name <= CONTENT_VISIBILITY else SHOWING  # no page is to be read that needs as many
+        if found is not None:
+            declared = _declared(name, style_values.keywords(found))
+        return declared if declared != INVALID else _UNSET[name]
+
+    cdef object _scope(self, int number):
+        """Return a scope by its number; those around it are made first."""
+        waiting = []
+        while number and self._scopes[number - 1] is None:
+            waiting.append(number)
+            number = self._elements[number - 1][0]
+        found = self._scopes[number - 1] if number else None
+        for number in reversed(waiting):
+            found = self._scopes[number - 1] = Scope(found, _custom_properties(self._elements[number - 1][1]))
+        return found
 
 
-cdef int _next_visible(Reader *reader) noexcept nogil:
-    """Take the next token that is no white space."""
-    cdef int token = _next(reader)
-    while token == SPACE:
-        token = _next(reader)
-    return token
+cdef class _Attributes:
+    """The attributes of an element as values of CSS."""
+
+    cdef Element *element
+
+    def __call__(self, str name):
+        """Return the value of an attribute; None if there is none or it is no value."""
+        cdef Attribute *attribute = self.element.first_attribute
+        while attribute != NULL and _attribute_name(attribute) != name:
+            attribute = attribute.next
+        return _components_of(lexbor.value_of(attribute)) if attribute != NULL else None
 
 
-cdef int _next(Reader *reader) noexcept nogil:
-    """Take the next token, where comments are none."""
-    cdef unsigned char first
-    while _stands(reader, b"/*", 2):
-        _skip_comment(reader)
-    if reader.position == reader.length:
-        return END
-    first = reader.data[reader.position]
-    if not _stands(reader, b"-->", 3) and _begins_word(reader, reader.position):
-        _read_word(reader)
-        return _what_follows_word(reader)
-    reader.position += 1
-    if _is_space(first):
-        while reader.position < reader.length and _is_space(reader.data[reader.position]):
-            reader.position += 1
-        return SPACE
-    if first == c"@" and _begins_word(reader, reader.position):
-        _read_word(reader)
-        return AT_WORD
-    if first == c":":
-        return COLON
-    if first == c";":
-        return SEMICOLON
-    if first == c"!":
-        return EXCLAMATION_MARK
-    if first == c"(" or first == c"[" or first == c"{":
-        reader.bracket = c")" if first == c"(" else first + 2
-        return OPENING
-    if first == c")" or first == c"]" or first == c"}":
-        reader.bracket = first
-        return CLOSING
-    _skip_other(reader, first)
-    return OTHER
+cdef str _attribute_name(Attribute *attribute):
+    if attribute.node.name < lexbor.NUMBERED_ATTRIBUTES:
+        return lexbor.ATTRIBUTES[attribute.node.name].decode()
+    return lexbor.decoded(lexbor.name_of(attribute.node.name))
 
 
-cdef void _skip_other(Reader *reader, unsigned char first) noexcept nogil:
-    """Skip a string, a number with its unit, a hash, or a mark of HTML comments, after its first byte."""
-    if first == c'"' or first == c"'":
-        _skip_string(reader, first)
-    elif c"0" <= first <= c"9":
-        while reader.position < reader.length and c"0" <= reader.data[reader.position] <= c"9":
-            reader.position += 1
-        if _begins_word(reader, reader.position):
-            _read_word(reader)
-    elif first == c"#":
-        _read_word(reader)
-    elif first == c"<" and _stands(reader, b"!--", 3):
-        reader.position += 3
-    elif first == c"-" and _stands(reader, b"->", 2):
-        reader.position += 2
+cdef dict _custom_properties(bytes style):
+    """Return the values of the custom properties that a style attribute declares."""
+    cdef Reader reader
+    cdef bint is_important
+    cdef int token
+    found, important = {}, set()
+    begin_reading(&reader, String(style, len(style)))
+    try:
+        token = next_token(&reader)
+        while token != css.END:
+            if token == css.WORD and css.names_custom_property(&reader):
+                name = _text(&reader)
+                token = next_visible(&reader)
+                if token == css.COLON:
+                    value = _components(&reader, &is_important)
+                    if value is not None and style_values.is_custom_value(value):
+                        if is_important or name not in important:
+                            found[name] = value
+                        if is_important:
+                            important.add(name)
+                else:
+                    _skip_declaration(&reader, token)
+            elif token == css.AT_WORD:
+                _skip_rule(&reader)
+            elif token != css.SPACE and token != css.SEMICOLON:
+                _skip_declaration(&reader, token)
+            token = next_token(&reader)
+    finally:
+        free(&reader.brackets)
+    return found
 
 
-cdef int _what_follows_word(Reader *reader) noexcept nogil:
-    """Return the token that a word is, or is the name of: a function, or an address, which is skipped."""
-    cdef size_t position
-    if not _stands(reader, b"(", 1):
-        return WORD
-    reader.position += 1
-    reader.bracket = c")"
-    if reader.letters != 3 or memcmp(reader.word, b"url", 3):
-        return OPENING
-    position = reader.position
-    while position < reader.length and _is_space(reader.data[position]):
-        position += 1
-    if position < reader.length and (reader.data[position] == c'"' or reader.data[position] == c"'"):
-        return OPENING
-    while reader.position < reader.length:
-        reader.position += 1
-        if reader.data[reader.position - 1] == c")":
-            break
-        if reader.data[reader.position - 1] == c"\\" and reader.position < reader.length:
-            reader.position += 1
-    return OTHER
+cdef list _components_of(String value):
+    """Return the components of a value that ends with a text, None if it is none."""
+    cdef Reader reader
+    cdef bint is_important
+    begin_reading(&reader, value)
+    found = _components(&reader, &is_important)
+    return found if reader.begin == reader.length and not is_important else None
 
 
-cdef void _skip_comment(Reader *reader) noexcept nogil:
-    reader.position += 2
-    while reader.position < reader.length and not _stands(reader, b"*/", 2):
-        reader.position += 1
-    reader.position = min(reader.position + 2, reader.length)
+cdef list _components(Reader *reader, bint *is_important):
+    """Read the components of a value up to the end of its declaration; return None if they are no value."""
+    cdef int token = next_visible(reader)
+    cdef bint is_valid = True
+    found = current = []
+    around = []
+    is_important[0] = False
+    while token != css.END and (token != css.SEMICOLON or around):
+        is_valid = is_valid and token != css.BAD and not is_important[0]
+        if token == css.OPENING:
+            around.append((current, reader.bracket))
+            current.append(_opened(reader))
+            current = current[len(current) - 1].inner
+        elif token == css.CLOSING:
+            if around and around[len(around) - 1][1] == reader.bracket:
+                current = around.pop()[0]
+            else:
+                is_valid = False
+        elif token == css.EXCLAMATION_MARK and not around:
+            token = next_visible(reader)
+            is_important[0] = token == css.WORD and word(reader) == b"important"
+            if not is_important[0]:
+                is_valid = False
+                continue
+        elif token == css.WORD:
+            current.append(Component(style_values.WORD, _text(reader)))
+        elif token != css.SPACE:
+            current.append(Component(_KINDS.get(token, style_values.OTHER), _written(reader)))
+        token = next_visible(reader)
+    return found if is_valid else None
 
 
-cdef void _skip_string(Reader *reader, unsigned char quote) noexcept nogil:
-    """Skip a string up to its quote, or up to a line break that is not escaped."""
-    cdef unsigned char byte
-    while reader.position < reader.length:
-        byte = reader.data[reader.position]
-        if _is_line_break(byte):
-            return
-        reader.position += 1
-        if byte == quote:
-            return
-        if byte != c"\\" or reader.position == reader.length:
-            continue
-        if _is_line_break(reader.data[reader.position]):
-            reader.position += 2 if _stands(reader, b"\r\n", 2) else 1
-        else:
-            _escaped(reader)
+cdef object _opened(Reader *reader):
+    """Return the function or bracket that the last token opened, its content to be added."""
+    written = _written(reader)
+    if len(written) == 1:
+        return Component(style_values.BRACKET, written, [])
+    return Component(style_values.FUNCTION, style_values.unescaped(written[: len(written) - 1]), [])
 
 
-cdef bint _begins_word(Reader *reader, size_t position) noexcept nogil:
-    """Return True if an identifier begins at a position."""
-    if position < reader.length and reader.data[position] == c"-":
-        position += 1
-        if position < reader.length and reader.data[position] == c"-":
-            return True
-    if position == reader.length:
-        return False
-    if c"0" <= reader.data[position] <= c"9":
-        return False
-    return _is_of_word(reader.data[position]) and reader.data[position] != c"-" or _is_escape(reader, position)
+cdef str _written(Reader *reader):
+    return lexbor.decoded(String(reader.data + reader.begin, reader.position - reader.begin))
 
 
-cdef void _read_word(Reader *reader) noexcept nogil:
-    """Read an identifier, or the rest of one."""
-    reader.letters = 0
-    while reader.position < reader.length:
-        if _is_of_word(reader.data[reader.position]):
-            _add(reader, reader.data[reader.position])
-            reader.position += 1
-        elif _is_escape(reader, reader.position):
-            reader.position += 1
-            _add(reader, _escaped(reader))
-        else:
-            return
-
-
-cdef void _add(Reader *reader, unsigned char letter) noexcept nogil:
-    if reader.letters < MAX_WORD:
-        reader.word[reader.letters] = letter | 0x20 if c"A" <= letter <= c"Z" else letter
-    reader.letters += 1
-
-
-cdef unsigned char _escaped(Reader *reader) noexcept nogil:
-    """Read the escape after a backslash; return the character that it stands for, NOT_ASCII for any other."""
-    cdef uint32_t character = 0
-    cdef int digits = 0
-    while digits < MAX_ESCAPE and reader.position < reader.length and _digit(reader.data[reader.position]) >= 0:
-        character = 16 * character + _digit(reader.data[reader.position])
-        reader.position += 1
-        digits += 1
-    if digits:
-        if _stands(reader, b"\r\n", 2):
-            reader.position += 2
-        elif reader.position < reader.length and _is_space(reader.data[reader.position]):
-            reader.position += 1
-    elif reader.position < reader.length:
-        character = reader.data[reader.position]
-        reader.position += 1
-    return character if 0 < character < NOT_ASCII else NOT_ASCII
-
-
-cdef inline int _digit(unsigned char letter) noexcept nogil:
-    """Return the value of a hexadecimal digit, or -1."""
-    if c"0" <= letter <= c"9":
-        return letter - c"0"
-    letter |= 0x20
-    return letter - c"a" + 10 if c"a" <= letter <= c"f" else -1
-
-
-cdef inline bint _is_escape(Reader *reader, size_t position) noexcept nogil:
-    """Return True if a backslash stands at a position, and no line break after it."""
-    if reader.data[position] != c"\\":
-        return False
-    return position + 1 == reader.length or not _is_line_break(reader.data[position + 1])
-
-
-cdef inline bint _is_of_word(unsigned char letter) noexcept nogil:
-    return (
-        c"a" <= letter | 0x20 <= c"z" or c"0" <= letter <= c"9" or letter == c"-" or letter == c"_"
-        or letter >= NOT_ASCII
-    )
-
-
-cdef inline bint _is_line_break(unsigned char letter) noexcept nogil:
-    return letter == c"\n" or letter == c"\r" or letter == c"\f"
-
-
-cdef inline bint _is_space(unsigned char letter) noexcept nogil:
-    return letter == c" " or letter == c"\t" or _is_line_break(letter)
-
-
-cdef inline bint _stands(Reader *reader, const char *text, size_t length) noexcept nogil:
-    """Return True if a text is next."""
-    return reader.length - reader.position >= length and not memcmp(reader.data + reader.position, text, length)
+cdef str _text(Reader *reader):
+    """Return the last token without escapes."""
+    return style_values.unescaped(_written(reader))

@@ -2,7 +2,7 @@
 """One walk over the parser's tree: the text blocks of a page and the elements that they stand in."""
 
 from libc.stdint cimport uint16_t
-from libc.string cimport strlen
+from libc.string cimport memset, strlen
 
 from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
 from dehusk.inference.native.block_texts cimport BlockTexts
@@ -14,7 +14,7 @@ from dehusk.inference.native.lists cimport Lists
 from dehusk.inference.native.markup cimport Shown, Tag
 from dehusk.inference.native.recording cimport Recording
 from dehusk.inference.native.rows cimport NONE, Row, Rows
-from dehusk.inference.native.styles cimport HIDING, UNDECLARED
+from dehusk.inference.native.styles cimport HIDING, UNDECLARED, Inherited, Scopes
 from dehusk.inference.native.symbols cimport Symbols
 from dehusk.inference.native.tables cimport Tables
 
@@ -54,6 +54,7 @@ cdef class Walk:
     cdef bint _fallback
     cdef Py_ssize_t _max_blocks
     cdef Rows _rows
+    cdef Scopes _scopes
     cdef Lists _lists
     cdef Tables _tables
     cdef Recording _recording
@@ -85,7 +86,7 @@ cdef class Walk:
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
         self.noscripts, self.counts, self.hiding = [], [0] * len(TagCount), {}
         self._fallback, self.head = fallback, Head()
-        self._rows, self._lists, self._tables = Rows(), Lists(), Tables()
+        self._rows, self._lists, self._tables, self._scopes = Rows(), Lists(), Tables(), Scopes()
         self._recording, self._block_texts = recording, block_texts
         if address:
             self._walk(<Node *> address)
@@ -131,7 +132,8 @@ cdef class Walk:
         """Add the row of an element and return its index, or NONE where nothing in it is read."""
         cdef Tag *tag = markup.tag_of(element.node.name)
         cdef uint16_t flags
-        cdef Shown shown
+        cdef Inherited inherited
+        cdef Shown shown, around
         cdef int index
         if tag.kind == SKIPPED:
             if tag.role == TEMPLATE and markup.is_shadow_root(element):
@@ -142,9 +144,19 @@ cdef class Walk:
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
-        flags = markup.own_flags(element, tag, &shown)
+        memset(&inherited, 0, sizeof(Inherited))
+        if parent != NONE:
+            inherited = self._rows.at(parent).inherited
         if tag.role == HOLDS_HTML:
-            flags |= flags_around(element, &shown)
+            flags = flags_around(element, &inherited, self._scopes, &around)
+            flags |= markup.own_flags(element, tag, &around.inherited, self._scopes, &shown)
+            shown.removed = shown.removed or around.removed
+            if shown.visibility == UNDECLARED:
+                shown.visibility = around.visibility
+        else:
+            flags = markup.own_flags(element, tag, &inherited, self._scopes, &shown)
+        if element.node.namespace_ == lexbor.MATH and formulas.is_unshown(element):
+            shown.removed = True
         if (shown.removed or shown.visibility == HIDING) and formulas.is_pictured(element):
             shown.removed, shown.visibility = False, UNDECLARED
         if flags & MAIN:

@@ -7,6 +7,7 @@ from dehusk.inference.elements import (
     CUSTOM,
     FALLBACK,
     INLINE,
+    LINE_BOX,
     LINK,
     NUMBERED,
     SKIPPED,
@@ -47,7 +48,7 @@ def test_traits_say_what_is_known_of_a_tag() -> None:
 
 
 def test_nothing_is_known_of_other_tags() -> None:
-    assert traits("x-element") == traits("section")._replace(kind=CUSTOM)
+    assert traits("x-element") == traits("section")._replace(kind=CUSTOM, box=LINE_BOX)
     assert (traits("x-element").heading, traits("x-element").flag, traits("x-element").counted) == (0, 0, -1)
 
 

@@ -328,9 +328,9 @@ def test_of_a_drawing_only_what_it_holds_of_html_is_text() -> None:
 @pytest.mark.parametrize(
     "drawing",
     [
-        "<svg hidden><foreignObject><p>text",
+        "<svg style='display:none'><foreignObject><p>text",
         "<svg><g style='display: none'><g><foreignObject><p>text",
-        "<svg><foreignObject><svg hidden><foreignObject><p>text",
+        "<svg><foreignObject><svg style='visibility:hidden'><foreignObject><p>text",
     ],
 )
 def test_what_a_hidden_drawing_holds_is_hidden(drawing: str) -> None:
