@@ -239,6 +239,7 @@ class Traits(NamedTuple):
     role: int
     """Role of its content, e.g. TITLE; else NOTHING."""
     box: int
+    """Box by which it is displayed without a style."""
 
 
 def traits(tag: str) -> Traits:
