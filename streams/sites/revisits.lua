@@ -3,21 +3,27 @@
 -- A position is partition/offset/topic. Of two in the same partition, the one with the larger offset is newer,
 -- whoever tells it last; others have no order, and the one that is told last is taken for the newer one.
 --
--- KEYS[1]  the site, a hash: of each page its key and the position of its message; and once it is scheduled that
---          these are cleaned again, an empty field
+-- KEYS[1]  the site, a hash: of each page its key and the position of its message, with a / behind it once that
+--          message is cleaned again; and once it is scheduled that these are cleaned again, an empty field
 -- ARGV     a command, and what it takes:
 --          update    a page and its position, for any number of pages: has those moved that are kept
 --          remember  most pages, seconds to live, and of each page three strings: it, its position, and why it is
 --                    told: 'first' of its site, 'again' since it was counted before, and may be a first one that
 --                    was not told, 'late' since all first ones should have been told by now, 'gone' since its
---                    message says so
+--                    message says so, or Redis did not answer when it was cleaned
 --          schedule  nothing: no other page is kept from now on
 --          take      nothing: schedules, too
---          settle    a page and its position, for any number of pages: forgets those that have not moved
--- Answer   of remember 1 if it is time to schedule, of take pages and positions, else nothing
+--          catch_up  a page and its position, for any number of pages whose documents are delivered already: has
+--                    those moved that are kept, which are to be cleaned again, also if they were before
+--          settle    a page and its position, for any number of pages: marks as cleaned again those that have not
+--                    moved; one that has, and was marked, is to be cleaned again, as its document may have come
+--                    before that of the older message
+-- Answer   of remember 1 if it is time to schedule, of catch_up 1 if it is time to take, of take pages and
+--          positions, else nothing
 
 local site, command = KEYS[1], ARGV[1]
 local SCHEDULED = ''
+local DONE = '/'
 
 local function schedule()
   if redis.call('EXISTS', site) == 1 then
@@ -25,9 +31,13 @@ local function schedule()
   end
 end
 
+local function is_done(stored)
+  return stored:sub(-1) == DONE
+end
+
 local function is_newer(position, stored)
-  local partition, offset, topic = position:match('^(%d+)/(%d+)/(.*)$')
-  local stored_partition, stored_offset, stored_topic = stored:match('^(%d+)/(%d+)/(.*)$')
+  local partition, offset, topic = position:match('^(%d+)/(%d+)/([^/]*)')
+  local stored_partition, stored_offset, stored_topic = stored:match('^(%d+)/(%d+)/([^/]*)')
   if partition ~= stored_partition or topic ~= stored_topic then
     return true
   end
@@ -38,7 +48,7 @@ end
 local function move(page, position)
   local stored = redis.call('HGET', site, page)
   if stored and is_newer(position, stored) then
-    redis.call('HSET', site, page, position)
+    redis.call('HSET', site, page, is_done(stored) and position .. DONE or position)
   end
   return stored ~= false
 end
@@ -72,17 +82,35 @@ function commands.take()
   schedule()
   local taken, stored = {}, redis.call('HGETALL', site)
   for at = 1, #stored, 2 do
-    if stored[at] ~= SCHEDULED then
+    if stored[at] ~= SCHEDULED and not is_done(stored[at + 1]) then
       taken[#taken + 1], taken[#taken + 2] = stored[at], stored[at + 1]
     end
   end
   return taken
 end
 
+function commands.catch_up()
+  local is_waiting = false
+  for at = 2, #ARGV, 2 do
+    local page, position = ARGV[at], ARGV[at + 1]
+    local stored = redis.call('HGET', site, page)
+    if stored and is_newer(position, stored) then
+      redis.call('HSET', site, page, position)
+      stored = position
+    end
+    is_waiting = is_waiting or stored and not is_done(stored)
+  end
+  return (is_waiting and redis.call('HEXISTS', site, SCHEDULED) == 1) and 1 or 0
+end
+
 function commands.settle()
   for at = 2, #ARGV, 2 do
-    if redis.call('HGET', site, ARGV[at]) == ARGV[at + 1] then
-      redis.call('HDEL', site, ARGV[at])
+    local page, position = ARGV[at], ARGV[at + 1]
+    local stored = redis.call('HGET', site, page)
+    if stored == position then
+      redis.call('HSET', site, page, position .. DONE)
+    elseif stored and is_done(stored) and stored ~= position .. DONE then
+      redis.call('HSET', site, page, stored:sub(1, -2))
     end
   end
 end

@@ -1,8 +1,10 @@
 """The first pages of each site, which Redis keeps until they are cleaned again.
 
 Redis keeps the position of the newest message of each page. A page is kept from the delivery of its first
-document on, and forgotten once the document of a second cleaning is delivered, unless a newer message has
-come meanwhile: then that one is cleaned again, too, so that no document of an older message stays the last.
+document on, and marked once the document of a second cleaning is delivered, unless a newer message has come
+meanwhile: then that one is cleaned again, too, so that no document of an older message stays the last. Two
+workers may clean a page again at a time, where one of them was cut off. So the position of a marked page is
+kept, too, and the newest message is cleaned once more where an older one was delivered after it.
 
 The pages of a site are one key, which expires as its statistics do. Workers of different groups keep pages of
 their own.
@@ -20,7 +22,7 @@ from dehusk.streams.sites.redis_client import Call, Script
 from dehusk.streams.sites.redis_store import SiteBounds
 from dehusk.streams.sites.tally import name_hash
 
-KEY_PREFIX = "dehusk:revisits:1:"
+KEY_PREFIX = "dehusk:revisits:2:"
 """With the version of the layout."""
 _SCRIPT = Script("revisits.lua")
 _DAY = 24 * 60 * 60
@@ -46,9 +48,14 @@ class Visit:
     url: str
     origin: Origin
     known: int | None
-    """Pages of the site that were counted beside it; None if it is gone."""
+    """Pages of the site that were counted beside it; None if it is gone, or Redis was."""
     is_counted: bool
-    """True if it had been counted before."""
+    """True if it is known to have been counted before."""
+
+    @property
+    def may_be_kept(self) -> bool:
+        """True if an earlier message of it may be kept."""
+        return self.known is None or self.is_counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ class FirstPages:
 
     async def update(self, visits: Iterable[Visit]) -> None:
         """Note newer messages of pages that are kept, before their documents are delivered."""
-        repeated = _by_site(visit for visit in visits if visit.known is None or visit.is_counted)
+        repeated = _by_site(visit for visit in visits if visit.may_be_kept)
         await self._run(
             "update", {site: _flat(map(_key_and_position, visits)) for site, visits in repeated.items()}
         )
@@ -133,13 +140,20 @@ class FirstPages:
             for key, position in zip(answer[::2], answer[1::2], strict=True)
         ]
 
+    async def catch_up(self, pages: Iterable[FirstPage]) -> list[str]:
+        """Note newer messages of pages whose documents are delivered already; return the sites to take.
+
+        Those of older messages may have come behind them, so the pages are to be cleaned again, also if they
+        were before.
+        """
+        told = _by_site(pages)
+        answers = await self._run("catch_up", {site: _flat_pages(pages) for site, pages in told.items()})
+        return [site for site, is_due in zip(told, answers, strict=True) if is_due]
+
     async def settle(self, pages: Iterable[FirstPage]) -> None:
-        """Forget pages that are done, except those of which a newer message has come."""
+        """Mark pages that are done, except those of which a newer message has come."""
         done = _by_site(pages)
-        arguments = {
-            site: _flat((page.key, _position(page.origin)) for page in pages) for site, pages in done.items()
-        }
-        await self._run("settle", arguments)
+        await self._run("settle", {site: _flat_pages(pages) for site, pages in done.items()})
 
     async def _run(self, command: str, arguments: Mapping[str, _Arguments]) -> list[list[bytes]]:
         calls = [(self._key(site), command, *values) for site, values in arguments.items()]
@@ -171,6 +185,10 @@ def _by_site(pages: Iterable[_OfSite]) -> dict[str, list[_OfSite]]:
 
 def _flat(parts: Iterable[Sequence[bytes | str]]) -> list[bytes | str | int]:
     return [*chain.from_iterable(parts)]
+
+
+def _flat_pages(pages: Iterable[FirstPage]) -> _Arguments:
+    return _flat((page.key, _position(page.origin)) for page in pages)
 
 
 def _key_and_position(visit: Visit) -> tuple[bytes, bytes]:

@@ -30,7 +30,7 @@ from dehusk.streams.worker.preflight import check_labeler, check_topics
 from dehusk.streams.worker.process import Loop
 from dehusk.streams.worker.results import Traces
 from dehusk.streams.worker.revisits.requests import open_requests
-from dehusk.streams.worker.revisits.revisiting import REVISION, Revisiting, Scheduling, Send
+from dehusk.streams.worker.revisits.revisiting import REVISION, Revisiting, Scheduling
 from dehusk.streams.worker.rollout.opening import open_rollout
 from dehusk.streams.worker.steps.batch import MAX_BATCH_BYTES, Assembler, MessageCleaner, StoreObserver
 from dehusk.streams.worker.steps.delivery import Delivery, ResultWriter
@@ -104,7 +104,7 @@ async def open_pipeline(
             delivery = _create_transactions(settings, writer, context.membership)
         resources.push_async_callback(delivery.close)
         delivers, revisits = await resources.enter_async_context(
-            _open_revisits(settings, store, cleaner, delivery, send=sender.send, context=context)
+            _open_revisits(settings, store, cleaner, delivery, sender=sender, writer=writer, context=context)
         )
         brokers = Brokers(producer.client, *input_topics(settings.topics).names, *settings.topics.written)
         check_brokers = partial(
@@ -195,7 +195,8 @@ async def _open_revisits(
     cleaner: MessageCleaner,
     delivery: DeliveryProtocol,
     *,
-    send: Send,
+    sender: Delivery,
+    writer: ResultWriter,
     context: WorkerContext,
 ) -> AsyncIterator[tuple[DeliveryProtocol, list[Loop]]]:
     """Open the delivery of batches, and the loop that cleans first pages of sites again, if wanted."""
@@ -207,24 +208,31 @@ async def _open_revisits(
     scheduling = Scheduling(
         delivery,
         context.membership,
-        send,
+        sender.send,
         first_pages,
         dependencies.redis,
         name_site=open_naming(settings.site_key),
         topic=topics.revisits,
         group=topics.group,
     )
-    async with open_requests(settings, topics.revisits) as requests, open_raw_messages(settings.kafka) as raw:
+    membership = Membership(settings.session_seconds)
+    async with (
+        open_producer(settings.kafka, settings.compression) as producer,
+        open_requests(settings, topics.revisits, membership) as requests,
+        open_raw_messages(settings.kafka) as raw,
+    ):
+        membership.guard(producer)
+        publishing = Delivery(producer, writer, membership)
         revisiting = Revisiting(
             first_pages,
             raw,
             replace(cleaner, _revision=REVISION),
-            partial(send, topics.output),
+            partial(publishing.try_to_send, topics.output),
             dependencies,
             settings.flow,
             context.metrics,
         )
-        yield scheduling, [partial(requests.run, revisiting.revisit)]
+        yield scheduling, [partial(requests.run, revisiting.revisit, publishing.renew)]
 
 
 def _log_settings(settings: WorkerSettings, answer: Prediction | None) -> None:

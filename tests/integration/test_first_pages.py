@@ -124,6 +124,49 @@ async def test_the_message_of_another_partition_takes_the_place_of_one(pages, fi
     assert await pages.take([fresh]) == [page(elsewhere)]
 
 
+async def test_an_older_message_that_is_settled_behind_a_newer_one_has_that_cleaned_once_more(
+    pages, first, fresh
+) -> None:
+    newer = replace(first[0], origin=Origin("raw", 2, 50), is_counted=True)
+    await pages.remember(first[:1])
+    taken = await pages.take([fresh])
+    await pages.update([newer])
+    await pages.settle([page(newer)])
+    assert await pages.take([fresh]) == []
+    await pages.settle(taken)
+    assert await pages.take([fresh]) == [page(newer)]
+    await pages.settle([page(newer)])
+    await pages.settle([page(newer)])
+    assert await pages.take([fresh]) == []
+
+
+async def test_a_newer_message_of_a_settled_page_is_noted_but_not_cleaned_again(pages, first, fresh) -> None:
+    newer = replace(first[0], origin=Origin("raw", 2, 50), is_counted=True)
+    await pages.remember(first[:1])
+    taken = await pages.take([fresh])
+    await pages.settle(taken)
+    await pages.update([newer])
+    await pages.remember([newer])
+    assert await pages.take([fresh]) == []
+    await pages.settle(taken)
+    assert await pages.take([fresh]) == [page(newer)]
+
+
+@pytest.mark.parametrize("is_settled", [False, True])
+async def test_messages_that_are_told_later_are_to_be_cleaned_again(pages, first, fresh, is_settled) -> None:
+    newer = page(replace(first[0], origin=Origin("raw", 2, 50)))
+    await pages.remember(first[:1])
+    assert await pages.catch_up([page(first[0]), page(visit(fresh, "other", 40))]) == []
+    taken = await pages.take([fresh])
+    if is_settled:
+        await pages.settle(taken)
+    assert await pages.catch_up([newer]) == [fresh]
+    assert await pages.catch_up([newer]) == [fresh], "the one who was told may have died"
+    assert await pages.take([fresh]) == [newer]
+    await pages.settle([newer])
+    assert await pages.catch_up([newer, *taken]) == []
+
+
 async def test_pages_that_were_not_counted_before_move_nothing(pages, first, fresh) -> None:
     await pages.remember(first)
     await pages.update([replace(first[0], origin=Origin("raw", 2, 50))])
@@ -148,7 +191,7 @@ async def test_what_is_kept_expires(redis, first, fresh, stack) -> None:
     brief = FirstPages(redis, fresh, MOST, days=2)
     await brief.remember(first)
     async with Redis.from_url(stack.addresses.redis) as client:
-        (key,) = await client.keys(f"dehusk:revisits:1:{{{url_key(fresh).hex()}}}:*")
+        (key,) = await client.keys(f"dehusk:revisits:2:{{{url_key(fresh).hex()}}}:*")
         assert 47 * 3600 < await client.ttl(key) <= 48 * 3600
         await client.expire(key, 5)
         await brief.schedule([fresh])
@@ -174,3 +217,4 @@ async def test_nothing_asks_nobody() -> None:
     await pages.schedule([])
     assert await pages.take([]) == []
     await pages.settle([])
+    assert await pages.catch_up([]) == []

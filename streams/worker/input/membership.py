@@ -53,6 +53,11 @@ class Membership:
         while not self.is_held:  # noqa: ASYNC110 another thread confirms it
             await asyncio.sleep(_POLL_SECONDS)
 
+    async def wait_until_given_up(self) -> None:
+        """Wait until what is in flight is given up."""
+        while not self.is_given_up:  # noqa: ASYNC110 another thread may give it up
+            await asyncio.sleep(_POLL_SECONDS)
+
     def confirm(self, sent: float) -> None:
         """Note that Kafka confirmed a request that was sent at a time of the clock."""
         self._confirmed = sent

@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -18,7 +18,7 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage, Result, delivering, end_traces
-from dehusk.streams.worker.revisits.requests import request
+from dehusk.streams.worker.revisits.requests import Request, write_request
 from dehusk.streams.worker.steps.flow import Cleaner, DeliveryProtocol
 
 _log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ PagesByOrigin = Mapping[Origin, Sequence[FirstPage]]
 Send = Callable[[str, Sequence[Record]], Awaitable[list[bool]]]
 """Sends records to a topic; returns True for each that the brokers took, False if it is too large."""
 Publish = Callable[[Sequence[Record]], Awaitable[list[bool]]]
-"""Sends documents to the output topic."""
+"""Tries once to send documents to the output topic; returns the answers before the first failure."""
 
 
 class MessageSource(Protocol):
@@ -62,8 +62,9 @@ class Revisiting:
         default_factory=partial(Dependency, "an input topic", "its pages wait to be cleaned again")
     )
 
-    async def revisit(self, sites: Sequence[str]) -> None:
-        """Clean all first pages of the sites again, however long that takes."""
+    async def revisit(self, requests: Sequence[Request]) -> None:
+        """Clean all first pages that are asked for again, however long that takes."""
+        sites = await self._sites(requests)
         attempt = 0
         while sites and (
             pages := await insist(self._dependencies.redis, partial(self._first_pages.take, sites))
@@ -72,6 +73,13 @@ class Revisiting:
             attempt = 0 if is_settled else attempt + 1
             if not is_settled:
                 await back_off(attempt)
+
+    async def _sites(self, requests: Sequence[Request]) -> list[str]:
+        """Return the sites whose pages are to be cleaned again; tell Redis of newer messages of pages."""
+        sites = [request.site for request in requests if not request.newer]
+        if newer := [page for request in requests for page in request.newer]:
+            sites += await insist(self._dependencies.redis, partial(self._first_pages.catch_up, newer))
+        return list(dict.fromkeys(sites))
 
     @property
     def _is_degraded(self) -> bool:
@@ -115,30 +123,64 @@ class Revisiting:
         """Publish results of pages that have no newer message; return the number of settled pages."""
         done = [each for each in results if isinstance(each, CleanedMessage) and not each.degraded]
         taken = {page for each in done for page in by_origin[origin_of(each.message)]}
-        sites = {page.site for page in taken}
-        kept = await insist(self._dependencies.redis, partial(self._first_pages.take, sites))
-        # of the others, a newer message has come meanwhile: this one's document must not replace its document
-        pages = {(page.origin, page.key): page for page in taken.intersection(kept)}
+        pages = {(page.origin, page.key): page for page in taken}
         documents = [
-            (record, key)
+            (page, record)
             for each in done
             for record in each.records
-            if (key := (origin_of(each.message), url_key((record.key or b"").decode(errors="replace"))))
-            in pages
+            if (page := pages.get((origin_of(each.message), url_key(_url(record)))))
         ]
         with delivering(done):
-            accepted = await self._publish_documents([record for record, _ in documents])
-        published = {key for (_, key), ok in zip(documents, accepted, strict=True) if ok}
-        await self._settle("published", [page for key, page in pages.items() if key in published])
-        await self._settle("failed", [page for key, page in pages.items() if key not in published])
-        return len(pages)
+            published, failed, unknown = await self._send(taken, documents)
+        await self._settle("published", published)
+        await self._settle("failed", failed)
+        await self._mark_settled(unknown)  # the newer messages are cleaned once more, behind what was sent
+        return len(published) + len(failed)
 
-    async def _settle(self, outcome: str, pages: Sequence[FirstPage]) -> int:
-        """Remove pages from the store, count them by their outcome, and return their number."""
+    async def _send(
+        self, taken: set[FirstPage], documents: Sequence[tuple[FirstPage, Record]]
+    ) -> tuple[set[FirstPage], set[FirstPage], set[FirstPage]]:
+        """Send documents of pages; before each attempt, leave out those of which a newer message has come.
+
+        Return the pages of which a document is published, those that have none, and those of which it is
+        unknown. Other pages have a newer message.
+        """
+        sites = {page.site for page in taken}
+        published: set[FirstPage] = set()
+        refused: set[FirstPage] = set()
+        tried: set[FirstPage] = set()
+        attempt = 0
+        while True:
+            kept = taken.intersection(
+                await insist(self._dependencies.redis, partial(self._first_pages.take, sites))
+            )
+            documents = [(page, record) for page, record in documents if page in kept]
+            if not documents:
+                failed = (refused | kept) - published
+                return published, failed, tried - published - failed
+            tried.update(page for page, _ in documents)
+            accepted = await self._publish_documents([record for _, record in documents])
+            for (page, _), is_accepted in zip(documents, accepted, strict=False):
+                (published if is_accepted else refused).add(page)
+            documents = documents[len(accepted) :]
+            if documents:
+                await back_off(attempt)
+                attempt += 1
+
+    async def _settle(self, outcome: str, pages: Collection[FirstPage]) -> int:
+        """Mark pages in the store, count them by their outcome, and return their number."""
         if pages:
-            await insist(self._dependencies.redis, partial(self._first_pages.settle, pages))
+            await self._mark_settled(pages)
             self._metrics.revisits.labels(outcome).inc(len(pages))
         return len(pages)
+
+    async def _mark_settled(self, pages: Collection[FirstPage]) -> None:
+        if pages:
+            await insist(self._dependencies.redis, partial(self._first_pages.settle, pages))
+
+
+def _url(record: Record) -> str:
+    return (record.key or b"").decode(errors="replace")
 
 
 class Scheduling:
@@ -173,7 +215,8 @@ class Scheduling:
         """Return once the brokers hold all results, and the revisit requests that follow from them."""
         visits = [visit for cleaned in batch for visit in self._visits(cleaned)]
         await self._membership.wait_until_held()
-        await ask_if_there(self._redis, partial(self._first_pages.update, visits))
+        if not await ask_if_there(self._redis, partial(self._update, visits)):
+            await self._tell_later(visits)
         await self._delivery.deliver(batch)
         await self._membership.wait_until_held()
         if due := await ask_if_there(self._redis, partial(self._first_pages.remember, visits)):
@@ -187,11 +230,29 @@ class Scheduling:
         """Wait until nothing is left of what was given up."""
         await self._delivery.renew()
 
-    async def _request(self, sites: Iterable[str]) -> None:
-        """Request revisits; a worker that dies before the note in Redis repeats them, which is harmless."""
-        records = [request(site, self._group) for site in sites]
+    async def _update(self, visits: Sequence[Visit]) -> bool:
+        await self._first_pages.update(visits)
+        return True
+
+    async def _tell_later(self, visits: Iterable[Visit]) -> None:
+        """Have whoever reads the requests tell Redis of visits, once it is there.
+
+        A second cleaning would else publish the older messages of their pages behind what is delivered now.
+        """
+        newer: defaultdict[str, list[FirstPage]] = defaultdict(list)
+        for visit in visits:
+            if visit.may_be_kept:
+                newer[visit.site].append(FirstPage(visit.site, url_key(visit.url), visit.origin))
+        await self._send_requests([Request(site, tuple(pages)) for site, pages in newer.items()])
+
+    async def _send_requests(self, requests: Iterable[Request]) -> None:
+        records = [write_request(request, self._group) for request in requests]
         if not all(await self._send(self._topic, records)):
             _log.warning("topic %s takes not even a request: raise its max.message.bytes", self._topic)
+
+    async def _request(self, sites: Iterable[str]) -> None:
+        """Request revisits; a worker that dies before the note in Redis repeats them, which is harmless."""
+        await self._send_requests([Request(site) for site in sites])
         await ask_if_there(self._redis, partial(self._first_pages.schedule, sites))
 
     def _visits(self, cleaned: CleanedMessage) -> Iterator[Visit]:

@@ -83,9 +83,10 @@ class Assembler:
 
     def _add(self, cleaned: CleanedMessage, result: PageResult, degraded: tuple[str, ...]) -> None:
         identity, known, document = result.page.identity, result.known, result.document
-        if known is not None and identity.site and not known.is_copy:
+        if identity.site and not (known and known.is_copy):
+            pages, is_counted = (known.pages, known.is_counted) if known else (None, False)
             origin = origin_of(cleaned.message)
-            cleaned.visits.append(Visit(identity.site, identity.url, origin, known.pages, known.is_counted))
+            cleaned.visits.append(Visit(identity.site, identity.url, origin, pages, is_counted))
         if isinstance(document, Failure):
             cleaned.fail(document.stage, document.broken)
             return

@@ -186,15 +186,20 @@ class Delivery:
         accepted: list[bool] = []
         attempt = 0
         while True:
-            accepted += await self._send_once(topic, records[len(accepted) :])
+            await self._membership.wait_until_held()
+            accepted += await self.try_to_send(topic, records[len(accepted) :])
             if len(accepted) == len(records):
                 return accepted
             await back_off(attempt)
             attempt += 1
 
-    async def _send_once(self, topic: str, records: Sequence[Record]) -> list[bool]:
-        """Send records once; return the answers before the first failure, as the rest is sent again."""
-        await self._membership.wait_until_held()
+    async def try_to_send(self, topic: str, records: Sequence[Record]) -> list[bool]:
+        """Send records once, if the membership is confirmed; return the answers before the first failure.
+
+        Those behind it may be sent or not.
+        """
+        if not self._membership.is_held:
+            return []
         sent = [await enqueue(self._producer, Outgoing(topic, record)) for record in records]
         accepted: list[bool] = []
         for answer in [await self._await_acknowledgment(each) for each in sent]:

@@ -18,6 +18,7 @@ from dehusk.streams.kafka.client import Topic, client_options, create_topics
 from dehusk.streams.sites.revisits import url_key
 from dehusk.streams.sources.source import Record
 from tests.integration.worker.conftest import in_letters
+from tests.integration.worker.frozen import FROZEN_SECONDS, freeze, thaw
 
 FIRST = 12
 """Pages of a site that are cleaned again, once so many are known."""
@@ -235,6 +236,70 @@ async def test_newer_versions_and_tombstones_are_never_covered_by_older_document
     assert last[2] is None
     assert ["That is" in each["text"] for each in (*last[:2], *last[3:])] == [True, True] + [False] * 9
     assert last[0]["revision"] == 2
+
+
+async def test_newer_versions_that_redis_was_not_told_of_are_covered_by_no_older_documents(
+    bench, start, crawl, stack
+) -> None:
+    records, newer, redis = crawl(FIRST), crawl(2, text="That"), stack.services["redis"]
+    worker = start("--redis-seconds", "0.5")
+    await bench.produce(records[:-1])
+    await bench.until_done()
+    await asyncio.to_thread(redis.pause)
+    try:
+        await bench.until(lambda: "redis" in worker.report()["unavailable"])
+        await bench.produce([*newer, Record(records[2].key, None)])
+        await bench.until_done()
+    finally:
+        await asyncio.to_thread(redis.resume)
+    await bench.until(lambda: not worker.report()["unavailable"])
+    await bench.produce(records[-1:])
+    await bench.until_done()
+    await bench.until(lambda: revisited(worker) >= FIRST)
+    await asyncio.sleep(2)
+    found = await histories(bench)
+    last = [found[record.key][-1] for record in records]
+    assert last[2] is None
+    assert ["That is" in each["text"] for each in (*last[:2], *last[3:])] == [True, True] + [False] * 9
+
+
+@pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
+async def test_a_worker_that_wakes_in_second_cleanings_replaces_no_newer_document(
+    bench, start, crawl, delivery
+) -> None:
+    sites = range(20)
+    older = [record for number in sites for record in crawl(2 * FIRST, f"site-{number}")]
+    newer = [record for number in sites for record in crawl(2 * FIRST, f"site-{number}", text="That")]
+    newer[::7] = [Record(record.key, None) for record in newer[::7]]
+    frozen = start("--delivery", delivery)
+    await bench.until(frozen.has_partitions)
+    await bench.produce(older)
+    await bench.until(lambda: revisited(frozen) > 0)
+    freeze(frozen)
+    await bench.produce(newer)
+    other = start("--delivery", delivery)
+    await asyncio.sleep(FROZEN_SECONDS)
+    await bench.until_done()
+    thaw(frozen)
+    await bench.until(lambda: frozen.log.read_text().count("waits for its partitions") > 1)
+    await bench.until(frozen.is_ready)
+    await bench.produce([_page("https://last.example/", 1, "This")])
+    await bench.until_done()
+    messages = await bench.messages(bench.topics.input)
+    newest = {message.key: (message.offset, message.value) for message in messages}
+
+    async def outdated() -> list[bytes]:
+        found = await histories(bench)
+        return [
+            key
+            for key, (offset, value) in newest.items()
+            if (last := found[key][-1]) is not None and (value is None or last["source"]["offset"] != offset)
+        ]
+
+    await until(bench, outdated, lambda keys: not keys)
+    await asyncio.sleep(5)
+    assert await outdated() == []
+    assert revisited(frozen, other) >= len(sites)
 
 
 async def test_pages_that_redis_did_not_count_are_not_cleaned_again(bench, start, crawl, stack) -> None:

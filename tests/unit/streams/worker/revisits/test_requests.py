@@ -7,8 +7,12 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaConnectionError
 
+from dehusk.schemas.documents import Origin
 from dehusk.streams.settings import TopicSettings
-from dehusk.streams.worker.revisits.requests import Requests, request
+from dehusk.streams.sites.revisits import FirstPage, url_key
+from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.worker.revisits import requests as requests_module
+from dehusk.streams.worker.revisits.requests import Request, Requests, write_request
 from dehusk.streams.worker_settings import WorkerSettings
 from tests.settling import settle
 
@@ -16,8 +20,10 @@ SETTINGS = WorkerSettings(topics=TopicSettings(group="g"))
 PARTITION = TopicPartition("revisits", 0)
 
 
-def record(offset: int, site: str, group: str = "g", value: bytes | None = b"") -> SimpleNamespace:
-    made = request(site, group)
+def record(
+    offset: int, site: str, group: str = "g", value: bytes | None = b"", newer: tuple[FirstPage, ...] = ()
+) -> SimpleNamespace:
+    made = write_request(Request(site, newer), group)
     return SimpleNamespace(
         topic="revisits",
         partition=0,
@@ -25,6 +31,10 @@ def record(offset: int, site: str, group: str = "g", value: bytes | None = b"") 
         key=made.key,
         value=made.value if value == b"" else value,
     )
+
+
+async def renew_nothing() -> None:
+    raise AssertionError("nothing was given up")
 
 
 class Consumer:
@@ -53,13 +63,17 @@ class Consumer:
 
 async def handled(consumer: Consumer) -> list[list[str]]:
     """The sites that are handled together, until the consumer has no more."""
-    found: list[list[str]] = []
+    return [[request.site for request in requests] for requests in await handled_requests(consumer)]
 
-    async def handle(sites) -> None:
+
+async def handled_requests(consumer: Consumer) -> list[list[Request]]:
+    found: list[list[Request]] = []
+
+    async def handle(requests) -> None:
         assert len(consumer.committed) == len(found), "what was handled before is committed"
-        found.append(list(sites))
+        found.append(list(requests))
 
-    working = asyncio.create_task(Requests(consumer, SETTINGS).run(handle))
+    working = asyncio.create_task(Requests(consumer, SETTINGS, Membership(6)).run(handle, renew_nothing))
     exhausted = asyncio.create_task(consumer.is_exhausted.wait())
     await asyncio.wait([working, exhausted], return_when=asyncio.FIRST_COMPLETED)
     assert not working.done(), working.result()
@@ -77,7 +91,24 @@ async def test_a_site_that_is_asked_for_twice_is_handled_once() -> None:
     assert await handled(Consumer([record(1, "a"), record(2, "a")])) == [["a"]]
 
 
-@pytest.mark.parametrize("value", [None, b"{", b"[]", b"1", b'{"group": "other"}', b'{"group": 7}'])
+async def test_the_newest_messages_of_pages_are_told() -> None:
+    pages = tuple(
+        FirstPage("\udcff", url_key(url), Origin("raw", 3, 2**53 + 1)) for url in ("\udc00", "https://a/")
+    )
+    (requests,) = await handled_requests(Consumer([record(1, "\udcff", newer=pages)]))
+    assert requests == [Request("\udcff", pages)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, b"{", b"[]", b"1", b'{"group": "other"}', b'{"group": 7}', b'{"group": "g", "newer": 1}'),
+        b'{"group": "g", "newer": [["00", "raw", 0, 1]]}',
+        b'{"group": "g", "newer": [["0011223344556677", "raw/1", 0, 1]]}',
+        b'{"group": "g", "newer": [["0011223344556677", "raw", 0, -1]]}',
+        b'{"group": "g", "newer": [["0011223344556677", "raw", 0]]}',
+    ],
+)
 async def test_what_is_no_request_to_this_group_is_passed_over(value: bytes | None) -> None:
     consumer = Consumer([record(1, "a", value=value), record(2, "b")])
     assert await handled(consumer) == [["b"]]
@@ -103,14 +134,14 @@ async def test_requests_that_cannot_be_committed_do_not_end_the_worker(error: Ex
 
 async def test_a_rebalance_waits_for_what_is_being_handled() -> None:
     consumer, may_end, ended = Consumer([record(1, "a")]), asyncio.Event(), []
-    requests = Requests(consumer, SETTINGS)
+    requests = Requests(consumer, SETTINGS, Membership(6))
 
     async def handle(_: object) -> None:
         await may_end.wait()
 
-    working = asyncio.create_task(requests.run(handle))
+    working = asyncio.create_task(requests.run(handle, renew_nothing))
     await asyncio.sleep(0)
-    waiting = asyncio.create_task(requests.wait())
+    waiting = asyncio.create_task(requests.release())
     waiting.add_done_callback(ended.append)
     await settle()
     assert not ended
@@ -118,3 +149,69 @@ async def test_a_rebalance_waits_for_what_is_being_handled() -> None:
     await waiting
     assert consumer.committed == [{PARTITION: 2}]
     working.cancel()
+
+
+class Handling:
+    """A handling that ends, but for the first time only once it is cancelled; notes what it is given."""
+
+    def __init__(self, membership: Membership) -> None:
+        self.membership = membership
+        self.told: list[str] = []
+
+    async def handle(self, requests) -> None:
+        self.told += [request.site for request in requests]
+        if len(self.told) == 1:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.told.append("cancelled")
+
+    async def renew(self) -> None:
+        self.told.append("renewed")
+        self.membership.mark_drained()
+
+
+@pytest.fixture
+def membership() -> Membership:
+    return Membership(6)
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_what_is_handled_is_given_up_once_others_have_it(
+    membership: Membership, is_lost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The membership is lost, or a rebalance has waited long enough."""
+    monkeypatch.setattr(requests_module, "_REBALANCE_SECONDS", 0.01)
+    consumer, handling = Consumer([record(1, "a")], [record(2, "b")]), Handling(membership)
+    requests = Requests(consumer, SETTINGS, membership)
+    working = asyncio.create_task(requests.run(handling.handle, handling.renew))
+    await settle()
+    assert (handling.told, consumer.committed) == (["a"], [])
+    if is_lost:
+        membership.lose()
+    else:
+        await requests.release()
+    await consumer.is_exhausted.wait()
+    assert handling.told == ["a", "cancelled", "renewed", "b"]
+    assert consumer.committed == [{PARTITION: 3}]
+    working.cancel()
+
+
+async def test_requests_that_come_after_an_idle_member_was_lost_are_handled(membership: Membership) -> None:
+    consumer, handling = Consumer([record(1, "a")]), Handling(membership)
+    handling.told.append("before")
+    membership.lose()
+    working = asyncio.create_task(
+        Requests(consumer, SETTINGS, membership).run(handling.handle, handling.renew)
+    )
+    await consumer.is_exhausted.wait()
+    assert handling.told == ["before", "renewed", "a"]
+    working.cancel()
+
+
+async def test_an_error_of_the_handling_ends_the_loop(membership: Membership) -> None:
+    async def fail(_: object) -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await Requests(Consumer([record(1, "a")]), SETTINGS, membership).run(fail, renew_nothing)

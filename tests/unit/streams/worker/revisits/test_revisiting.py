@@ -19,6 +19,7 @@ from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.preflight import name_dependencies
 from dehusk.streams.worker.results import CleanedMessage, MessageTrace
+from dehusk.streams.worker.revisits.requests import Request
 from dehusk.streams.worker.revisits.revisiting import Revisiting
 from dehusk.streams.worker_settings import WorkerSettings
 
@@ -38,6 +39,7 @@ class World:
 
     def __init__(self, *pages: FirstPage) -> None:
         self.kept = {(each.site, each.key): each for each in pages}
+        self.told_later: tuple[FirstPage, ...] = ()
         self.gone: set[int] = set()
         self.results: dict[int, list[object]] = {}
         """Outcomes of messages instead of documents, in order."""
@@ -47,8 +49,13 @@ class World:
         self.alone: list[int] = []
         self.sent: list[bytes | None] = []
         self.refused: set[bytes] = set()
+        self.done: dict[tuple[str, bytes], FirstPage] = {}
         self.newer: FirstPage | None = None
         """Messages that come while the first document is on its way."""
+        self.is_handled_by_another = False
+        """True if another worker cleans these again meanwhile."""
+        self.answered: list[int] = []
+        """Numbers of the records that are answered at the next attempts, before one that fails."""
         self.newer_while_cleaned: FirstPage | None = None
         self.dependencies = name_dependencies(WorkerSettings())
         self.metrics = Metrics(CollectorRegistry(), ())
@@ -57,11 +64,18 @@ class World:
         self._answers("redis")
         return [each for each in self.kept.values() if each.site in sites]
 
+    async def catch_up(self, pages: Sequence[FirstPage]) -> list[str]:
+        self._answers("redis")
+        self.kept |= {(each.site, each.key): each for each in pages}
+        return [each.site for each in pages]
+
     async def settle(self, pages: Sequence[FirstPage]) -> None:
         self._answers("redis")
         for each in pages:
-            if self.kept[each.site, each.key] == each:
-                del self.kept[each.site, each.key]
+            if self.kept.get((each.site, each.key)) == each:
+                self.done[each.site, each.key] = self.kept.pop((each.site, each.key))
+            elif (newer := self.done.get((each.site, each.key), each)) != each:
+                self.kept[each.site, each.key] = newer
 
     async def read(self, origin: Origin) -> Message | None:
         self._answers("kafka")
@@ -87,9 +101,12 @@ class World:
     async def send(self, records: Sequence[Record]) -> list[bool]:
         if self.newer is not None:
             self.kept[self.newer.site, self.newer.key] = self.newer
+            if self.is_handled_by_another:
+                self.done[self.newer.site, self.newer.key] = self.kept.pop((self.newer.site, self.newer.key))
             self.newer = None
         self.sent += [record.key for record in records]
-        return [record.key not in self.refused for record in records]
+        answered = self.answered.pop(0) if self.answered else len(records)
+        return [record.key not in self.refused for record in records[:answered]]
 
     def _answers(self, name: str) -> None:
         if name in self.away:
@@ -109,7 +126,7 @@ class World:
     async def revisit(self, limits: FlowLimits = LIMITS) -> Counter[str]:
         """The pages by their outcome."""
         revisiting = Revisiting(self, self, self, self.send, self.dependencies, limits, self.metrics)
-        await revisiting.revisit(["a.test"])
+        await revisiting.revisit([Request("a.test", self.told_later)])
         assert not self.kept
         samples = next(iter(self.metrics.revisits.collect())).samples
         return Counter(
@@ -221,6 +238,42 @@ async def test_a_newer_message_that_came_while_the_older_one_was_cleaned_is_publ
     world.results[7] = [CleanedMessage(Message(None, None), [Record(url(1).encode(), None)])]
     assert await world.revisit() == {"published": 1}
     assert (world.cleaned, world.sent) == ([[1], [7]], [url(1).encode()])
+
+
+async def test_a_newer_message_that_another_worker_settles_is_cleaned_again_after_the_older_one() -> None:
+    world = World(page(1))
+    world.newer, world.is_handled_by_another = page(7, url(1)), True
+    world.results[7] = [CleanedMessage(Message(None, None), [Record(url(1).encode(), b"d")])]
+    assert await world.revisit() == {"published": 2}
+    assert (world.cleaned, world.sent) == ([[1], [7]], [url(1).encode()] * 2)
+
+
+async def test_what_is_not_sent_is_sent_again_alone_and_not_cleaned_again() -> None:
+    world = World(page(1), page(2), page(3))
+    world.answered = [1, 0]
+    assert await world.revisit() == {"published": 3}
+    assert world.cleaned == [[1, 2, 3]]
+    assert world.sent == [url(offset).encode() for offset in (1, 2, 3, 2, 3, 2, 3)]
+
+
+@pytest.mark.parametrize("is_handled_by_another", [False, True])
+async def test_what_is_not_sent_is_not_sent_behind_a_newer_message(is_handled_by_another) -> None:
+    """The first attempt may have been successful, so the newer message is cleaned again in any case."""
+    world = World(page(1))
+    world.newer, world.is_handled_by_another = page(7, url(1)), is_handled_by_another
+    world.results[7] = [CleanedMessage(Message(None, None), [Record(url(1).encode(), b"d")])]
+    world.answered = [0]
+    assert await world.revisit() == {"published": 1}
+    assert (world.cleaned, world.sent) == ([[1], [7]], [url(1).encode()] * 2)
+
+
+async def test_messages_that_redis_is_told_later_are_cleaned_again() -> None:
+    world = World(page(1))
+    world.told_later = (page(7, url(1)),)
+    world.results[7] = [CleanedMessage(Message(None, None), [Record(url(1).encode(), b"d")])]
+    world.away = ["redis"]
+    assert await world.revisit() == {"published": 1}
+    assert world.cleaned == [[7]]
 
 
 async def test_requests_of_other_groups_alone_ask_nothing_of_redis() -> None:

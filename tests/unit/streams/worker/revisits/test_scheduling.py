@@ -8,11 +8,11 @@ from dehusk.schemas.documents import origin_of
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.availability import Dependency
-from dehusk.streams.sites.revisits import Visit
+from dehusk.streams.sites.revisits import FirstPage, Visit, url_key
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.input.membership import Membership, boot_time
 from dehusk.streams.worker.results import CleanedMessage
-from dehusk.streams.worker.revisits.requests import request
+from dehusk.streams.worker.revisits.requests import Request, write_request
 from dehusk.streams.worker.revisits.revisiting import Scheduling
 from tests.settling import settle
 
@@ -107,20 +107,30 @@ async def test_a_site_that_is_due_is_asked_for_before_that_is_noted(cleaned, red
     world = World("a", "b")
     await scheduling(world, redis).deliver([cleaned])
     assert world.told[3:] == [
-        ("revisits", [request("a", "g"), request("b", "g")]),
+        ("revisits", [write_request(Request(site), "g") for site in ("a", "b")]),
         ("schedule", ["a", "b"]),
     ]
 
 
 @pytest.mark.parametrize("error", [UnavailableError("away"), ConfigurationError("password")])
-async def test_documents_do_not_wait_for_redis(cleaned, redis, error) -> None:
+async def test_documents_do_not_wait_for_redis_which_is_told_later(cleaned, redis, error) -> None:
     world = World("a", error=error)
+    origin = origin_of(cleaned.message)
+    cleaned.visits += [
+        Visit("a", "https://a/again", origin, 7, is_counted=True),
+        Visit("a", "https://a/unknown", origin, None, is_counted=False),
+    ]
     delivering = scheduling(world, redis)
     await delivering.deliver([cleaned])
-    assert world.told == [("update", URLS), ("deliver", 1)]
     assert redis.unavailable
     await delivering.deliver([cleaned])
-    assert world.told[2:] == [("deliver", 1)]
+    urls = ("https://a/again", "https://a/unknown")
+    later = [
+        Request("a", tuple(FirstPage("a", url_key(url), origin) for url in urls)),
+        Request("gone", (FirstPage("gone", url_key("https://gone"), origin),)),
+    ]
+    told = [("revisits", [write_request(each, "g") for each in later]), ("deliver", 1)]
+    assert world.told[1:] == told * 2
 
 
 async def test_a_topic_that_takes_no_request_is_said(cleaned, redis, caplog) -> None:

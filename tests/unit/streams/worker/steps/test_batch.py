@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.inference.selection.site_signal import correct
-from dehusk.schemas.documents import TextSample
+from dehusk.schemas.documents import TextSample, origin_of
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import (
@@ -325,11 +325,15 @@ async def test_a_copy_of_a_page_is_no_page_to_clean_again(message: Message, page
     assert document["template"]["pages_seen"] == 1
 
 
-async def test_without_statistics_nothing_was_observed(message: Message, page: PackedPage) -> None:
+async def test_without_statistics_it_is_not_known_if_a_page_was_counted(
+    message: Message, page: PackedPage
+) -> None:
     redis = Dependency("redis", "")
     redis.missed(OSError())
     (cleaned,) = await cleaner(Pool((page,)), redis=redis).clean([message])
-    assert cleaned.visits == []
+    (visit,) = cleaned.visits
+    assert (visit.url, visit.origin) == (page.identity.url, origin_of(message))
+    assert (visit.known, visit.is_counted, visit.may_be_kept) == (None, False, True)
 
 
 async def test_documents_have_the_revision_of_their_cleaner(message: Message, page: PackedPage) -> None:
