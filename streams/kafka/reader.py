@@ -211,7 +211,7 @@ class RawMessages:
         self._settings = settings
         self._timeout = timeout
         self._partitions: dict[str, int] = {}
-        """Partition counts of the topics that were asked for."""
+        """Partition counts of the topics that were asked for, when they were last looked up."""
 
     async def read(self, origin: Origin) -> Message | None:
         """Return the message at an offset; None if Kafka has it no more, or cannot read it.
@@ -229,11 +229,9 @@ class RawMessages:
 
     async def _exists(self, origin: Origin) -> bool:
         """Return True if there is the partition; aiokafka would wait for it, or brokers create its topic."""
-        if origin.topic not in self._partitions:
+        if origin.partition >= self._partitions.get(origin.topic, 0):  # the topic may have grown
             found = (await describe_topics(self._settings, [origin.topic])).get(origin.topic)
-            if found is None:
-                return False
-            self._partitions[origin.topic] = found.partitions
+            self._partitions[origin.topic] = 0 if found is None else found.partitions
         return origin.partition < self._partitions[origin.topic]
 
     async def _read(self, origin: Origin) -> Message | None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, RecordsToDelete
 
 from dehusk.schemas.documents import Origin
 from dehusk.schemas.errors import UnavailableError
@@ -62,6 +62,17 @@ async def test_what_was_deleted_or_never_there_is_gone(raw: RawMessages, topic: 
     assert await raw.read(Origin(topic, 2, 0)) is None
     assert await raw.read(Origin(f"{topic}-never-made", 0, 0)) is None
     assert f"{topic}-never-made" not in await admin.list_topics()
+
+
+async def test_a_topic_may_grow(raw: RawMessages, topic: str, kafka: KafkaSettings, admin) -> None:
+    assert await raw.read(Origin(topic, 2, 0)) is None
+    await admin.create_partitions({topic: NewPartitions(4)})
+    async with AIOKafkaProducer(**client_options(kafka)) as producer:
+        await producer.send_and_wait(topic, b"new", partition=3)
+    found = await raw.read(Origin(topic, 3, 0))
+    assert found is not None
+    assert found.value == b"new"
+    assert await raw.read(Origin(topic, 4, 0)) is None
 
 
 async def test_an_offset_without_a_message_is_gone(

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import orjson
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, RecordsToDelete
 from redis.asyncio import Redis
 
+from dehusk.inference.sites import site_of
 from dehusk.streams.kafka.client import Topic, client_options, create_topics
 from dehusk.streams.sites.revisits import url_key
 from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.revisits.requests import Request, write_request
 from tests.integration.worker.conftest import in_letters
 from tests.integration.worker.frozen import FROZEN_SECONDS, freeze, thaw
 
@@ -300,6 +302,22 @@ async def test_a_worker_that_wakes_in_second_cleanings_replaces_no_newer_documen
     await asyncio.sleep(5)
     assert await outdated() == []
     assert revisited(frozen, other) >= len(sites)
+
+
+async def test_requests_in_partitions_that_the_topic_has_grown_by_are_read(
+    bench, start, crawl, topic
+) -> None:
+    worker, records = start(), crawl(FIRST - 1)
+    await bench.produce(records)
+    await bench.until_done()
+    admin = AIOKafkaAdminClient(**client_options(bench.kafka))
+    await admin.start()
+    await admin.create_partitions({topic: NewPartitions(4)})
+    await admin.close()
+    asked = write_request(Request(site_of((records[0].key or b"").decode())), bench.topics.group)
+    async with AIOKafkaProducer(**client_options(bench.kafka)) as producer:
+        await producer.send_and_wait(topic, asked.value, asked.key, partition=3)
+    await bench.until(lambda: revisited(worker) == FIRST - 1)
 
 
 async def test_pages_that_redis_did_not_count_are_not_cleaned_again(bench, start, crawl, stack) -> None:
