@@ -15,6 +15,7 @@ from aiokafka.protocol.types import (
     TaggedFields,
 )
 
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.availability import back_off
 from dehusk.streams.kafka.client import open_client
 from dehusk.streams.kafka.protocol import OneVersion
@@ -36,7 +37,7 @@ async def committed_offset(settings: KafkaSettings, group: str, partition: Topic
 
     Raises:
         UnavailableError: the brokers do not answer, or do not know it now.
-        ConfigurationError: the brokers refuse the user.
+        ConfigurationError: the brokers refuse the user, or are older than Kafka 2.5.
     """
     async with open_client(settings) as client:
         for attempt in range(_ATTEMPTS - 1):
@@ -54,13 +55,17 @@ async def ask_committed_offset(client: AIOKafkaClient, group: str, partition: To
 
     Raises:
         KafkaError: it is not known now.
+        ConfigurationError: the brokers are older than Kafka 2.5.
     """
     node = await client.coordinator_lookup(CoordinationType.GROUP, group)
     no_tags: dict[int, bytes] = {}
     requires_stable = True
     topics = [(partition.topic, [partition.partition], no_tags)]
     request = _OffsetsRequest(group, topics, requires_stable, no_tags)
-    response = await client.send(node, request, group=ConnectionGroup.COORDINATION)
+    try:
+        response = await client.send(node, request, group=ConnectionGroup.COORDINATION)
+    except NotImplementedError as error:
+        raise ConfigurationError("delivery exactly once needs brokers of Kafka 2.5 or newer") from error
     _raise_for(response.error_code, group)
     for name, partitions, _ in response.topics:
         for number, offset, _epoch, _metadata, code, _tags in partitions:

@@ -46,18 +46,26 @@ class Right:
         return self.resource == "transactional-id"
 
 
+def transactional_prefix(group: str, topic: str) -> str:
+    """Return the begin of the transactional IDs of a topic's partitions, which the number of one follows.
+
+    No topic has a slash in its name, so the IDs of two groups differ whatever these are called.
+    """
+    return f"{group}/{topic}/"
+
+
 def worker_rights(
     topics: TopicSettings, inputs: Collection[str], *, in_transactions: bool = False
 ) -> list[Right]:
     """Return the rights that a worker needs to read inputs of these names."""
-    transactions = [f"{topics.group}-{name}-" for name in inputs] if in_transactions else []
+    prefixes = [transactional_prefix(topics.group, name) for name in inputs] if in_transactions else []
     read = [*inputs, *(topic for topic in (topics.revisits, topics.monitoring, topics.control) if topic)]
     groups = [topics.group, *([topics.revisit_group] if topics.revisits else [])]
     return [
         *(Right(Operation.READ, topic) for topic in read),
         *(Right(Operation.READ, group, "group") for group in groups),
         *(Right(Operation.WRITE, topic) for topic in topics.written),
-        *(Right(Operation.WRITE, prefix, "transactional-id") for prefix in transactions),
+        *(Right(Operation.WRITE, prefix, "transactional-id") for prefix in prefixes),
     ]
 
 

@@ -2,8 +2,13 @@
 
 from collections.abc import Collection
 
+from aiokafka import TopicPartition
 from aiokafka.client import ConnectionGroup, CoordinationType
-from aiokafka.errors import GroupCoordinatorNotAvailableError, InvalidSessionTimeoutError
+from aiokafka.errors import (
+    GroupCoordinatorNotAvailableError,
+    InvalidSessionTimeoutError,
+    TransactionalIdAuthorizationFailed,
+)
 from aiokafka.protocol.group import JoinGroupRequest
 
 from dehusk.inference.labelers.labeler import Labeler
@@ -20,12 +25,16 @@ from dehusk.streams.kafka.client import (
     missing_topics,
     open_client,
 )
+from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.input_topics import input_topics
-from dehusk.streams.kafka.rights import Right, worker_rights
+from dehusk.streams.kafka.offsets import committed_offset
+from dehusk.streams.kafka.producer import create_producer
+from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix, worker_rights
 from dehusk.streams.labelers import PROBE
 from dehusk.streams.settings import WhenTritonIsUnavailable
 from dehusk.streams.sources.warc import NO_DIRECTORY, WarcPointer
 from dehusk.streams.topics.dead_letters import MAX_BARE_BYTES
+from dehusk.streams.worker.steps.transactions import close_at_once, start_in_time
 from dehusk.streams.worker_settings import WorkerSettings
 
 
@@ -64,6 +73,28 @@ async def check_topics(settings: WorkerSettings) -> WorkerTopics:
 def needed_rights(settings: WorkerSettings, inputs: Collection[str]) -> list[Right]:
     """Return the rights that a worker needs to read inputs of these names."""
     return worker_rights(settings.topics, inputs, in_transactions=settings.is_transactional)
+
+
+async def check_transactions(settings: WorkerSettings, topics: WorkerTopics) -> None:
+    """Check that the brokers begin transactions, and tell the group's offsets, for one of the inputs.
+
+    Raises:
+        ConfigurationError: the user lacks the right, or the brokers are too old.
+        UnavailableError: the brokers do not answer, or have no coordinator of transactions.
+    """
+    group, topic = settings.topics.group, topics.inputs[0].name
+    prefix = transactional_prefix(group, topic)
+    producer = create_producer(settings.kafka, transactional_id=f"{prefix}preflight")
+    try:
+        with kafka_errors(settings.kafka):
+            try:
+                await start_in_time(producer)
+            except TransactionalIdAuthorizationFailed as error:
+                right = Right(Operation.WRITE, prefix, "transactional-id")
+                raise refusal(settings.kafka, [right]) from error
+    finally:
+        await close_at_once(producer)
+    await committed_offset(settings.kafka, group, TopicPartition(topic, 0))
 
 
 async def check_session(settings: WorkerSettings) -> None:

@@ -44,6 +44,7 @@ from dehusk.streams.worker.preflight import (
     check_session,
     check_source,
     check_topics,
+    check_transactions,
     name_dependencies,
     needed_rights,
 )
@@ -96,6 +97,8 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         await check_pages(settings.monitoring)
         topics = await check_topics(settings)
         await check_session(settings)
+        if settings.is_transactional:
+            await check_transactions(settings, topics)
         rights = needed_rights(settings, [topic.name for topic in topics.inputs])
         name = name_worker()
         dependencies = name_dependencies(settings)

@@ -3,6 +3,9 @@
 Each input partition has a producer, whose `transactional.id` is of the group and the partition. The next
 owner of the partition fences it by starting its own: nothing that a former one still sends is committed
 (KIP-98).
+
+aiokafka waits without limit for a coordinator, and for replicas in sync. So starts and transactions have time
+limits, after which a new producer is started.
 """
 
 import asyncio
@@ -17,8 +20,10 @@ from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced
 from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.availability import back_off
 from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
+from dehusk.streams.kafka.rights import transactional_prefix
 from dehusk.streams.sources.source import Record
-from dehusk.streams.worker.input.membership import Membership
+from dehusk.streams.wording import pluralize
+from dehusk.streams.worker.input.membership import Membership, NotAMemberError
 from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.steps.delivery import ResultWriter
 
@@ -27,6 +32,10 @@ CreateProducer = Callable[[str], AIOKafkaProducer]
 """Creates a producer, not yet started, with a `transactional.id`."""
 FetchCommitted = Callable[[TopicPartition], Awaitable[int]]
 """Function that returns the offset that the group has committed of a partition; -1 for none."""
+START_SECONDS = 30.0
+"""Time limit of the start of a producer, which ends the transaction that was open."""
+COMMIT_SECONDS = 60.0
+"""Time limit of a transaction, after which brokers abort it, too: aiokafka's `transaction_timeout_ms`."""
 _CLOSE_SECONDS = 5.0
 
 
@@ -55,7 +64,8 @@ class TransactionalDelivery:
         self._membership = membership
         self._fetch_committed = fetch_committed
         self._producers: dict[TopicPartition, AIOKafkaProducer] = {}
-        self._released: list[AIOKafkaProducer] = []
+        self._closing: set[asyncio.Task[None]] = set()
+        """Ends of producers that are given back."""
         self.failure: DehuskError | None = None
         """Reason why a transaction is not committed; None while they are."""
 
@@ -88,7 +98,7 @@ class TransactionalDelivery:
         self._membership.mark_drained()
 
     def release(self) -> None:
-        """Give back all partitions, while nothing is being delivered."""
+        """Give back all partitions; what is being delivered of them is repeated."""
         for partition in list(self._producers):
             self._release(partition)
 
@@ -98,12 +108,11 @@ class TransactionalDelivery:
         while True:
             try:
                 await self._membership.wait_until_held()
-                if partition not in self._producers:
-                    await self._start(partition)
-                    committed = await self._fetch_committed(partition)
-                    batch = [cleaned for cleaned in batch if cleaned.message.offset >= committed]
+                if (producer := self._producers.get(partition)) is None:
+                    producer = await self._start(partition)
+                    batch = await self._uncommitted(partition, batch)
                 if batch:
-                    await self._commit(partition, batch, refused)
+                    await self._commit_in_time(partition, producer, batch, refused)
             except _Refused:
                 attempt = 0
             except (KafkaError, DehuskError) as error:
@@ -118,14 +127,44 @@ class TransactionalDelivery:
             self._release(partition)
             await self._close_released()
 
+    async def _uncommitted(
+        self, partition: TopicPartition, batch: Sequence[CleanedMessage]
+    ) -> Sequence[CleanedMessage]:
+        """Return the messages of a batch that no former producer has delivered."""
+        committed = await self._fetch_committed(partition)
+        left = [cleaned for cleaned in batch if cleaned.message.offset >= committed]
+        if count := len(batch) - len(left):
+            messages = pluralize(count, "message")
+            _log.info(
+                "passed over %s of %s-%d, delivered up to offset %d", messages, *partition, committed - 1
+            )
+        return left
+
+    async def _commit_in_time(
+        self,
+        partition: TopicPartition,
+        producer: AIOKafkaProducer,
+        batch: Sequence[CleanedMessage],
+        refused: set[tuple[str, Record]],
+    ) -> None:
+        try:
+            async with asyncio.timeout(COMMIT_SECONDS):
+                await self._commit(partition, producer, batch, refused)
+        except TimeoutError as error:
+            raise UnavailableError(
+                f"a transaction was not committed in {COMMIT_SECONDS:g} s; check that the topics have "
+                "min.insync.replicas, and that there is a coordinator of transactions"
+            ) from error
+
     async def _commit(
         self,
         partition: TopicPartition,
+        producer: AIOKafkaProducer,
         batch: Sequence[CleanedMessage],
         refused: set[tuple[str, Record]],
     ) -> None:
         end = batch[-1].message.offset + 1
-        producer = self._producers[partition]
+        self._require_owned(partition, producer)
         try:
             _require_alive(producer)
             await producer.begin_transaction()
@@ -136,19 +175,45 @@ class TransactionalDelivery:
         except IllegalOperation as error:  # the producer has failed in the meantime
             raise KafkaError(str(error)) from error
 
-    async def _start(self, partition: TopicPartition) -> None:
-        producer = self._create(f"{self._group}-{partition.topic}-{partition.partition}")
+    def _require_owned(self, partition: TopicPartition, producer: AIOKafkaProducer) -> None:
+        """Raise if the partition was given back meanwhile."""
+        if self._producers.get(partition) is not producer:
+            raise NotAMemberError(f"{partition.topic}-{partition.partition} was given back")
+
+    async def _start(self, partition: TopicPartition) -> AIOKafkaProducer:
+        name = f"{transactional_prefix(self._group, partition.topic)}{partition.partition}"
+        producer = self._producers[partition] = self._create(name)
         self._membership.guard(producer)
-        self._producers[partition] = producer
-        await producer.start()
+        await start_in_time(producer)
+        return producer
 
     def _release(self, partition: TopicPartition) -> None:
         if (producer := self._producers.pop(partition, None)) is not None:
-            self._released.append(producer)
+            self._closing.add(asyncio.create_task(close_at_once(producer)))
 
     async def _close_released(self) -> None:
-        closing, self._released = self._released, []
-        await asyncio.gather(*map(_close, closing))
+        while self._closing:
+            closed, _ = await asyncio.wait(self._closing)
+            self._closing -= closed
+            for each in closed:
+                each.result()
+
+
+async def start_in_time(producer: AIOKafkaProducer) -> None:
+    """Start a producer of transactions.
+
+    Raises:
+        UnavailableError: it does not start in time.
+        KafkaError: the brokers refuse the user, or do not answer.
+    """
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await producer.start()
+    except TimeoutError as error:
+        raise UnavailableError(
+            f"no coordinator of transactions answered in {START_SECONDS:g} s; check that there are as many "
+            "brokers as transaction.state.log.replication.factor and transaction.state.log.min.isr need"
+        ) from error
 
 
 def _require_alive(producer: AIOKafkaProducer) -> None:
@@ -157,7 +222,7 @@ def _require_alive(producer: AIOKafkaProducer) -> None:
         raise ProducerFenced
 
 
-async def _close(producer: AIOKafkaProducer) -> None:
+async def close_at_once(producer: AIOKafkaProducer) -> None:
     """Close a producer without sending what it still has."""
     if (sending := producer._sender.sender_task) is not None:  # noqa: SLF001 aiokafka would flush it first
         sending.cancel()

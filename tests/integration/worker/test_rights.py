@@ -134,7 +134,7 @@ async def test_transactions_need_a_right_of_their_own(
     refused = worker(guarded, secured, "--delivery", "exactly-once")
     assert await asyncio.to_thread(refused.process.wait, 60) == 1
     *_, line = refused.log.read_text().splitlines()
-    prefix = f"{guarded.topics.group}-{guarded.topics.input}-"
+    prefix = f"{guarded.topics.group}/{guarded.topics.input}/"
     assert f"lacks Write on transactional-id {prefix}; an administrator grants it" in line
     assert f"--transactional-id '{prefix}' --resource-pattern-type prefixed" in line
     (right,) = granted_by(line)

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 from aiokafka.errors import GroupAuthorizationFailedError, GroupCoordinatorNotAvailableError
 
-from dehusk.streams.kafka.rights import Operation, Right, missing_rights, refusal, worker_rights
+from dehusk.streams.kafka.rights import (
+    Operation,
+    Right,
+    missing_rights,
+    refusal,
+    transactional_prefix,
+    worker_rights,
+)
 from dehusk.streams.settings import KafkaSecurity, KafkaSettings, TopicSettings
 
 RIGHTS = [
@@ -77,3 +84,13 @@ def test_a_worker_needs_the_rights_of_what_it_was_given() -> None:
         *(("topic", name) for name in ("in-1", "in-2", "again", "figures", "control")),
         *(("group", name) for name in ("g", "g-revisits")),
     ]
+
+
+def test_groups_and_topics_have_transactions_of_their_own() -> None:
+    assert transactional_prefix("a-b", "c") != transactional_prefix("a", "b-c")
+    assert transactional_prefix("a/b", "c") != transactional_prefix("a", "b-c")
+    topics = TopicSettings("in", group="g")
+    (right,) = set(worker_rights(topics, ["in"], in_transactions=True)).difference(
+        worker_rights(topics, ["in"])
+    )
+    assert right == Right(Operation.WRITE, "g/in/", "transactional-id")

@@ -9,6 +9,7 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaConnectionError, KafkaTimeoutError, MessageSizeTooLargeError, ProducerFenced
 
+from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.producer import serialized
@@ -21,6 +22,7 @@ from dehusk.streams.worker.results import CleanedMessage
 from dehusk.streams.worker.steps import transactions
 from dehusk.streams.worker.steps.delivery import ResultWriter
 from dehusk.streams.worker.steps.transactions import TransactionalDelivery
+from tests.settling import settle
 
 FIRST, SECOND = TopicPartition("raw", 0), TopicPartition("raw", 1)
 
@@ -34,11 +36,21 @@ class Kafka:
         self.offsets: dict[TopicPartition, int] = {}
         self.largest = 1000
         self.start_errors: list[Exception] = []
+        self.starts_in = 0.0
+        """Seconds that the next start takes."""
+        self.knows_committed = asyncio.Event()
+        """Set while the group tells its offsets."""
+        self.knows_committed.set()
         self.commit_errors: list[tuple[Exception, bool]] = []
         """Errors of commits, and whether they are committed nevertheless."""
+        self.commits_in = 0.0
+        """Seconds that the next commit takes."""
+        self.may_close = asyncio.Event()
+        self.may_close.set()
         self.closed = 0
 
     async def fetch_committed(self, partition: TopicPartition) -> int:
+        await self.knows_committed.wait()
         return self.offsets.get(partition, -1)
 
 
@@ -59,6 +71,8 @@ class Producer:
     async def start(self) -> None:
         if self._kafka.start_errors:
             raise self._kafka.start_errors.pop(0)
+        seconds, self._kafka.starts_in = self._kafka.starts_in, 0.0
+        await asyncio.sleep(seconds)
         self._kafka.started.append(self._id)
 
     async def begin_transaction(self) -> None:
@@ -77,6 +91,8 @@ class Producer:
         self._offsets = offsets
 
     async def commit_transaction(self) -> None:
+        seconds, self._kafka.commits_in = self._kafka.commits_in, 0.0
+        await asyncio.sleep(seconds)
         error, is_committed = self._kafka.commit_errors.pop(0) if self._kafka.commit_errors else (None, True)
         if is_committed:
             self._kafka.committed.append((self._id, self._keys, self._offsets))
@@ -85,6 +101,7 @@ class Producer:
             raise error
 
     async def _close(self) -> None:
+        await self._kafka.may_close.wait()
         self._kafka.closed += 1
 
     async def stop(self) -> None:
@@ -124,10 +141,10 @@ async def test_each_partition_has_a_transaction_with_the_offset_after_its_last_m
     delivery: TransactionalDelivery, kafka: Kafka
 ) -> None:
     await delivery.deliver([cleaned(0, 4), cleaned(1, 9), cleaned(0, 5)])
-    assert sorted(kafka.started) == ["g-raw-0", "g-raw-1"]
+    assert sorted(kafka.started) == ["g/raw/0", "g/raw/1"]
     assert sorted(kafka.committed) == [
-        ("g-raw-0", [b"4", b"5"], {FIRST: 6}),
-        ("g-raw-1", [b"9"], {SECOND: 10}),
+        ("g/raw/0", [b"4", b"5"], {FIRST: 6}),
+        ("g/raw/1", [b"9"], {SECOND: 10}),
     ]
 
 
@@ -137,8 +154,8 @@ async def test_a_transaction_that_fails_is_repeated_by_a_new_producer(
 ) -> None:
     kafka.commit_errors = [(error, False)]
     await delivery.deliver([cleaned(0, 4)])
-    assert kafka.started == ["g-raw-0", "g-raw-0"]
-    assert kafka.committed == [("g-raw-0", [b"4"], {FIRST: 5})]
+    assert kafka.started == ["g/raw/0", "g/raw/0"]
+    assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
     assert delivery.failure is None
 
 
@@ -147,7 +164,7 @@ async def test_a_transaction_that_was_committed_though_it_failed_is_not_repeated
 ) -> None:
     kafka.commit_errors = [(ProducerFenced(), True)]
     await delivery.deliver([cleaned(0, 4)])
-    assert kafka.committed == [("g-raw-0", [b"4"], {FIRST: 5})]
+    assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
 
 
 async def test_what_a_former_owner_has_committed_is_not_delivered_again(
@@ -155,7 +172,7 @@ async def test_what_a_former_owner_has_committed_is_not_delivered_again(
 ) -> None:
     kafka.offsets[FIRST] = 5
     await delivery.deliver([cleaned(0, 4), cleaned(0, 5)])
-    assert kafka.committed == [("g-raw-0", [b"5"], {FIRST: 6})]
+    assert kafka.committed == [("g/raw/0", [b"5"], {FIRST: 6})]
 
 
 async def test_a_worker_that_is_no_member_any_more_repeats_nothing(
@@ -175,7 +192,7 @@ async def test_a_document_that_is_too_large_becomes_a_dead_letter_in_the_next_tr
 ) -> None:
     batch = [cleaned(0, 4), cleaned(0, 5, size=2000)]
     await delivery.deliver(batch)
-    assert kafka.committed == [("g-raw-0", [b"4", b"key"], {FIRST: 6})]
+    assert kafka.committed == [("g/raw/0", [b"4", b"key"], {FIRST: 6})]
     assert batch[1].failure is not None
     assert batch[1].failure.broken.reason is BrokenReason.DOCUMENT_TOO_LARGE
 
@@ -185,7 +202,7 @@ async def test_a_producer_that_does_not_start_is_started_again(
 ) -> None:
     kafka.start_errors = [KafkaConnectionError(), KafkaConnectionError()]
     await delivery.deliver([cleaned(0, 4)])
-    assert (kafka.started, kafka.closed) == (["g-raw-0"], 2)
+    assert (kafka.started, kafka.closed) == (["g/raw/0"], 2)
 
 
 async def test_nothing_is_committed_of_what_is_given_up(
@@ -208,3 +225,81 @@ async def test_messages_without_results_commit_their_offsets(
     await delivery.deliver([CleanedMessage(message, records=[Record(b"gone", None)]), cleaned(1, 8)])
     await delivery.deliver([CleanedMessage(Message(None, b"", topic="raw", partition=1, offset=9))])
     assert [offsets for _, _, offsets in kafka.committed] == [{SECOND: 9}, {SECOND: 10}]
+
+
+async def test_a_partition_that_is_given_back_while_its_offset_is_read_is_started_again(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    kafka.knows_committed.clear()
+    delivering = asyncio.create_task(delivery.deliver([cleaned(0, 4)]))
+    await settle()
+    delivery.release()
+    kafka.knows_committed.set()
+    await delivering
+    assert kafka.started == ["g/raw/0", "g/raw/0"]
+    assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
+
+
+async def test_nothing_is_committed_of_a_start_that_is_given_up(
+    delivery: TransactionalDelivery, kafka: Kafka
+) -> None:
+    kafka.knows_committed.clear()
+    delivering = asyncio.create_task(delivery.deliver([cleaned(0, 4)]))
+    await settle()
+    delivery.give_up()
+    kafka.knows_committed.set()
+    await settle()
+    assert not delivering.done()
+    delivering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await delivering
+    assert kafka.committed == []
+
+
+@pytest.mark.parametrize(
+    ("slow", "reason"),
+    [("starts_in", "no coordinator of transactions answered"), ("commits_in", "min.insync.replicas")],
+)
+async def test_what_takes_too_long_is_named_and_begun_anew(
+    delivery: TransactionalDelivery, kafka: Kafka, slow: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = []
+
+    async def back_off(_: int) -> None:
+        failures.append(delivery.failure)
+
+    monkeypatch.setattr(transactions, "back_off", back_off)
+    monkeypatch.setattr(transactions, "START_SECONDS", 0.01)
+    monkeypatch.setattr(transactions, "COMMIT_SECONDS", 0.01)
+    setattr(kafka, slow, 600.0)
+    await delivery.deliver([cleaned(0, 4)])
+    assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
+    (failure,) = failures
+    assert isinstance(failure, UnavailableError)
+    assert reason in str(failure)
+
+
+async def test_producers_are_closed_also_if_they_are_given_up_twice(
+    delivery: TransactionalDelivery, kafka: Kafka, membership: Membership
+) -> None:
+    await delivery.deliver([cleaned(0, 3), cleaned(1, 3)])
+    kafka.may_close.clear()
+    delivery.give_up()
+    renewing = asyncio.create_task(delivery.renew())
+    await settle()
+    renewing.cancel()
+    await asyncio.wait([renewing])
+    delivery.give_up()
+    assert (kafka.closed, membership.is_given_up) == (0, True)
+    kafka.may_close.set()
+    await delivery.renew()
+    assert (kafka.closed, membership.is_given_up) == (2, False)
+
+
+async def test_what_was_delivered_already_is_said(
+    delivery: TransactionalDelivery, kafka: Kafka, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    kafka.offsets[FIRST] = 5
+    await delivery.deliver([cleaned(0, 4), cleaned(0, 5)])
+    assert "passed over 1 message of raw-0, delivered up to offset 4" in caplog.text
