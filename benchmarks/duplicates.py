@@ -1,18 +1,27 @@
 """Rate at which the keys of duplicates find mirrors of a page, and other pages."""
 
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import combinations
 from random import Random
-from statistics import median
+from statistics import mean, median
+
+import numpy as np
+import numpy.typing as npt
 
 from benchmarks.extractors import with_dehusk
 from benchmarks.pages import Page
-from dehusk.inference.extraction import content_hash, similarity_hash
+from dehusk.inference.document.duplicates import duplicate_keys
+from dehusk.schemas.options import Duplicates
 
 NEAR = (3, 6)
 """Bits by which the simhashes of near-duplicates differ at most: strictly, and more loosely."""
+ALIKE = 0.7
+"""Share of equal numbers from which the MinHashes of two texts are those of near-duplicates."""
+BAND = 8
+"""Numbers of a MinHash that an index looks up at once."""
 _SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 _LONG = 200
 """Least words of a text in which some are changed."""
@@ -29,6 +38,18 @@ class Mirror:
     near: tuple[float, ...]
     """Shares at each distance of `NEAR`."""
     median_bits: float
+    alike: float
+    """Share of mirrors whose MinHash is that of a near-duplicate."""
+    indexed: float
+    """Share of mirrors that have a band of the MinHash in common with the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    content_hash: str | None
+    simhash: int
+    bands: npt.NDArray[np.uint32]
+    """MinHash, of shape [16, 8]."""
 
 
 def measure(pages: Sequence[Page], model: str) -> tuple[list[Mirror], list[int]]:
@@ -55,13 +76,15 @@ def measure(pages: Sequence[Page], model: str) -> tuple[list[Mirror], list[int]]
 def report(mirrors: Sequence[Mirror], false: Sequence[int]) -> str:
     """Return the shares of mirrors that are found, and the pairs that are found and no mirrors."""
     lines = [f"{'':34} pages same hash   bits: " + " ".join(f"≤ {bits:<4}" for bits in NEAR) + " median"]
+    lines[0] += f"  minhash: ≥ {ALIKE} a band"
     for each in mirrors:
         near = " ".join(f"{share:6.1%}" for share in each.near)
         lines.append(
             f"{each.name:34} {each.pages:5} {each.same_hash:9.1%} {near:>19} {each.median_bits:7.1f}"
+            f"{each.alike:16.1%} {each.indexed:6.1%}"
         )
-    pairs, *found = false
-    lines.append(f"of {pairs:,} pairs of different texts, at these distances: {found}")
+    pairs, *found, alike = false
+    lines.append(f"of {pairs:,} pairs of different texts, at these distances: {found}; by MinHash: {alike}")
     return "\n".join(lines)
 
 
@@ -90,21 +113,30 @@ def _with_other_words(text: str, share: float, random: Random) -> str:
 
 
 def _mirror(name: str, pairs: Sequence[tuple[str, str]]) -> Mirror:
-    bits = [_distance(one, other) for one, other in pairs]
-    same = sum(content_hash(one) == content_hash(other) for one, other in pairs)
-    near = tuple(sum(each <= most for each in bits) / len(pairs) for most in NEAR)
-    return Mirror(name, len(pairs), same / len(pairs), near, median(bits))
+    keys = [(_keys(one), _keys(other)) for one, other in pairs]
+    bits = [_distance(one, other) for one, other in keys]
+    same = [one.content_hash == other.content_hash for one, other in keys]
+    alike = [_resemblance(one, other) >= ALIKE for one, other in keys]
+    indexed = [bool((one.bands == other.bands).all(1).any()) for one, other in keys]
+    near = tuple(mean(each <= most for each in bits) for most in NEAR)
+    return Mirror(name, len(pairs), mean(same), near, median(bits), mean(alike), mean(indexed))
 
 
 def _false_pairs(texts: Sequence[str]) -> list[int]:
-    """Count the pairs of texts, and at each distance those that share less than 0.8 of their word runs."""
-    hashed = [(_bits(text), text) for text in texts]
-    bits = [
-        (a ^ b).bit_count()
-        for (a, one), (b, other) in combinations(hashed, 2)
-        if (a ^ b).bit_count() <= max(NEAR) and _shared(one, other) < 0.8
-    ]
-    return [len(texts) * (len(texts) - 1) // 2, *(sum(each <= most for each in bits) for most in NEAR)]
+    """Count the pairs of texts, and those that are near by each key although they share few runs of words.
+
+    For the simhash, that is less than 0.8 of their runs, for the MinHash less than 0.6.
+    """
+    bits, alike = [], 0
+    for (first, one), (second, other) in combinations([(_keys(text), text) for text in texts], 2):
+        distance, resembles = _distance(first, second), _resemblance(first, second) >= ALIKE
+        if distance <= max(NEAR) or resembles:
+            shared = _shared(one, other)
+            alike += resembles and shared < 0.6
+            if shared < 0.8:
+                bits.append(distance)
+    count = len(texts) * (len(texts) - 1) // 2
+    return [count, *(sum(each <= most for each in bits) for most in NEAR), alike]
 
 
 def _shared(one: str, other: str) -> float:
@@ -117,9 +149,15 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(parts[start : start + 3]) for start in range(max(1, len(parts) - 2))}
 
 
-def _distance(one: str, other: str) -> int:
-    return (_bits(one) ^ _bits(other)).bit_count()
+def _keys(text: str) -> _Keys:
+    simhash, minhash = (duplicate_keys(text, near) for near in (Duplicates.SIMHASH, Duplicates.MINHASH))
+    numbers = np.frombuffer(b64decode(minhash.minhash or ""), "<u4")
+    return _Keys(simhash.content_hash, int(simhash.simhash or "0", 16), numbers.reshape(-1, BAND))
 
 
-def _bits(text: str) -> int:
-    return int(similarity_hash(text) or "0", 16)
+def _distance(one: _Keys, other: _Keys) -> int:
+    return (one.simhash ^ other.simhash).bit_count()
+
+
+def _resemblance(one: _Keys, other: _Keys) -> float:
+    return float((one.bands == other.bands).mean())

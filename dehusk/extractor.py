@@ -13,7 +13,7 @@ from dehusk.inference.preparing import prepare
 from dehusk.schemas.documents import CleanedDocument, Comments
 from dehusk.schemas.errors import ConfigurationError, ExtractionError
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Rendering
+from dehusk.schemas.options import DocumentOptions, Duplicates, Rendering
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import RawPage
 from dehusk.streams.settings import PageLimits
@@ -41,6 +41,7 @@ class Extractor:
         comments: what becomes of user comments: `separate`, `include` or `drop`.
         hidden_text: what the page hides at first is left to the `model`, or `drop`ped.
         metadata: how far author, date and such are looked for: `none`, `fast` or `full`.
+        duplicates: the key by which near-duplicates are found: `simhash`, `minhash` or `none`.
         with_blocks: whether documents list all blocks with their probabilities.
         with_markdown: whether documents have their content as Markdown.
         with_html: whether documents have their content as HTML.
@@ -64,6 +65,7 @@ class Extractor:
         comments: Comments | Literal["separate", "include", "drop"] = Comments.SEPARATE,
         hidden_text: Literal["model", "drop"] = "model",
         metadata: MetadataLevel | Literal["none", "fast", "full"] = MetadataLevel.FAST,
+        duplicates: Duplicates | Literal["simhash", "minhash", "none"] = Duplicates.SIMHASH,
         with_blocks: bool = False,
         with_markdown: bool = False,
         with_html: bool = False,
@@ -84,6 +86,7 @@ class Extractor:
             drop_hidden=_one_of("hidden_text", hidden_text, ("model", "drop")) == "drop",
             comments=Comments(_one_of("comments", comments, tuple(Comments))),
             metadata=MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel))),
+            duplicates=Duplicates(_one_of("duplicates", duplicates, tuple(Duplicates))),
             rendering=Rendering(with_markdown, with_html, links, images, tables),
         )
         self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks

@@ -1,28 +1,18 @@
-"""The cleaned document of a labeled page: its texts, and the keys by which consumers find duplicates."""
-
-import hashlib
-import re
-import unicodedata
-from collections.abc import Iterator
+"""The cleaned document of a labeled page."""
 
 import numpy as np
 import numpy.typing as npt
 
+from dehusk.inference.document.duplicates import duplicate_keys
 from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
-from dehusk.inference.native.simhash import simhash
 from dehusk.inference.native.writing import written
 from dehusk.inference.selection.selection import Choice, choose
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SegmentedPage
-
-_HASH_BYTES = 16
-PART_CHARACTERS = 100_000
-"""Characters of a part of a text; the words of a long text, all at once, would take many times its memory."""
-_SPACE = re.compile(r"\s")
 
 
 def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
@@ -70,6 +60,7 @@ def document_of(
     identity, segmented, rendering = page.identity, page.segmented, options.rendering
     tree = outline(segmented, choice.content, identity.url, rendering) if rendering.needs_markup else None
     text = plain_text(segmented, choice.content)
+    keys = duplicate_keys(text, options.duplicates)
     declared = segmented.language or identity.language
     tells_comments = options.comments is Comments.SEPARATE and labels.comments is not None
     return CleanedDocument(
@@ -89,8 +80,9 @@ def document_of(
         template=_template(choice, frequencies),
         source=origin,
         declared_language=declared,
-        content_hash=content_hash(text),
-        simhash=similarity_hash(text),
+        content_hash=keys.content_hash,
+        simhash=keys.simhash,
+        minhash=keys.minhash,
         metadata=segmented.metadata,
         blocks=_blocks(segmented, choice, frequencies) if options.with_blocks else None,
         markdown=markdown(tree) if rendering.markdown and tree is not None else None,
@@ -114,30 +106,3 @@ def _template(choice: Choice, frequencies: BlockFrequencies | None) -> Template 
         int(np.count_nonzero(each)) for each in (frequencies.counts > 1, choice.dropped, choice.saved)
     )
     return Template(frequencies.pages_seen, matched, dropped, saved)
-
-
-def content_hash(text: str) -> str | None:
-    """Return the BLAKE2b-128 of a text in NFC and UTF-8, white space folded; None if it is empty."""
-    digest, is_empty = hashlib.blake2b(digest_size=_HASH_BYTES), True
-    for part in _parts(unicodedata.normalize("NFC", text)):
-        line = " ".join(part.split())
-        if line:
-            digest.update((line if is_empty else f" {line}").encode("utf-8", "replace"))
-            is_empty = False
-    return None if is_empty else digest.hexdigest()
-
-
-def similarity_hash(text: str) -> str | None:
-    """Return the simhash in 16 hexadecimal digits; None if the text has no word."""
-    value = simhash(text)
-    return None if value is None else f"{value:016x}"
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Yield a text in parts, cut at white space."""
-    start = 0
-    while start < len(text):
-        space = _SPACE.search(text, start + PART_CHARACTERS)
-        end = space.start() if space else len(text)
-        yield text[start:end]
-        start = end

@@ -128,7 +128,13 @@ class CleanedDocument:
     simhash: str | None = None
     """Simhash of all runs of three words, 64 bits in hexadecimal digits; None for a text without words.
 
-    Few bits differ between similar texts.
+    Few bits differ between similar texts. It is there by default (--duplicates simhash).
+    """
+    minhash: str | None = None
+    """MinHash of all runs of three words, where asked for (--duplicates minhash); None without words.
+
+    In Base64, it is 128 numbers of four bytes, little-endian, each the least hash of a run under one
+    permutation. Two texts have in common about as large a part of their runs as of these numbers.
     """
     metadata: Metadata | None = None
     """Metadata declared by the page; None where they were not asked for (--metadata none)."""

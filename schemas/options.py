@@ -1,9 +1,20 @@
 """Options of cleaned documents, as every command, the worker and the Python interface have them."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
+
+
+class Duplicates(StrEnum):
+    """Key by which near-duplicates are found, beside the hash of the text, by which equal texts are."""
+
+    SIMHASH = "simhash"
+    """64 bits: little to store, and finds texts with few changes."""
+    MINHASH = "minhash"
+    """512 bytes: finds texts that share most of their runs of words."""
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,8 @@ class DocumentOptions:
     """Treatment of user comments."""
     metadata: MetadataLevel = MetadataLevel.FAST
     """Depth of the search for metadata."""
+    duplicates: Duplicates = Duplicates.SIMHASH
+    """Key by which near-duplicates are found."""
     rendering: Rendering = NO_RENDERING
     """Markdown and HTML that documents have beside their text."""
 

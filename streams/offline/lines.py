@@ -31,6 +31,7 @@ _FIELDS = (
     "labeler",
     "content_hash",
     "simhash",
+    "minhash",
     "metadata",
 )
 _BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")

@@ -69,6 +69,7 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "revision": document.revision,
         "content_hash": document.content_hash,
         "simhash": document.simhash,
+        "minhash": document.minhash,
         **_declared(document.metadata or Metadata()),
     }
 

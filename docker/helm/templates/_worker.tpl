@@ -79,6 +79,7 @@
 - --comments={{ .comments }}
 - --hidden-text={{ .hiddenText }}
 - --metadata={{ .metadata }}
+- --duplicates={{ .duplicates }}
 {{- if .withMarkdown }}
 - --with-markdown
 {{- end }}

@@ -7,7 +7,7 @@ import click
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Rendering
+from dehusk.schemas.options import DocumentOptions, Duplicates, Rendering
 from dehusk.streams.cli.shared.options import (
     Option,
     Url,
@@ -177,6 +177,12 @@ _metadata_option = enum_option(
     help="Metadata of documents, such as author and date: `fast` reads what pages declare to "
     "machines, `full` bylines and dates in the text, too, where they declare none, `none` nothing.",
 )
+_duplicates_option = enum_option(
+    "--duplicates",
+    default=Duplicates.SIMHASH,
+    help="Key by which near-duplicates are found, beside `content_hash`: `simhash` in 16 digits, `minhash` "
+    "in 684 characters, which finds texts with more changes, or `none`.",
+)
 
 
 def _are_comments_told_apart(*, comments: Comments) -> bool:
@@ -223,6 +229,7 @@ def document_options(*others: Option) -> Option:
         gathered_options("comments_are_told_apart", _are_comments_told_apart, comments_option),
         hidden_text_option,
         _metadata_option,
+        _duplicates_option,
         *others,
         _rendering_options,
     )

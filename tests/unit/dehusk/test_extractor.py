@@ -95,6 +95,7 @@ def test_what_is_neither_text_nor_bytes_is_an_error_of_the_caller(extractor: deh
         ({"comments": "all"}, "comments.*separate, include, drop"),
         ({"hidden_text": "keep"}, "hidden_text.*model, drop"),
         ({"metadata": "all"}, "metadata.*none, fast, full"),
+        ({"duplicates": "all"}, "duplicates.*simhash, minhash, none"),
         ({"links": "drop"}, "links.*True or False"),
         ({"labeler": "triton"}, "labeler.*onnx, rules"),
         ({"model": "dehask"}, "dehask"),

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from dehusk.inference.document.duplicates import duplicate_keys
 from dehusk.inference.encoding.encoding import encode
-from dehusk.inference.extraction import content_hash, extract
+from dehusk.inference.extraction import extract
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template
 from dehusk.schemas.metadata import Metadata
@@ -200,7 +201,7 @@ def test_the_language_is_that_of_the_text_and_the_declared_one_is_kept() -> None
 
 def test_the_keys_of_duplicates_are_those_of_the_text() -> None:
     one, other = cleaned("<nav>A</nav><p>one two three", 0, 1), cleaned("<p>one two three<p>More", 1, 0)
-    assert one.content_hash == other.content_hash == content_hash("one two three")
+    assert one.content_hash == other.content_hash == duplicate_keys("one two three").content_hash
     assert one.simhash == other.simhash is not None
     empty = cleaned("<p>one", 0)
     assert (empty.text, empty.content_hash, empty.simhash) == ("", None, None)

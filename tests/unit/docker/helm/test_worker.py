@@ -13,6 +13,7 @@ from typing import Any
 import click
 import pytest
 
+from dehusk.schemas.options import Duplicates
 from dehusk.streams.cli import cli
 from dehusk.streams.cli.shared.configuration import warn_of_unknown_variables
 from tests.unit.docker.helm.chart import (
@@ -113,6 +114,7 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "triton": "crawl-dehusk-triton:8001",
         "model_version": "7",
         "revisit_after": 20,
+        "duplicates": Duplicates.MINHASH,
         "markdown": True,
         "with_blocks": True,
         "grace_seconds": 50.5,

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from dehusk.inference.extraction import content_hash, similarity_hash
+from dehusk.inference.document.duplicates import duplicate_keys
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import Metadata
@@ -79,8 +79,9 @@ async def test_a_line_has_just_these_fields():
         "comments": None,
         "model": {"name": "boilerpipe", "version": "1"},
         "labeler": "rules",
-        "content_hash": content_hash(PROSE),
-        "simhash": similarity_hash(PROSE),
+        "content_hash": duplicate_keys(PROSE).content_hash,
+        "simhash": duplicate_keys(PROSE).simhash,
+        "minhash": None,
         "blocks": [
             {
                 "text": PROSE.strip(),

@@ -97,7 +97,17 @@ async def test_a_line_says_what_is_known_of_the_site() -> None:
     first, second = map(json.loads, await lines([page(1), page(2)]))
     assert list(first) == [
         *("id", "url", "site", "fetched_at", "title", "language", "declared_language", "text", "comments"),
-        *("model", "labeler", "content_hash", "simhash", "metadata", "template", "blocks", "error"),
+        *(
+            "model",
+            "labeler",
+            "content_hash",
+            "simhash",
+            "minhash",
+            "metadata",
+            "template",
+            "blocks",
+            "error",
+        ),
     ]
     assert (first["template"]["pages_seen"], first["template"]["blocks_matched"]) == (1, 0)
     assert (second["template"]["pages_seen"], second["template"]["blocks_matched"]) == (2, 2)

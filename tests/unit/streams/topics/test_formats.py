@@ -63,6 +63,7 @@ def test_datatrove():
             "revision": 1,
             "content_hash": "0123456789abcdef0123456789abcdef",
             "simhash": "0123456789abcdef",
+            "minhash": None,
             "author": "Ann",
             "published": "2026-02-28",
             "canonical_url": "https://example.org/a",

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Rendering
+from dehusk.schemas.options import DocumentOptions, Duplicates, Rendering
 from dehusk.streams.cli.shared.options import Option, gathered_options
 from dehusk.streams.cli.shared.page_options import document_options, source_options
 from dehusk.streams.cli.shared.service_options import kafka_options
@@ -112,12 +112,28 @@ def test_options_of_documents_reach_the_command_as_one_value() -> None:
         reached.append(options)
 
     run(command, "--comments", "separate")
-    run(command, "--comments", "drop", "--hidden-text", "drop", "--metadata", "none", "--images", "drop")
+    run(
+        command,
+        "--comments",
+        "drop",
+        "--hidden-text",
+        "drop",
+        "--metadata",
+        "none",
+        "--images",
+        "drop",
+        "--duplicates",
+        "minhash",
+    )
     rendering = Rendering(images=False)
     assert reached == [
         DocumentOptions(),
         DocumentOptions(
-            drop_hidden=True, comments=Comments.DROP, metadata=MetadataLevel.NONE, rendering=rendering
+            drop_hidden=True,
+            comments=Comments.DROP,
+            metadata=MetadataLevel.NONE,
+            duplicates=Duplicates.MINHASH,
+            rendering=rendering,
         ),
     ]
 
