@@ -150,8 +150,8 @@ def _page(site: int, numbers: np.random.Generator) -> SiteObservation:
     texts = np.concatenate([template, own, numbers.choice(template, _COPIES)])
     structures = _hashes(site, 2000 + numbers.integers(0, _STRUCTURES, len(texts)))
     structures[-2:] = numbers.integers(0, 2**64, 2, np.uint64)
-    name = numbers.bytes(8).hex()
-    return SiteObservation(f"{site}.example", name, texts, structures, numbers.random(len(texts), np.float32))
+    name, likely = numbers.bytes(8).hex(), numbers.random(len(texts), np.float32)
+    return SiteObservation(f"{site}.example", name, texts, structures, likely, chosen=likely >= 0.5)
 
 
 def _hashes(site: int, numbers: npt.NDArray[np.int64]) -> Fingerprints:

@@ -309,6 +309,8 @@ class SiteObservation:
     """Shape [T]: `EncodedPage.structures`."""
     probabilities: npt.NDArray[np.float32]
     """Shape [T]: the model's probabilities of content."""
+    chosen: npt.NDArray[np.bool_]
+    """Shape [T]: True for the content that these make of the page alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

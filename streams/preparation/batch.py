@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Protocol
 
+from dehusk.inference.selection.selection import select
 from dehusk.inference.selection.site_signal import correct
 from dehusk.schemas.documents import TextSample, origin_of
 from dehusk.schemas.errors import NotEncodedError
@@ -251,6 +252,7 @@ def observation(page: PackedPage, labels: Prediction) -> SiteObservation:
         texts=encoded.fingerprints,
         structures=encoded.structures,
         probabilities=labels.probabilities,
+        chosen=select(labels.probabilities, encoded.words, encoded.repeat, labels.comments, encoded.alike),
     )
 
 

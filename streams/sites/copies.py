@@ -2,10 +2,13 @@
 
 A page and a counted one that have a key in common are copies. Pages with the same texts have the same first
 key. The other keys are of samples, so that copies whose session id, date, adverts or template differ are
-likely to share one. A sample draws texts by weights, and from two pages the same ones as often as the weights
-agree: P-MinHash (Moulton and Jiang, "Maximally Consistent Sampling and the Jaccard Index of Probability
-Distributions", ICDM 2018). The weights are the squares of the probabilities of content, so that it hardly
-matters how much of a template two pages share.
+likely to share one. A page of few texts has a key of its content instead, which the model and the selection
+find on the page alone.
+
+A sample draws texts by weights, and from two pages the same ones as often as the weights agree: P-MinHash
+(Moulton and Jiang, "Maximally Consistent Sampling and the Jaccard Index of Probability Distributions",
+ICDM 2018). The weights are the squares of the probabilities of content, so that it hardly matters how much of
+a template two pages share.
 """
 
 import hashlib
@@ -36,6 +39,9 @@ def content_keys(page: SiteObservation, size: int) -> list[bytes]:
         likely = np.full(len(texts), _MIN_PROBABILITY)
         np.maximum.at(likely, text_of, page.probabilities)
         keys += [_key(sample, size) for sample in _samples(texts[:MAX_TEXTS], np.square(likely[:MAX_TEXTS]))]
+    elif page.chosen.any():
+        chosen, _ = distinct(page.texts[page.chosen])
+        keys.append(_key(chosen, size))
     return keys
 
 

@@ -219,7 +219,7 @@ async def test_a_redis_is_shared_with_later_runs_and_with_workers(stack, fresh):
         assert seen(lines) == list(known)
     store, texts = RedisSiteStatistics(RedisSettings(redis)), np.zeros(1, np.uint64)
     (of_worker,) = await store.observe(
-        [SiteObservation(site, "/other", texts, texts, np.zeros(1, np.float32))]
+        [SiteObservation(site, "/other", texts, texts, np.zeros(1, np.float32), np.zeros(1, np.bool_))]
     )
     await store.close()
     assert of_worker.pages == 5

@@ -34,6 +34,7 @@ def page(site, name, *texts, structures=None, likely=None) -> SiteObservation:
         np.array(texts, np.uint64),
         np.array([0] * len(texts) if structures is None else structures, np.uint64),
         np.array([0] * len(texts) if likely is None else likely, np.float32),
+        chosen=np.zeros(len(texts), np.bool_),
     )
 
 

@@ -122,7 +122,8 @@ def listed(server: RedisSettings, *words: str) -> list[dict[str, object]]:
 
 def page(site: str, name: str, *texts: int) -> SiteObservation:
     blocks = np.array(texts, np.uint64)
-    return SiteObservation(site, name, blocks, blocks % np.uint64(7), np.full(len(texts), 0.25, np.float32))
+    likely = np.full(len(texts), 0.25, np.float32)
+    return SiteObservation(site, name, blocks, blocks % np.uint64(7), likely, chosen=likely >= 0.5)
 
 
 def pages(site: str, count: int, start: int = 0) -> list[SiteObservation]:

@@ -118,8 +118,9 @@ def page() -> Callable[..., SiteObservation]:
     def make(site: str, name: object, *shared: int) -> SiteObservation:
         texts = [*shared, crc32(f"/{name}".encode())]
         structures = np.zeros(len(texts), np.uint64)
+        likely = np.full(len(texts), 0.5, np.float32)
         return SiteObservation(
-            site, f"/{name}", np.array(texts, np.uint64), structures, np.full(len(texts), 0.5, np.float32)
+            site, f"/{name}", np.array(texts, np.uint64), structures, likely, chosen=likely > 0.5
         )
 
     return make

@@ -21,7 +21,7 @@ def pages() -> list[SiteObservation]:
 def _page(number: int, numbers: np.random.Generator) -> SiteObservation:
     texts = numbers.integers(0, 400, 30, np.uint64)
     likely = numbers.integers(0, 5, 30).astype(np.float32) / 4
-    return SiteObservation("a.test", f"/{number}", texts, texts % np.uint64(9), likely)
+    return SiteObservation("a.test", f"/{number}", texts, texts % np.uint64(9), likely, likely > 1)
 
 
 async def _write(url: str, seed: int) -> None:

@@ -9,8 +9,8 @@ import pytest
 from redis import Redis
 
 from dehusk.inference.labelers.rules import RulesLabeler
-from dehusk.schemas.pages import SiteObservation
 from dehusk.streams.local.redis import MEMORY_BYTES
+from dehusk.streams.preparation.batch import observation
 from dehusk.streams.preparation.steps import Preparer
 from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
@@ -34,11 +34,7 @@ async def observations(bench):
     for message in await bench.messages(bench.topics.input):
         (page,) = Preparer(100_000).prepare_message(source, message)
         (labels,) = await RulesLabeler().label([page.encoded])
-        texts, structures = page.encoded.fingerprints, page.encoded.structures
-        identity = page.identity
-        found[identity.url] = SiteObservation(
-            identity.site, identity.url, texts, structures, labels.probabilities
-        )
+        found[page.identity.url] = observation(page, labels)
     return list(found.values())
 
 

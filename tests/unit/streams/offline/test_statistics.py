@@ -188,3 +188,16 @@ async def test_a_redis_that_is_not_there_is_an_error_before_any_page_is_read() -
 async def test_statistics_may_be_nowhere_or_in_memory(where: str, kind: type) -> None:
     async with open_statistics(where, RedisSettings()) as store:
         assert isinstance(store, kind)
+
+
+async def test_a_short_page_counts_once_whatever_its_footer_says() -> None:
+    pages = [
+        replace(
+            page(3, more=f"<footer><a href=/s>Session {letter * 9}</a></footer>"),
+            url=f"https://example.org/3?{letter}",
+        )
+        for letter in "abcdefghijk"
+    ]
+    found = await lines(pages)
+    assert seen(found) == [1] * len(pages)
+    assert len({json.loads(line)["content_hash"] for line in found}) == 1

@@ -20,6 +20,7 @@ def keys(page: Page, size: int = 8) -> set[bytes]:
         np.array(texts, np.uint64),
         np.zeros(len(page), np.uint64),
         np.array(probabilities, np.float32),
+        chosen=np.array(probabilities, np.float32) >= 0.5,
     )
     found = content_keys(observation, size)
     assert {len(key) for key in found} == {size}
@@ -67,11 +68,19 @@ def test_a_session_id_and_a_date_make_no_other_page() -> None:
     assert found >= 95
 
 
-def test_a_page_of_few_texts_is_known_by_all_of_them_alone() -> None:
-    page = page_of(2, MIN_TEXTS - 3, 0)
+def test_a_page_of_few_texts_is_known_by_its_content() -> None:
+    page = page_of(2, MIN_TEXTS - 4, 0)
+    assert copies(page, [*page, (5000, 0.4)])
+    assert copies(page, page[1:])
+    assert not copies(page, [*page, (5000, 0.6)])
+    assert not copies(page, page[:-1])
+    assert len(keys([*page, (5000, 0.0), (6000, 0.0)])) == MAX_KEYS
+
+
+def test_a_page_of_few_texts_and_no_content_is_known_by_all_of_them_alone() -> None:
+    page = page_of(4, 0, 0)
     assert len(keys(page)) == 1
-    assert not copies(page, [*page, (5000, 0.0001)])
-    assert len(keys([*page, (5000, 0.0001)])) == MAX_KEYS
+    assert not copies(page, [*page, (5000, 0.0)])
 
 
 def test_pages_without_texts_are_copies() -> None:

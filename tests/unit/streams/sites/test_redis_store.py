@@ -11,7 +11,7 @@ from dehusk.streams.settings import RedisSettings
 from dehusk.streams.sites.redis_store import RedisSiteStatistics
 
 _TEXT = np.array([5], np.uint64)
-PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32))
+PAGE = SiteObservation("a.test", "/1", _TEXT, _TEXT, np.array([0.5], np.float32), np.array([True]))
 
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "", "redis://localhost:6379/abc"])

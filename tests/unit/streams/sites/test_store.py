@@ -28,6 +28,7 @@ def observation(number: int, page: Page, site: str = "a.test") -> SiteObservatio
         np.array(texts, np.uint64),
         np.array(structures, np.uint64),
         np.array(probabilities, np.float32),
+        chosen=np.array(probabilities, np.float32) >= 0.5,
     )
 
 
@@ -176,7 +177,8 @@ def test_published_frequencies_include_the_page() -> None:
 def page(site: str, number: int) -> SiteObservation:
     """A page with a text that all have."""
     texts = np.array([7, number], np.uint64)
-    return SiteObservation(site, f"/{number}", texts, texts, np.full(2, 0.5, np.float32))
+    likely = np.full(2, 0.5, np.float32)
+    return SiteObservation(site, f"/{number}", texts, texts, likely, chosen=likely > 0.5)
 
 
 async def test_pages_of_no_site_are_not_counted_and_know_nothing_of_each_other() -> None:

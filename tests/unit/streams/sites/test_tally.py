@@ -29,6 +29,7 @@ def page_of(texts: list[int], structures: list[int], probabilities: list[float])
         texts=np.array(texts, np.uint64),
         structures=np.array(structures, np.uint64),
         probabilities=np.array(probabilities, np.float32),
+        chosen=np.zeros(len(texts), np.bool_),
     )
 
 
