@@ -1,14 +1,17 @@
 """The cleaned document: what dehusk publishes for each page, and its JSON."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any, Self
 
 import orjson
 
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.schemas.pickled import PickledByFields
+from dehusk.schemas.reading import read
 
 SCHEMA_VERSION = "1"
 _OPTIONAL = ("blocks", "markdown", "html")
@@ -25,7 +28,7 @@ class Comments(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CleanedBlock:
+class CleanedBlock(PickledByFields):
     """One text block with its label."""
 
     text: str
@@ -73,7 +76,7 @@ def origin_of(message: Message) -> Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class CleanedDocument:
+class CleanedDocument(PickledByFields):
     """The main content of one page.
 
     The same input gives the same bytes for the same model version and statistics of the site.
@@ -148,8 +151,35 @@ class CleanedDocument:
     html: str | None = None
     """Content as HTML, the inside of a body, where asked for."""
 
-    def to_json(self) -> bytes:
+    def to_json(self) -> str:
         """Return one JSON object; times in RFC 3339 UTC; `blocks`, `markdown`, `html` only where present."""
+        return self.to_json_bytes().decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of the JSON as a dict, whose times are text, too."""
+        named: dict[str, Any] = orjson.loads(self.to_json_bytes())
+        return named
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the document that was written as this JSON.
+
+        Raises:
+            ValueError: it is no JSON, or a field is missing or of another type.
+        """
+        return cls.from_dict(orjson.loads(text))
+
+    @classmethod
+    def from_dict(cls, named: Mapping[str, Any]) -> Self:
+        """Return the document of these fields; fields that it does not know are ignored.
+
+        Raises:
+            ValueError: a field is missing or of another type.
+        """
+        return read(cls, named)
+
+    def to_json_bytes(self) -> bytes:
+        """Return the JSON in UTF-8."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in _OPTIONAL:
             if named[name] is None:

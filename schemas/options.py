@@ -39,6 +39,22 @@ NO_RENDERING = Rendering()
 """Neither Markdown nor HTML."""
 
 
+class Favor(StrEnum):
+    """Bias of the choice of content, where the labeler is unsure."""
+
+    BALANCE = "balance"
+    """Text that is missed weighs as much as text that is wrong."""
+    PRECISION = "precision"
+    """Less text, and less of it wrong."""
+    RECALL = "recall"
+    """More text, and less of it missed."""
+
+    @property
+    def beta(self) -> float:
+        """Weight of recall in the expected F-beta that the chosen blocks maximise."""
+        return {Favor.BALANCE: 1.0, Favor.PRECISION: 0.5, Favor.RECALL: 2.0}[self]
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentOptions:
     """Contents of the documents that pages become."""
@@ -55,6 +71,10 @@ class DocumentOptions:
     """Key by which near-duplicates are found."""
     rendering: Rendering = NO_RENDERING
     """Markdown and HTML that documents have beside their text."""
+    favor: Favor = Favor.BALANCE
+    """Bias between missed and wrong text."""
+    exclude: str = ""
+    """CSS selector of elements that are taken for absent; empty for none."""
 
 
 DEFAULT_OPTIONS = DocumentOptions()

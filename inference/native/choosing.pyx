@@ -110,19 +110,21 @@ def most_probable(const double[::1] probabilities, const uint32_t[::1] words) ->
     return most
 
 
-def best_expected_f1(const double[::1] probabilities, const uint32_t[::1] words, double expected) -> float:
-    """Return the greatest expected F1 of the words of any blocks, `expected` words being content in all.
+def best_expected_f(
+    const double[::1] probabilities, const uint32_t[::1] words, double expected, double beta
+) -> float:
+    """Return the greatest expected F-beta of the words of any blocks, `expected` words being content in all.
 
-    The blocks that raise an F1 are those whose probability is above half of it. Those of the greatest one so far
-    have a greater one, until it is the greatest of all: after a few steps (Dinkelbach's method).
+    The blocks that raise an F are those whose probability is above its part of 1 + beta²: half of an F1. Those of the
+    greatest one so far have a greater one, until it is the greatest of all: after a few steps (Dinkelbach's method).
     """
     cdef Py_ssize_t block
-    cdef double best = 0, found = -1, right, kept
+    cdef double best = 0, found = -1, right, kept, weight = beta * beta
     while best > found:
         found, right, kept = best, 0, 0
         for block in range(len(words)):
-            if probabilities[block] > found / 2:
+            if probabilities[block] > found / (1 + weight):
                 right += probabilities[block] * words[block]
                 kept += words[block]
-        best = 2 * right / (kept + expected)
+        best = (1 + weight) * right / (kept + weight * expected)
     return found

@@ -8,6 +8,7 @@ down, as browsers do. Only pages that could nest or list too much are looked at 
 """
 
 import re
+from collections.abc import Mapping
 
 import selectolax
 
@@ -49,6 +50,40 @@ def parse(html: bytes, *, scripting: bool = True) -> LexborHTMLParser:
         return LexborHTMLParser(html, options=LexborDocumentOptions.WO_EVENTS, scripting=scripting)
     except SelectolaxError as error:
         raise PageError(BrokenReason.MEMORY_BUDGET_EXCEEDED, f"{len(html)} bytes of HTML: {error}") from error
+
+
+def check_selector(selector: str) -> None:
+    """Check a CSS selector, which may be a list of several.
+
+    Raises:
+        ConfigurationError: it is none, or none that the parser knows.
+    """
+    try:
+        LexborHTMLParser("").css(selector)
+    except (SelectolaxError, UnicodeEncodeError) as error:
+        raise ConfigurationError(f"{selector!r} is no CSS selector") from error
+
+
+def exclude(document: LexborHTMLParser, selector: str) -> None:
+    """Remove the elements that a CSS selector matches, with all that is in them; of the root, only that."""
+    matched = {
+        node.mem_id: node for node in document.css(selector)
+    }  # once each, though several parts match it
+    root = document.root
+    if root is not None and root.mem_id in matched:
+        outermost = list(root.iter(include_text=True))
+    else:
+        outermost = [node for node in matched.values() if not _is_within(node, matched)]
+    for node in outermost:
+        node.decompose()
+
+
+def _is_within(node: Node, matched: Mapping[int, Node]) -> bool:
+    """Return True if an ancestor is among the matched nodes, whose removal frees its descendants."""
+    parent = node.parent
+    while parent is not None and parent.mem_id not in matched:
+        parent = parent.parent
+    return parent is not None
 
 
 MAX_DEPTH = 512

@@ -13,7 +13,7 @@ from dehusk.inference.native.recording import Recording
 from dehusk.inference.native.scanning import count_tags
 from dehusk.inference.native.tree import columns_of
 from dehusk.inference.native.walk import Walk
-from dehusk.inference.segmentation.parser import flatten, parse
+from dehusk.inference.segmentation.parser import exclude, flatten, parse
 from dehusk.inference.tokens import count_words, count_words_of_markup
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.markup import DocumentTree, Markup
@@ -121,7 +121,7 @@ def segment(
     """Return the text blocks of a page, given in UTF-8; `url` is the base of its addresses.
 
     Metadata and markup are included as the options need them, and the whole document with `with_tree`. Where
-    documents drop hidden text, it is no metadata.
+    documents drop hidden text, it is no metadata; excluded elements are as if they were not there.
 
     The content of `<noscript>` counts if it has over a hundred words and more than all that is shown: such a
     page is made for readers without scripts.
@@ -183,6 +183,8 @@ def _read(
 ) -> _Reading:
     """Read a document of at most `tags` tags."""
     document = parse(flatten(html, tags), scripting=scripting)
+    if options.exclude:
+        exclude(document, options.exclude)
     root = document.root
     address = root.mem_id if root is not None else 0
     try:

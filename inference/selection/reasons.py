@@ -58,7 +58,7 @@ def explain(
     likely, is_comment = candidates(
         page, choice.probabilities, like_comments, drop_hidden=options.drop_hidden
     )
-    weights, threshold = weigh(likely, page.words, page.repeat, is_comment)
+    weights, threshold = weigh(likely, page.words, page.repeat, is_comment, options.favor)
     copies = _copies(page.repeat, weights, likely > 0)
     rules = _rules(
         choice,

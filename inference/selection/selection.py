@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.native.choosing import (
-    best_expected_f1,
+    best_expected_f,
     expected_words,
     leave_repeats_out,
     like_comments,
@@ -15,7 +15,7 @@ from dehusk.inference.native.choosing import (
     rounded,
 )
 from dehusk.schemas.documents import Comments
-from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Favor
 from dehusk.schemas.pages import EncodedPage, Prediction
 
 Bools = npt.NDArray[np.bool_]
@@ -97,9 +97,10 @@ def choose_content(
     words: npt.NDArray[np.uint32],
     repeat: npt.NDArray[np.int32],
     is_comment: Bools,
+    favor: Favor = Favor.BALANCE,
 ) -> Bools:
     """Return True for content, as in `select`, given the user comments; all of shape [T]."""
-    weights, threshold = weigh(probabilities, words, repeat, is_comment)
+    weights, threshold = weigh(probabilities, words, repeat, is_comment, favor)
     return is_comment if threshold is None else weights >= threshold
 
 
@@ -108,8 +109,11 @@ def weigh(
     words: npt.NDArray[np.uint32],
     repeat: npt.NDArray[np.int32],
     is_comment: Bools,
+    favor: Favor = Favor.BALANCE,
 ) -> ContentWeights:
     """Return the weights that decide on content, given the user comments; all of shape [T].
+
+    The threshold is that of the greatest expected F-beta of the words, an F1 by default.
 
     Raises:
         ValueError: the arguments are not of the same blocks.
@@ -122,7 +126,8 @@ def weigh(
     expected = expected_words(weights, words)
     if _lacks_content(weights, words, expected):
         return ContentWeights(weights, None)
-    return ContentWeights(weights, best_expected_f1(weights, words, expected) / 2)
+    beta = favor.beta
+    return ContentWeights(weights, best_expected_f(weights, words, expected, beta) / (1 + beta * beta))
 
 
 def _lacks_content(
@@ -228,7 +233,7 @@ def _chosen(
     """Choose the blocks of a document by these probabilities alone."""
     probabilities = rounded(labels, _DIGITS)
     likely, is_comment = candidates(page, probabilities, like_comments, drop_hidden=options.drop_hidden)
-    content = choose_content(likely, page.words, page.repeat, is_comment)
+    content = choose_content(likely, page.words, page.repeat, is_comment, options.favor)
     is_comment = is_comment & ~content
     if options.drop_hidden:
         content &= ~page.hidden

@@ -16,6 +16,8 @@ from dehusk.schemas.options import DocumentOptions
 from dehusk.streams.cli.shared.options import Address, gathered_options, open_option, was_typed
 from dehusk.streams.cli.shared.page_options import (
     comments_option,
+    exclude_option,
+    favor_option,
     hidden_text_option,
     page_limit_options,
     source_options,
@@ -72,7 +74,9 @@ Examples:
     when=" at first",
     repository_help="The models to choose from; those that come with dehusk by default.",
 )
-@gathered_options("options", DocumentOptions, comments_option, hidden_text_option)
+@gathered_options(
+    "options", DocumentOptions, comments_option, hidden_text_option, favor_option, exclude_option
+)
 @page_limit_options("is refused")
 @click.option(
     "--listen",
@@ -130,7 +134,9 @@ async def _inspect(request: _Request, settings: WorkerSettings) -> None:
     from dehusk.streams.inspection.server import html
 
     async with (
-        open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool,
+        open_inspector_pool(
+            settings.source, settings.source_settings, settings.page, settings.options.exclude
+        ) as pool,
         aclosing(Labelers(list_choices(settings))) as labelers,
     ):
         inspection = await inspect(await _page(request, settings, pool), pool, labelers)

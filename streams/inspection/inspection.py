@@ -84,14 +84,14 @@ class Labelers:
 
 
 def open_inspector_pool(
-    source: str, settings: SourceSettings, limits: PageLimits
+    source: str, settings: SourceSettings, limits: PageLimits, exclude: str = ""
 ) -> AbstractAsyncContextManager[PreparationPool]:
-    """Open a process that decodes and prepares pages within limits.
+    """Open a process that decodes and prepares pages within limits, without the elements that are excluded.
 
     Raises:
         ConfigurationError: the source or the process cannot be opened.
     """
-    return open_pool(partial(open_inspector, source, settings, limits.max_blocks), 1, limits)
+    return open_pool(partial(open_inspector, source, settings, limits.max_blocks, exclude), 1, limits)
 
 
 async def inspect(page: Decoded, pool: PreparationPool, labelers: Labelers) -> Inspection:

@@ -96,7 +96,9 @@ class InspectionStore:
 async def _open_store(settings: WorkerSettings) -> AsyncIterator[InspectionStore]:
     async with (
         aclosing(Labelers(list_choices(settings))) as labelers,
-        open_inspector_pool(settings.source, settings.source_settings, settings.page) as pool,
+        open_inspector_pool(
+            settings.source, settings.source_settings, settings.page, settings.options.exclude
+        ) as pool,
         AsyncExitStack() as resources,
     ):
         yield InspectionStore(settings, pool, labelers, resources)

@@ -176,10 +176,14 @@ Task = Reading | Pasting | Preparing | Showing | Explaining
 Answer = OpenedPage | Decoded | Postponed | Sequence[Decoded] | str
 
 
-def open_inspector(source: str, settings: SourceSettings, max_blocks: int) -> Callable[[Task], Answer]:
+def open_inspector(
+    source: str, settings: SourceSettings, max_blocks: int, exclude: str = ""
+) -> Callable[[Task], Answer]:
     """Open what answers tasks in a process."""
     load_model()
     declared = open_source(source, settings)
+    options = DocumentOptions(metadata=MetadataLevel.NONE, rendering=_MARKDOWN, exclude=exclude)
+    preparer = Preparer(max_blocks, options)
 
     def answer(task: Task) -> Answer:
         match task:
@@ -190,7 +194,7 @@ def open_inspector(source: str, settings: SourceSettings, max_blocks: int) -> Ca
                 text = html.decode("utf-8", "replace")
                 return offline_page(url="", body=text, source="html", max_bytes=max_bytes)
             case Preparing(page):
-                return _opened(page, max_blocks)
+                return _opened(page, preparer)
             case Showing(html, blocks):
                 return _guarded(lambda: _shown(html, blocks))
             case Explaining():
@@ -209,11 +213,10 @@ def _guarded(make: Callable[[], str | Broken]) -> str | Broken:
         return Broken(BrokenReason.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
 
 
-def _opened(page: Decoded, max_blocks: int) -> OpenedPage | Skipped | Broken | Tombstone:
+def _opened(page: Decoded, preparer: Preparer) -> OpenedPage | Skipped | Broken | Tombstone:
     if not isinstance(page, RawPage):
         return page
-    options = DocumentOptions(metadata=MetadataLevel.NONE, rendering=_MARKDOWN)
-    outcome = Preparer(max_blocks, options).prepare(page, tuple(Encoding))
+    outcome = preparer.prepare(page, tuple(Encoding))
     if not isinstance(outcome, PackedPage):
         return outcome
     prepared: PreparedPage = pickle.loads(outcome.packed)  # noqa: S301 this process packed it

@@ -166,7 +166,7 @@ class WrittenDocument(PickledByFields, Record):
 class Writing:
     """Writer of documents from labeled pages, in a format."""
 
-    write: Write = CleanedDocument.to_json
+    write: Write = CleanedDocument.to_json_bytes
     options: DocumentOptions = DEFAULT_OPTIONS
     max_bytes: int = 2 * PageLimits().max_bytes
     """Bytes of the largest document."""

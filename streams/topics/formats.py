@@ -142,7 +142,7 @@ def _encoded(text: str) -> bytes:
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "document": Format(_JSON, write=CleanedDocument.to_json),
+        "document": Format(_JSON, write=CleanedDocument.to_json_bytes),
         "datatrove": Format(_JSON, write=_write_datatrove),
         "dolma": Format(_JSON, write=_write_dolma),
         "markdown": Format("text/markdown; charset=utf-8", write=_write_markdown, markdown=True),

@@ -7,7 +7,7 @@ import click
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.documents import Comments
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Duplicates, Rendering
+from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.streams.cli.shared.options import (
     Option,
     Url,
@@ -171,6 +171,29 @@ comments_option = enum_option(
     help="Treatment of user comments: `separate` puts them into the field `comments`, `include` into "
     "the text, `drop` leaves them out. Posts of a forum are content; so are comments that stand alone.",
 )
+favor_option = enum_option(
+    "--favor",
+    default=Favor.BALANCE,
+    help="Bias where the labeler is unsure: `precision` leaves more out, `recall` keeps more.",
+)
+
+
+def _check_selector(_context: click.Context, _option: click.Parameter, selector: str) -> str:
+    from dehusk.inference.segmentation.parser import check_selector
+
+    if selector:
+        check_selector(selector)
+    return selector
+
+
+exclude_option = click.option(
+    "--exclude",
+    metavar="SELECTOR",
+    default="",
+    callback=_check_selector,
+    help="CSS selector of elements that are taken for absent, e.g. '.ads, nav': neither text nor metadata "
+    "come from them.",
+)
 _metadata_option = enum_option(
     "--metadata",
     default=MetadataLevel.FAST,
@@ -228,6 +251,8 @@ def document_options(*others: Option) -> Option:
         DocumentOptions,
         gathered_options("comments_are_told_apart", _are_comments_told_apart, comments_option),
         hidden_text_option,
+        favor_option,
+        exclude_option,
         _metadata_option,
         _duplicates_option,
         *others,

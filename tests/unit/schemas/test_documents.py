@@ -1,6 +1,9 @@
 import json
+import pickle
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
 
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
 from dehusk.schemas.metadata import Metadata
@@ -70,3 +73,62 @@ def test_metadata_are_one_object_with_dates_in_utc() -> None:
     assert fields["metadata"]["tags"] == ["a"]
     assert fields["metadata"]["license"] is None
     assert json.loads(DOCUMENT.to_json())["metadata"] is None
+
+
+FULL = replace(
+    DOCUMENT,
+    metadata=Metadata("Ann", datetime(2024, 5, 1, 8, tzinfo=UTC), date(2024, 5, 2), tags=("a", "b")),
+    blocks=(CleanedBlock("text", "html/body/p", 1.0, content=True, frequency=2),),
+    markdown="text",
+    html="<p>text</p>",
+)
+
+
+@pytest.mark.parametrize(
+    "document", [DOCUMENT, FULL, replace(FULL, fetched_at=None, source=None, template=None)]
+)
+def test_a_document_is_read_from_its_json_and_its_dict(document: CleanedDocument) -> None:
+    assert CleanedDocument.from_json(document.to_json()) == document
+    assert CleanedDocument.from_json(document.to_json_bytes()) == document
+    assert CleanedDocument.from_dict(json.loads(json.dumps(document.to_dict()))) == document
+    assert pickle.loads(pickle.dumps(document)) == document
+
+
+def test_fields_that_are_not_known_are_ignored_and_those_with_defaults_may_be_missing() -> None:
+    named = DOCUMENT.to_dict() | {"new": 1}
+    del named["metadata"]
+    assert CleanedDocument.from_dict(named) == DOCUMENT
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"url": None}, "url is None, no str"),
+        ({"raw_length": "10"}, "raw_length is '10', no int"),
+        ({"raw_length": True}, "raw_length is True, no int"),
+        ({"fetched_at": "May"}, "fetched_at is 'May', no datetime"),
+        ({"degraded": "model"}, "degraded is 'model', no tuple"),
+        ({"degraded": ["model", 1]}, r"degraded\[1\] is 1, no str"),
+        ({"model": {"name": "m"}}, "model.version is missing"),
+        ({"model": "m"}, "model is 'm', no object"),
+        ({"metadata": {"published": "2024-13-01"}}, "metadata.published is '2024-13-01', no date"),
+        (
+            {"blocks": [{"text": "t", "path": "p", "probability": "1"}]},
+            r"blocks\[0\].probability is '1', no float",
+        ),
+    ],
+)
+def test_what_is_no_document_is_refused_by_its_field(change: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        CleanedDocument.from_dict(DOCUMENT.to_dict() | change)
+
+
+@pytest.mark.parametrize("text", ["", "{", b"\xff"])
+def test_what_is_no_json_is_refused(text: str | bytes) -> None:
+    with pytest.raises(json.JSONDecodeError):
+        CleanedDocument.from_json(text)
+
+
+def test_what_is_no_object_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"it is \[\], no object"):
+        CleanedDocument.from_json("[]")

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.native.choosing import are_probabilities, best_expected_f1, rounded
+from dehusk.inference.native.choosing import are_probabilities, best_expected_f, rounded
 
 PROBABILITIES = st.floats(0, 1, width=32)
 
@@ -20,12 +20,19 @@ def test_probabilities_are_rounded_as_numpy_rounds_them(values: list[float]) -> 
     assert rounded(probabilities, 4).tolist() == probabilities.astype(np.float64).round(4).tolist()
 
 
-@given(st.lists(st.tuples(PROBABILITIES, st.integers(0, 500)), min_size=1, max_size=60))
-def test_the_best_f1_is_that_of_some_of_the_most_probable_blocks(blocks: list[tuple[float, int]]) -> None:
+@given(
+    st.lists(st.tuples(PROBABILITIES, st.integers(0, 500)), min_size=1, max_size=60),
+    st.sampled_from([0.5, 1.0, 2.0]),
+)
+def test_the_best_f_is_that_of_some_of_the_most_probable_blocks(
+    blocks: list[tuple[float, int]], beta: float
+) -> None:
     probabilities, words = np.array([p for p, _ in blocks]), np.array([w for _, w in blocks], np.uint32)
     expected = float(probabilities @ words)
     if expected:
         order = np.argsort(-probabilities)
         right, kept = np.cumsum((probabilities * words)[order]), np.cumsum(words[order])
-        best = best_expected_f1(probabilities, words, expected)
-        assert best == pytest.approx(float((2 * right / (kept + expected)).max()), rel=1e-12)
+        best = best_expected_f(probabilities, words, expected, beta)
+        weight = beta * beta
+        scores = (1 + weight) * right / (kept + weight * expected)
+        assert best == pytest.approx(float(scores.max()), rel=1e-12)

@@ -8,6 +8,7 @@ from dehusk.inference.elements import TAGS
 from dehusk.inference.native.layout import SELECTOLAX_VERSION
 from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
 from dehusk.inference.segmentation import parser
+from dehusk.inference.segmentation.parser import check_selector
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.outcomes import BrokenReason
 
@@ -47,6 +48,12 @@ def test_every_tag_that_the_parser_numbers_is_known() -> None:
 def test_names_that_the_parser_numbers_are_numbered_once() -> None:
     for names in (NUMBERED_TAGS, NUMBERED_ATTRIBUTES):
         assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("selector", ["p[", "..x", "a >", " ", "::text", "\ud800"])
+def test_what_is_no_selector_is_refused(selector: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no CSS selector"):
+        check_selector(selector)
 
 
 def test_with_scripting_noscript_is_one_text() -> None:

@@ -1,6 +1,8 @@
 import pytest
 
 from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.metadata import Metadata
+from dehusk.schemas.options import DocumentOptions
 from dehusk.schemas.pages import Boundary
 
 WORDS = " ".join(f"word{number}" for number in range(120))
@@ -358,3 +360,31 @@ def test_xhtml_that_ends_its_title_and_scripts_at_once_keeps_its_text() -> None:
 def test_a_title_that_never_ends_leaves_the_page_its_text() -> None:
     page = segment(b"<head><title>Title<meta name=a></head><body><p>one<p>two")
     assert (page.title, page.texts) == ("Title", ("one", "two"))
+
+
+PAGE_OF_PARTS = (
+    "<title>t</title><meta name=author content=Ann><div class=ads>a<p class='ads x'>b</p></div>"
+    "<p class=y>c<b>d</b></p><nav>e</nav>"
+)
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        (".ads", ["cd", "e"]),
+        (".ads, .x, nav", ["cd"]),
+        ("div:has(p), b", ["c", "e"]),
+        ("body, p", []),
+        ("html, p", []),
+        ("*", []),
+        ("video", ["a", "b", "cd", "e"]),
+    ],
+)
+def test_excluded_elements_are_as_if_they_were_not_there(selector: str, expected: list[str]) -> None:
+    page = segment(PAGE_OF_PARTS.encode(), options=DocumentOptions(exclude=selector), with_tree=True)
+    assert list(page.texts) == expected
+
+
+def test_what_is_excluded_declares_nothing() -> None:
+    page = segment(PAGE_OF_PARTS.encode(), options=DocumentOptions(exclude="head"))
+    assert (page.title, page.metadata) == ("", Metadata())

@@ -55,6 +55,20 @@ def test_any_markup_gives_sound_columns(html: str) -> None:
     assert_sound(segment(html.encode()))
 
 
+@given(
+    st.lists(SNIPPETS | TEXT, max_size=40).map("".join),
+    st.sampled_from(
+        ["*", "body", "head", "p, p p", "div, [hidden]", "table", "template, svg, noscript", "td, tr"]
+    ),
+)
+def test_any_markup_is_sound_without_what_is_excluded(html: str, selector: str) -> None:
+    options = DocumentOptions(rendering=Rendering(markdown=True), exclude=selector)
+    page = segment(html.encode(), options=options, with_tree=True)
+    assert_sound(page)
+    names = {name.strip() for name in selector.split(",")}
+    assert not any(set(path.split("/")) & names for path in page.paths)
+
+
 @given(st.lists(SNIPPETS | TEXT, max_size=40).map("".join))
 def test_what_is_recorded_of_the_markup_changes_nothing_else(html: str) -> None:
     bare, page = segment(html.encode()), segment(html.encode(), options=WITH_MARKUP)

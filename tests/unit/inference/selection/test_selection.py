@@ -8,11 +8,14 @@ from dehusk.inference.selection.selection import (
     MIN_PROBABILITY,
     MIN_PROBABILITY_OF_FEW,
     MIN_WORDS,
+    choose_content,
     likely_comments,
     select,
 )
+from dehusk.schemas.options import Favor
 
 NONE = -1
+ORDERED = (Favor.PRECISION, Favor.BALANCE, Favor.RECALL)
 
 
 def chosen(probabilities, words, repeat=None):
@@ -40,6 +43,27 @@ def expected_f1(probabilities, words, content):
 )
 def test_the_most_probable_blocks_are_kept_while_the_expected_f1_rises(probabilities, words, content):
     assert chosen(probabilities, words) == content
+
+
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 200)), min_size=1, max_size=8))
+def test_more_is_kept_in_favor_of_recall_and_less_in_favor_of_precision(blocks):
+    probabilities, words = (np.array(column) for column in zip(*blocks, strict=True))
+    lengths, repeat, none = (
+        words.astype(np.uint32),
+        np.full(len(words), NONE, np.int32),
+        np.zeros(len(words), bool),
+    )
+    few, some, most = (choose_content(probabilities, lengths, repeat, none, favor) for favor in ORDERED)
+    assert (few <= some).all()
+    assert (some <= most).all()
+    assert some.tolist() == chosen(probabilities, words)
+
+
+def test_an_unsure_block_is_content_in_favor_of_recall():
+    probabilities, words = np.array([0.95, 0.6, 0.3]), np.array([100, 100, 100], np.uint32)
+    repeat, none = np.full(3, NONE, np.int32), np.zeros(3, bool)
+    kept = [choose_content(probabilities, words, repeat, none, favor).sum() for favor in ORDERED]
+    assert kept == [1, 2, 3]
 
 
 @given(

@@ -43,7 +43,7 @@ UNDATED = replace(DOCUMENT, fetched_at=None, source=None, language=None, metadat
 
 
 def test_a_document_is_its_own_json():
-    assert FORMATS["document"].write(DOCUMENT) == DOCUMENT.to_json()
+    assert FORMATS["document"].write(DOCUMENT) == DOCUMENT.to_json_bytes()
 
 
 def test_datatrove():

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from dehusk.schemas.documents import Comments
+from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Duplicates, Rendering
+from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.streams.cli.shared.options import Option, gathered_options
 from dehusk.streams.cli.shared.page_options import document_options, source_options
 from dehusk.streams.cli.shared.service_options import kafka_options
@@ -125,6 +126,7 @@ def test_options_of_documents_reach_the_command_as_one_value() -> None:
         "--duplicates",
         "minhash",
     )
+    run(command, "--comments", "separate", "--favor", "recall", "--exclude", ".ads, nav")
     rendering = Rendering(images=False)
     assert reached == [
         DocumentOptions(),
@@ -135,7 +137,10 @@ def test_options_of_documents_reach_the_command_as_one_value() -> None:
             duplicates=Duplicates.MINHASH,
             rendering=rendering,
         ),
+        DocumentOptions(favor=Favor.RECALL, exclude=".ads, nav"),
     ]
+    with pytest.raises(ConfigurationError, match="'div\\[' is no CSS selector"):
+        run(command, "--exclude", "div[")
 
 
 def test_by_default_kafka_is_here_and_plain() -> None:
