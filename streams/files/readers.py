@@ -36,7 +36,8 @@ from dehusk.streams.files.page_lines import is_page_list, parse_line, read_keyed
 from dehusk.streams.files.wacz import read_wacz
 from dehusk.streams.settings import KIB, MIB
 from dehusk.streams.sources.compression import GZIP, ZSTD
-from dehusk.streams.sources.page import BLANK, NOWHERE, Answer, Outcome, describe_excess, html_page
+from dehusk.streams.sources.page import NOWHERE, Answer, Outcome, describe_excess, html_page
+from dehusk.streams.sources.sniffing import BLANK
 from dehusk.streams.sources.warc import ARC_BEGINS, MARK, read_warc
 
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)

@@ -17,6 +17,8 @@ _MAX_DEPTH = 100
 """Values within each other; the compiled reader knows no limit, and dies of too many."""
 _MAX_VARINT = 10
 """Bytes of a number of 64 bits."""
+_FREE = 1_000
+"""Values without bytes that any record may have; of more, each has to be paid for by a byte."""
 _FIXED_BYTES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
@@ -28,15 +30,14 @@ def read_avro(value: bytes, schema: AvroSchema, reference: str) -> bytes:
     """
     try:
         end = _Checker(value, schema).skip(schema)
+        if end < len(value):
+            raise ValueError(f"it goes on after a record, for {len(value) - end:,} bytes")  # noqa: TRY301
         bare = _bare(fastavro.schemaless_reader(io.BytesIO(value), schema, None))
     except MemoryError:
         raise
     except Exception as error:  # fastavro documents no common base of what bad bytes raise
         detail = f"the value is not of Avro schema {reference}: {error or type(error).__name__}"
         raise PageError(BrokenReason.MALFORMED_MESSAGE, detail) from error
-    if end < len(value):
-        detail = f"the value goes on after a record of Avro schema {reference}"
-        raise PageError(BrokenReason.MALFORMED_MESSAGE, detail)
     return bare
 
 
@@ -48,6 +49,8 @@ class _Checker:
         self._at = 0
         self._items = len(value)
         """Number of items that arrays and maps may still have."""
+        self._empty = len(value) + _FREE
+        """Number of values without bytes that may still come, as nulls are."""
         self._named = dict(_definitions(schema))
 
     def skip(self, schema: AvroSchema, depth: int = 0) -> int:
@@ -66,7 +69,12 @@ class _Checker:
         full = {"type": schema} if isinstance(schema, str) else schema
         if not isinstance(full["type"], str):
             return self.skip(full["type"], depth + 1)
+        begin = self._at
         self._skip_type(full, depth)
+        if self._at == begin:
+            self._empty -= 1
+            if self._empty < 0:
+                raise ValueError(f"more values without bytes than a value of {len(self._value):,} bytes has")
         return self._at
 
     def _skip_type(self, schema: dict[str, Any], depth: int) -> None:

@@ -17,8 +17,8 @@ from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.avro import read_avro
 from dehusk.streams.sources.compression import coding_of, inflate, is_binary, start_of
 from dehusk.streams.sources.html import is_answer
-from dehusk.streams.sources.page import other_format
 from dehusk.streams.sources.schema_registry import SchemaRegistry
+from dehusk.streams.sources.sniffing import other_format
 from dehusk.streams.sources.source import Decoded, Record, Source, outcome_without_value
 
 _ENCODING_HEADER = "content-encoding"
@@ -82,6 +82,8 @@ class Compressed(_Envelope):
         if encoding is None or not message.value or self._source.recognises(message):
             return message
         value = inflate(message.value, encoding, self._max_bytes)
+        if value is message.value:
+            return message  # what is compressed may be in base64
         others = tuple(header for header in message.headers if header[0].lower() != _ENCODING_HEADER)
         return replace(message, value=value, headers=others)
 

@@ -18,8 +18,9 @@ _JSON_BEGINS = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\r ]*\"?[{\[]|\xff\xfe(?:[\t\n\r ]\0)*[{\[]\0|\xfe\xff(?:\0[\t\n\r ])*\0[{\[]"
 )
 """Beginning of an object or array: in UTF-8, in UTF-16 with a byte order mark, or within a string."""
-_BASE64_ALPHABET = str.maketrans("-_", "+/", "\r\n")
-"""The URL-safe alphabet in terms of the usual one, without line breaks."""
+_BASE64_ALPHABET = str.maketrans("-_", "+/")
+"""The URL-safe alphabet in terms of the usual one."""
+_BASE64_WRAPPER = re.compile(r"""\s*(?:data:[^,]*;\s*base64\s*,|b(['"]))""", re.IGNORECASE)
 _SHOWN = 40
 _NAMES_SHOWN = 300
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,18})(?!\S)")
@@ -189,12 +190,17 @@ def number_in(value: object) -> int | None:
 
 
 def decode_base64(value: str) -> bytes:
-    """Return the bytes of base64, of either alphabet, with or without line breaks and padding.
+    """Return the bytes of base64, of either alphabet, with or without padding, and with white space anywhere.
+
+    It may be in a `data:` URL, or in Python's `b'…'`.
 
     Raises:
         ValueError: it is no base64.
     """
-    digits = value.strip().translate(_BASE64_ALPHABET)
+    wrapped = _BASE64_WRAPPER.match(value)
+    if wrapped:
+        value = value[wrapped.end() :].rstrip().removesuffix(wrapped[1] or "")
+    digits = "".join(value.split()).translate(_BASE64_ALPHABET)
     return b64decode(digits + "=" * (-len(digits) % 4), validate=True)
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.compression import coding_of
 from dehusk.streams.sources.fields import json_in, number_in, parse_time
-from dehusk.streams.sources.page import Answer, is_html_type, looks_like_html, other_format
+from dehusk.streams.sources.page import Answer, is_html_type
+from dehusk.streams.sources.sniffing import looks_like_html, other_format
 from dehusk.streams.sources.source import CrawlerFormat, Decoded, Record, named_url, named_urls
 
 _SNIFFED = 4096

@@ -20,7 +20,8 @@ from dehusk.streams.sources.fields import (
     quote_names,
     text,
 )
-from dehusk.streams.sources.page import Answer, Outcome, known_url, looks_like_html, page_url
+from dehusk.streams.sources.page import Answer, Outcome, known_url, page_url
+from dehusk.streams.sources.sniffing import looks_like_html
 from dehusk.streams.sources.source import Decoded, JsonFormat, Record
 
 _NUTCH_HEAD = re.compile(r"Version: -?\d+\n(?P<head>.*?)\nContent:\n", re.DOTALL)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
@@ -10,7 +11,9 @@ from dehusk.schemas.pages import RawPage
 from dehusk.streams.settings import KIB
 from dehusk.streams.sources.compression import binary_data_bytes, coding_of, inflate, is_binary, start_of
 from dehusk.streams.sources.encoding import DecodedText, decode_html, encode_text, encoding_of
-from dehusk.streams.sources.fields import decode_base64, describe_wrong_type, json_in, parse_json
+from dehusk.streams.sources.fields import describe_wrong_type, json_in
+from dehusk.streams.sources.layers import MAX_LAYERS, Unwrapper
+from dehusk.streams.sources.sniffing import BLANK, MARKUP, SNIFFED, looks_like_html, other_format
 
 Outcome = RawPage | Skipped | Broken
 _HTML_TYPES = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml", "html", "xhtml"}
@@ -18,68 +21,10 @@ _UNDECLARED_TYPES = {"", "application/octet-stream", "unknown/unknown", "*/*", "
 """Content types that say nothing: the body is looked at (the MIME Sniffing standard, section 7)."""
 _PAGE_TYPES = _HTML_TYPES | _UNDECLARED_TYPES
 """Content types that a page may have, beside those of XML."""
-_MARKUP = re.compile(
-    rb"<(?:!--|(?:!doctype\s+html|html|head|body|title|meta|link|script|style|div|span|p|a|b|i|br|h[1-6]|table|tr|td|"
-    rb"ul|ol|li|img|font|center|article|section|main|header|nav|footer|iframe|form|noscript|base|svg)[\s/>])",
-    re.IGNORECASE,
-)
-_OTHER_XML = re.compile(
-    rb"(?>\s|<\?.*?\?>|<!--.*?-->|<!(?!--)[^>]*>)*+<(?P<root>rss|feed|rdf:rdf|urlset|sitemapindex|svg)[\s>]",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Feeds, site maps and images, which servers often send as HTML (the MIME Sniffing standard, section 7.3)."""
 _JSON = re.compile(rb'\s*(?:\[\s*)*\{\s*"(?:[^"\\]|\\.)*"\s*:')
 """Beginning of JSON that holds an object."""
-_STRING = re.compile(rb'[\t\n\r ]*"(?:\\[nrt"\\]|[\t ])*(?:<|\\u003c)', re.IGNORECASE)
-"""Beginning of a JSON string that holds markup, or a string that does."""
-_WHOLE_PAGE = re.compile(rb"\s*<(?:!doctype|html)[\s>]", re.IGNORECASE)
-_SNIFFED = 2048
-BLANK = b"\xef\xbb\xbf\t\n\r\x0c "
-"""Bytes that may stand before the markup of a page."""
 _MAX_BINARY_SHARE = 1 / 32
 """Share of bytes that no text has from which the first bytes are no page, whatever markup is among them."""
-_OTHER_FORMATS = {
-    b"%PDF-": "a PDF",
-    b"%!PS-Adobe-": "PostScript",
-    b"\x89PNG\r\n\x1a\n": "a PNG image",
-    b"GIF87a": "a GIF image",
-    b"GIF89a": "a GIF image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"RIFF": "a RIFF file",
-    b"PK\x03\x04": "a zip archive",
-    b"Rar!\x1a\x07": "a RAR archive",
-    b"\x1f\x8b": "a gzip file",
-    b"\x28\xb5\x2f\xfd": "a zstd file",
-    b"\x7fELF": "a program",
-    b"OggS": "an Ogg file",
-    b"ID3": "an MP3 file",
-    b"{\\rtf": "an RTF document",
-    b"\xd0\xcf\x11\xe0": "an Office document",
-    b"\x1aE\xdf\xa3": "a WebM video",
-    b"wOFF": "a web font",
-    b"wOF2": "a web font",
-    b"OTTO\0": "an OpenType font",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
-    b"II*\0": "a TIFF image",
-    b"MM\0*": "a TIFF image",
-    b"\0asm": "a WebAssembly module",
-    b"\0\0\0\x0cjP  \r\n": "a JPEG 2000 image",
-    b"\0\0\0\x0cJXL \r\n": "a JPEG XL image",
-    b"\0\1\0\0Standard ": "an Access database",
-    b"\0\5\x16\7\0\2\0\0": "an AppleDouble file",
-    b"\0\0\0\1Bud1": "a folder of the Finder",
-}
-_STRUCTURES = {
-    kind: re.compile(start, re.DOTALL)
-    for kind, start in {
-        "an icon": rb"\0\0\x01\0[\x01-\xff]\0...[\0\xff][\0\x01]\0[\0\x01\x04\x08\x10\x18\x20]\0...\0..\0\0",
-        "a cursor": rb"\0\0\x02\0[\x01-\xff]\0...[\0\xff].\0.\0...\0..\0\0",
-        "a TGA image": rb"\0\0[\x02\x0a]\0{9}",
-        "an MPEG-4 file": rb"\0...(?:ftyp|moov|mdat|wide|free)",
-        "a TrueType font": rb"\0\x01\0\0\0[\x01-\x7f][\0-\x10][\0\x10\x20\x40\x80]\0[\0-\x07]",
-    }.items()
-}
-"""Formats whose mark a frame of a schema registry could begin with, too, by more of their headers."""
 _MEDIA_TYPE = re.compile(r"[^\s;,]*")
 """Up to where several headers were joined or a semicolon was forgotten."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';,]+)""", re.IGNORECASE)
@@ -103,7 +48,7 @@ class Answer:
 
     url: object
     body: object
-    """Bytes as the server sent them, or in base64; or text that is Unicode already, whatever it declares."""
+    """Bytes as the server sent them, or text of Unicode, whatever is declared; both may be in layers."""
     content_type: object = None
     status: int | None = None
     content_encoding: object = None
@@ -128,13 +73,12 @@ def html_page(answer: Answer, source: str, max_bytes: int) -> Outcome:
     if rejected is not None:
         return rejected
     try:
-        content = _inflate(answer, max_bytes)
+        opened = _open(answer, max_bytes)
     except PageError as error:
         return Broken(error.reason, str(error), address)
-    other = other_format(content)
-    if other:
-        return Skipped(SkipReason.NOT_HTML, other, address)
-    decoded = _decode(content, charset_of(answer.declared_type) or answer.charset)
+    if isinstance(opened, str):
+        return Skipped(SkipReason.NOT_HTML, opened, address)
+    decoded = opened
     non_html = _describe_non_html(decoded.html, answer.declared_type)
     if non_html:
         return Skipped(SkipReason.NOT_HTML, non_html, address)
@@ -186,24 +130,6 @@ def known_url(url: object) -> str | None:
     return address if isinstance(address, str) else None
 
 
-def other_format(content: bytes | str) -> str | None:
-    """Name the other format whose first bytes a content has, whatever its content type says; else None."""
-    head = encode_text(content[:_SNIFFED]) if isinstance(content, str) else content[:_SNIFFED]
-    xml = _OTHER_XML.match(head.removeprefix(b"\xef\xbb\xbf"))
-    if xml:
-        return f"XML of {xml['root'].decode()}"
-    marked = next((kind for mark, kind in _OTHER_FORMATS.items() if head.startswith(mark)), None)
-    return marked or next((kind for kind, start in _STRUCTURES.items() if start.match(head)), None)
-
-
-def looks_like_html(head: bytes) -> bool:
-    """Return True if the start of something is markup of a page, and not of a feed or another kind of XML."""
-    head = head[:_SNIFFED].lstrip(BLANK)
-    has_markup = _MARKUP.search(head) is not None
-    is_xml = head.startswith(b"<?xml") or head[:4] in (b"<rss", b"<svg")
-    return has_markup and (not is_xml or b"<html" in head.lower())
-
-
 def describe_excess(max_bytes: int) -> str:
     """Describe a size that no page may have."""
     return f"more than the limit of {max_bytes:,} bytes (--max-page-mib)"
@@ -235,36 +161,49 @@ def _reject(answer: Answer, url: str) -> Skipped | Broken | None:
     return None
 
 
-def _inflate(answer: Answer, max_bytes: int) -> bytes | str:
-    """Return the content as the server meant it: text, or bytes without compression, within the limit.
+def _open(answer: Answer, max_bytes: int) -> DecodedText | str:
+    """Return the text within all layers of an answer's body, or the name of the other format that it has.
+
+    Raises:
+        PageError: the body is damaged, too large, or in more layers than any page.
+    """
+    charset = charset_of(answer.declared_type) or answer.charset
+    unwrapper = Unwrapper(partial(_inflate, answer=answer, max_bytes=max_bytes))
+    content = answer.body if isinstance(answer.body, bytes | str) else b""
+    for _ in range(MAX_LAYERS + 1):
+        if isinstance(content, bytes):
+            content = unwrapper.inflate(content)
+        other = other_format(content)
+        if other:
+            return other
+        decoded = _decode(content, charset)
+        text = content if isinstance(content, bytes) and content.isascii() else decoded.html
+        inner = unwrapper.unwrap(text)
+        if inner is None and text is not decoded.html:
+            inner = unwrapper.unwrap(decoded.html)
+        if inner is None:
+            _expect_size(len(content), max_bytes)
+            return decoded
+        content = inner
+    raise PageError(BrokenReason.MALFORMED_MESSAGE, f"it is encoded more than {MAX_LAYERS} times")
+
+
+def _inflate(content: bytes, answer: Answer, max_bytes: int) -> bytes:
+    """Return a content without the compression that the server declared, or that it has.
 
     A page in gzip or zstd is one whether a header says so or not; any other file stays compressed.
     """
-    body = answer.body if isinstance(answer.body, bytes | str) else b""
-    if isinstance(body, str):
-        body = _bytes_or_text(body)
-    if len(body) > max_bytes:
-        raise PageError(BrokenReason.PAGE_TOO_LARGE, f"{len(body):,} bytes, {describe_excess(max_bytes)}")
-    if isinstance(body, str):
-        return body
     encoding = answer.content_encoding if isinstance(answer.content_encoding, str) else None
-    content = inflate(body, encoding, max_bytes)
+    content = inflate(content, encoding, max_bytes)
     start = start_of(content)
     if not start or is_binary(start) or other_format(start) or _lacks_html(start, answer.declared_type):
         return content
     return inflate(content, coding_of(content), max_bytes)
 
 
-def _bytes_or_text(body: str) -> bytes | str:
-    """Return the bytes of a page or another file that text is in base64, which has no `<`, else the text."""
-    if "<" in body:
-        return body
-    try:
-        content = decode_base64(body)
-    except ValueError:
-        return body
-    is_page = looks_like_html(content[:_SNIFFED].replace(b"\0", b""))
-    return content if is_page or other_format(content) else body
+def _expect_size(size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise PageError(BrokenReason.PAGE_TOO_LARGE, f"{size:,} bytes, {describe_excess(max_bytes)}")
 
 
 def _describe_non_html(html: bytes, content_type: str) -> str | None:
@@ -286,40 +225,22 @@ def _is_json(html: bytes) -> bool:
     """Return True for a JSON object or array; for one that is cut off, or several, if no markup is there."""
     if json_in(html) is not None:
         return True
-    return _JSON.match(html[:_SNIFFED]) is not None and not looks_like_html(html)
+    return _JSON.match(html[:SNIFFED]) is not None and not looks_like_html(html)
 
 
 def _is_binary(html: bytes) -> bool:
     """Return True for bytes that no text has, unless they are a few that slipped into a page."""
-    head = html[:_SNIFFED]
+    head = html[:SNIFFED]
     binary = binary_data_bytes(head)
-    if not binary or _MARKUP.match(head.lstrip(BLANK + b"\0")):
+    if not binary or MARKUP.match(head.lstrip(BLANK + b"\0")):
         return False
     return binary > len(head) * _MAX_BINARY_SHARE or not looks_like_html(head)
 
 
 def _decode(content: bytes | str, charset: str | None) -> DecodedText:
     if isinstance(content, bytes):
-        decoded = decode_html(content, charset)
-    else:
-        decoded = DecodedText(encode_text(content), "utf-8")
-    return replace(decoded, html=_page_of_string(decoded.html)) if _STRING.match(decoded.html) else decoded
-
-
-def _page_of_string(html: bytes) -> bytes:
-    """Return the page that is written as a JSON string, as crawlers do that encode it twice; else what it is.
-
-    Markup in quotation marks is a page of its own, if JSON had nothing to escape in it.
-    """
-    try:
-        content = parse_json(html)
-    except PageError:
-        return html
-    page = encode_text(str(content))
-    if _STRING.match(page):
-        return _page_of_string(page)
-    is_escaped = len(page) != len(html.strip(BLANK)) - 2
-    return page if _WHOLE_PAGE.match(page) or (is_escaped and _MARKUP.match(page.lstrip(BLANK))) else html
+        return decode_html(content, charset)
+    return DecodedText(encode_text(content), "utf-8")
 
 
 def _media_type(content_type: str) -> str:

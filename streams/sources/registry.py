@@ -17,8 +17,8 @@ from dehusk.streams.sources.html import Html, is_answer
 from dehusk.streams.sources.indexers import Norconex, Nutch
 from dehusk.streams.sources.json_fields import DEFAULT_FIELDS, FieldPaths, JsonFields
 from dehusk.streams.sources.memex import Ache, Cdr
-from dehusk.streams.sources.page import other_format
 from dehusk.streams.sources.schema_registry import SchemaRegistry
+from dehusk.streams.sources.sniffing import other_format
 from dehusk.streams.sources.source import Decoded, Record, Source
 from dehusk.streams.sources.spiders import Frontera, ScrapyCluster
 from dehusk.streams.sources.warc import Warc, WarcPointer

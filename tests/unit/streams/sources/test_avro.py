@@ -90,6 +90,11 @@ def test_schemas_of_any_form_are_read(content, schema):
 
 
 NULLS = {"type": "array", "items": "null"}
+NULL_FIELDS = {
+    "type": "record",
+    "name": "Nulls",
+    "fields": [{"name": f"a{number}", "type": "null"} for number in range(50)],
+}
 EMPTY = {"type": "array", "items": {"type": "record", "name": "Empty", "fields": []}}
 
 
@@ -105,6 +110,11 @@ EMPTY = {"type": "array", "items": {"type": "record", "name": "Empty", "fields":
             {"type": "array", "items": NULLS},
             "900 items in a value of 3,003 bytes",
         ),
+        (
+            number(150_000) + b"\0" * 150_001,
+            {"type": "array", "items": NULL_FIELDS},
+            "more values without bytes than a value of 150,004 bytes",
+        ),
         (number(10**6) + b"\0" * 1000, {"type": "map", "values": "null"}, "1,000,000 items in a value of"),
         (number(2**40) + b"x", "bytes", "1,099,511,627,776 bytes of bytes where 1 are left"),
         (number(-5) + b"x", "string", "-5 bytes of string where 1 are left"),
@@ -112,6 +122,7 @@ EMPTY = {"type": "array", "items": {"type": "record", "name": "Empty", "fields":
         (number(1) * 100_000 + b"\0", TREE, "it nests deeper than 100 values"),
         (b"\xff" * 1000, "long", "it ends within a number"),
         (b"", "string", "it ends within a number"),
+        (number(7) + b"xx", "int", "it goes on after a record, for 2 bytes"),
         (number(7), ["null", "string"], "branch 7 of a union of 2"),
         (number(9), {"type": "enum", "name": "E", "symbols": ["A"]}, "list index out of range"),
     ],

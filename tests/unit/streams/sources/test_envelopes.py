@@ -16,9 +16,9 @@ from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources import registry as sources
 from dehusk.streams.sources.envelopes import SCHEMA_HEADER, Framed, is_framed, unframe
 from dehusk.streams.sources.json_fields import JsonFields
-from dehusk.streams.sources.page import other_format
 from dehusk.streams.sources.registry import SourceSettings, open_source
 from dehusk.streams.sources.schema_registry import RegisteredSchema
+from dehusk.streams.sources.sniffing import other_format
 from dehusk.streams.sources.source import Decoded, Record
 
 PAGE = fastavro.parse_schema(

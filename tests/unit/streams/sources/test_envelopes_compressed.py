@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from base64 import b64encode
 from dataclasses import replace
 
 import brotli
@@ -57,6 +58,12 @@ def test_gzip_and_zstd_are_known_whatever_the_header_says(name, coding, headers,
     for source in (name, "auto"):
         outcome = only(message, settings, source)
         assert (outcome.url, outcome.html, outcome.source) == (PAGE.url, PAGE.html, name)
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_page_that_was_compressed_before_it_was_put_in_base64_is_read(coding, settings):
+    message = replace(compressed(PAGE.html, coding), value=b64encode(CODINGS[coding](PAGE.html)))
+    assert only(message, settings, "html").html == PAGE.html
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,22 @@ def test_another_file_in_base64_is_named():
 
 
 @pytest.mark.parametrize(
-    ("value", "page"), [(ENCODED, LONG), (WRAPPED, LONG), (urlsafe_b64encode(LONG.encode()).decode(), LONG)]
+    "value",
+    [
+        ENCODED,
+        WRAPPED,
+        WRAPPED.replace("\n", " "),
+        WRAPPED.replace("\n", "\r\n\t"),
+        f" {ENCODED[:5]} {ENCODED[5:]}\f",
+        urlsafe_b64encode(LONG.encode()).decode(),
+        f"data:text/html;charset=utf-8;base64,{ENCODED}",
+        f"b'{ENCODED}'\n",
+        f'b"{ENCODED}"',
+        b64encode(ENCODED.encode()).decode(),
+    ],
 )
-def test_bytes_are_in_base64_of_either_alphabet_and_may_have_line_breaks(value, page):
-    assert decode({"url": URL, "html_base64": value}).html.decode() == page
+def test_bytes_are_in_base64_of_either_alphabet_and_may_have_white_space(value):
+    assert decode({"url": URL, "html_base64": value}).html.decode() == LONG
 
 
 @pytest.mark.parametrize(
