@@ -40,7 +40,7 @@ class Unwrapper:
     """Remover of layers, between which a content may be compressed."""
 
     inflate: Callable[[bytes], bytes]
-    """Function from bytes to them without their compression, which raises PageError where they are damaged."""
+    """Function from bytes to them without compression; it raises PageError where they are damaged."""
 
     def unwrap(self, text: bytes, layers: int = MAX_LAYERS) -> bytes | str | None:
         """Return what is in the outermost layer of a text in UTF-8, None if it has none.
