@@ -27,6 +27,15 @@ class Comments(StrEnum):
     DROP = "drop"
 
 
+class Missing(StrEnum):
+    """Knowledge that a document is made without while a service is unavailable."""
+
+    FREQUENCIES = "frequencies"
+    """Statistics of the site, in Redis."""
+    MODEL = "model"
+    """Answers of the model, on Triton."""
+
+
 @dataclass(frozen=True, slots=True)
 class CleanedBlock(PickledByFields):
     """One text block with its label."""

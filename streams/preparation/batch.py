@@ -13,7 +13,7 @@ from typing import Protocol
 
 from dehusk.inference.selection.selection import select
 from dehusk.inference.selection.site_signal import correct
-from dehusk.schemas.documents import TextSample, origin_of
+from dehusk.schemas.documents import Missing, TextSample, origin_of
 from dehusk.schemas.errors import NotEncodedError
 from dehusk.schemas.outcomes import Broken, Skipped, Tombstone
 from dehusk.schemas.pages import EncodedPage, Encoding, Message, Prediction, SiteObservation, SiteStatistics
@@ -183,8 +183,8 @@ class BatchCleaner:
             answer if isinstance(answer, Broken) else ObservedPage(page, answer, message, next(known))
             for (page, message), answer in pages
         ]
-        missing = {"frequencies": statistics is None, "model": labeled.degraded}
-        return LabeledBatch(prepared, observed, tuple(name for name in missing if missing[name]))
+        missing = {Missing.FREQUENCIES: statistics is None, Missing.MODEL: labeled.degraded}
+        return LabeledBatch(prepared, observed, tuple(name.value for name in missing if missing[name]))
 
     async def extract(
         self, batch: LabeledBatch, extract: Extract, step: Step = unmeasured, revision: int = 1

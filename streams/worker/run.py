@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from dehusk.schemas.errors import ConfigurationError, DehuskError
 from dehusk.streams.availability import watch
@@ -81,6 +81,7 @@ async def run_worker(settings: WorkerSettings, open_own: Callable[[], Source] | 
         UnavailableError: a dependency that must be there at the start is not.
     """
     configure_malloc()
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # no graph reads when counters began
     shutdown = Shutdown(settings.flow.grace_seconds)
     shutdown.listen()
     try:

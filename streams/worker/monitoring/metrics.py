@@ -5,6 +5,7 @@ from __future__ import annotations  # Faust's type is in them alone: who reads m
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
 from operator import attrgetter
@@ -15,6 +16,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
+from dehusk.schemas.documents import Missing
+from dehusk.schemas.outcomes import BrokenReason, SkipReason
 from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.availability import Dependency
 from dehusk.streams.monitoring.state import STEP_BOUNDS, Totals
@@ -24,9 +27,19 @@ from dehusk.streams.worker.results import BatchTrace, CleanedMessage
 if TYPE_CHECKING:
     from faust.types import TP
 
+_CORRECTIONS = ("dropped", "saved")
 _MAX_VERSIONS = 20
 _OTHER = ModelVersion("other", "other")
 """Label of the versions beyond the maximum, so that the metric stays bounded."""
+
+
+class RevisitOutcome(StrEnum):
+    """Outcome of a second cleaning."""
+
+    PUBLISHED = "published"
+    EXPIRED = "expired"
+    """The page's message has gone."""
+    FAILED = "failed"
 
 
 class Metrics:
@@ -83,8 +96,6 @@ class Metrics:
             "Versions that this worker had all workers of its group do without.",
             ["reason"],
         )
-        for reason in RollbackReason:  # from 0 on, so that the first one is an increase
-            self.rollbacks.labels(reason.value)
         self.rollout_revision = gauge(
             "dehusk_rollout_revision", "Of the state of the roll-out that the worker follows; 0 without one."
         )
@@ -100,6 +111,22 @@ class Metrics:
         self.lag = gauge(
             "dehusk_lag", "Messages of the assigned partitions yet to be read; NaN while there are none."
         )
+
+        self._start_at_zero()
+
+    def _start_at_zero(self) -> None:
+        """Give counters all of their known labels, so that the first event of each is an increase."""
+        known: tuple[tuple[Counter, Iterable[str]], ...] = (
+            (self._skipped, SkipReason),
+            (self._dead_letters, BrokenReason),
+            (self._degraded, Missing),
+            (self._corrected_blocks, _CORRECTIONS),
+            (self.revisits, RevisitOutcome),
+            (self.rollbacks, RollbackReason),
+        )
+        for counter, labels in known:
+            for label in labels:
+                counter.labels(str(label))
 
     def watch_partitions(self, lag: Callable[[], Mapping[TP, int] | None]) -> None:
         """Add the lag of each partition, read at each scrape."""
@@ -160,7 +187,8 @@ class Metrics:
     @property
     def degraded(self) -> dict[str, int]:
         """Documents that were made without a dependency, by what they lack."""
-        return {sample.labels["missing"]: int(sample.value) for sample in _total_samples(self._degraded)}
+        samples = _total_samples(self._degraded)
+        return {sample.labels["missing"]: int(sample.value) for sample in samples if sample.value}
 
     @property
     def step_counts(self) -> dict[str, list[int]]:

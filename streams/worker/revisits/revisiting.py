@@ -16,7 +16,7 @@ from dehusk.streams.settings import FlowLimits
 from dehusk.streams.sites.revisits import FirstPage, FirstPages, Visit, url_key
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.input.membership import Membership
-from dehusk.streams.worker.monitoring.metrics import Metrics
+from dehusk.streams.worker.monitoring.metrics import Metrics, RevisitOutcome
 from dehusk.streams.worker.results import CleanedMessage, Result, delivering, end_traces
 from dehusk.streams.worker.revisits.requests import Request, write_request
 from dehusk.streams.worker.steps.flow import Cleaner, DeliveryProtocol
@@ -95,7 +95,7 @@ class Revisiting:
         for origin in by_origin:
             message = await insist(self._topics, partial(self._raw.read, origin))
             if message is None:
-                settled += await self._settle("expired", by_origin[origin])
+                settled += await self._settle(RevisitOutcome.EXPIRED, by_origin[origin])
             else:
                 batch.append(message)
             if self._is_full(batch):
@@ -132,8 +132,8 @@ class Revisiting:
         ]
         with delivering(done):
             published, failed, unknown = await self._send(taken, documents)
-        await self._settle("published", published)
-        await self._settle("failed", failed)
+        await self._settle(RevisitOutcome.PUBLISHED, published)
+        await self._settle(RevisitOutcome.FAILED, failed)
         await self._mark_settled(unknown)  # the newer messages are cleaned once more, behind what was sent
         return len(published) + len(failed)
 
@@ -167,7 +167,7 @@ class Revisiting:
                 await back_off(attempt)
                 attempt += 1
 
-    async def _settle(self, outcome: str, pages: Collection[FirstPage]) -> int:
+    async def _settle(self, outcome: RevisitOutcome, pages: Collection[FirstPage]) -> int:
         """Mark pages in the store, count them by their outcome, and return their number."""
         if pages:
             await self._mark_settled(pages)

@@ -1,7 +1,9 @@
 """The counters of a worker."""
 
+from collections.abc import Iterable
 from importlib.metadata import version
 
+import pytest
 from faust.types import TP
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -10,6 +12,7 @@ from dehusk.schemas.pages import Message, ModelVersion
 from dehusk.streams.availability import Dependency
 from dehusk.streams.monitoring.state import Totals
 from dehusk.streams.preparation.steps import WrittenDocument
+from dehusk.streams.rollout.verdict import RollbackReason
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage
@@ -47,6 +50,25 @@ def test_pages_are_documents_tombstones_skipped_and_dead_letters_together(messag
     assert registry.get_sample_value("dehusk_degraded_total", {"missing": "frequencies"}) == 2
     for effect, blocks in (("dropped", 7), ("saved", 1)):
         assert registry.get_sample_value("dehusk_corrected_blocks_total", {"effect": effect}) == blocks
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "values"),
+    [
+        ("skipped", "reason", SkipReason),
+        ("dead_letters", "reason", BrokenReason),
+        ("degraded", "missing", ("frequencies", "model")),
+        ("corrected_blocks", "effect", ("dropped", "saved")),
+        ("revisits", "outcome", ("published", "expired", "failed")),
+        ("rollbacks", "reason", RollbackReason),
+    ],
+)
+def test_the_first_event_is_an_increase(name: str, label: str, values: Iterable[str]) -> None:
+    registry = CollectorRegistry()
+    metrics = Metrics(registry, ())
+    for value in values:
+        assert registry.get_sample_value(f"dehusk_{name}_total", {label: str(value)}) == 0
+    assert metrics.degraded == {}
 
 
 def test_documents_are_counted_by_the_version_that_labeled_them(message: Message) -> None:
