@@ -314,7 +314,8 @@ def in_letters(number: int) -> str:
 
 
 def _page(url: str, page: int) -> Record:
-    paragraphs = "".join(f"<p>{PARAGRAPH.format(number=number, page=page)}</p>" for number in range(5))
+    name = f"{page} ({in_letters(page)})"
+    paragraphs = "".join(f"<p>{PARAGRAPH.format(number=number, page=name)}</p>" for number in range(5))
     html = (
         f"<html><head><title>Page {page}</title></head><body><nav><a href=/>Home</a><a href=/x>More</a>"
         f"<a href=/y>{in_letters(page)}</a></nav>"

@@ -85,12 +85,13 @@ async def test_messages_removed_while_a_worker_waits_are_counted(bench, site, ad
     assert len(await bench.documents()) + removed == len(records)
 
 
+@pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
 @pytest.mark.parametrize("count", [20, 200], ids=["shorter", "longer"])
 async def test_an_input_topic_that_is_made_again_is_read_from_its_beginning(
-    bench, site, admin, count: int
+    bench, site, admin, count: int, delivery: str
 ) -> None:
     records = site(100 + count)
-    worker = bench.worker()
+    worker = bench.worker("--delivery", delivery)
     await bench.produce(records[:100])
     await bench.until_done()
     await admin.delete_topics([bench.topics.input])

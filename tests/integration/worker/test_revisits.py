@@ -63,8 +63,8 @@ def crawl(fresh: str) -> Callable[..., list[Record]]:
 
 def _page(url: str, page: int, text: str) -> Record:
     paragraphs = "".join(
-        f"<p>{text} is paragraph {number} of page {page}, long enough that rules and models alike take it "
-        "for the content of the page, and about nothing in particular.</p>"
+        f"<p>{text} is paragraph {number} of page {page} ({in_letters(page)}), long enough that rules and "
+        "models alike take it for the content of the page, and about nothing in particular.</p>"
         for number in range(5)
     )
     html = (
