@@ -18,6 +18,7 @@ from dehusk.inference.style_values import Component, References, Scope, TooManyR
 
 cdef enum:
     MAX_KEYWORDS = 3  # in a value; of one with more, which is not valid, another one is read
+    MAX_COMPONENTS = 10_000  # of a value; one of more is taken for one that hides
     INVALID = 255  # as no declared value is
 
 cdef enum:  # keywords, as bits
@@ -94,6 +95,7 @@ cdef tuple _KEYWORDS = (
         **dict.fromkeys((b"absolute", b"fixed"), BLOCK),
     },
 )
+cdef list _TOO_LONG = [Component(style_values.OTHER, "")]
 cdef int[PROPERTIES] _UNSET = [LINE_BOX, UNDECLARED, SHOWING, SHOWING, SHOWING]
 cdef dict _KINDS = {
     css.COMMA: style_values.COMMA,
@@ -129,7 +131,10 @@ cdef int read_attribute(String text, int name, Style *style) except -1:
     cdef Reader reader
     if style.declared[name] == UNDECLARED:
         begin_reading(&reader, text)
-        _read_value(&reader, style, (name,), True)
+        try:
+            _read_value(&reader, style, (name,), True)
+        finally:
+            free(&reader.brackets)
     return 0
 
 
@@ -179,6 +184,10 @@ cdef int _read_references(Reader *reader, Style *style, tuple properties, bint i
     cdef bint is_important = False
     cdef int name
     value = _components(reader, &is_important)
+    if value is _TOO_LONG:
+        for name in properties:
+            _declare(style, name, _hidden(name), True)
+        return 0
     if value is None or not style_values.is_reference(value) or (is_attribute and reader.position < reader.length):
         return 0
     for name in properties:
@@ -208,6 +217,11 @@ cdef int _declared(int name, list keywords) except -1:
     if name != DISPLAY:
         return BLOCK_BOX if value & BLOCK else SHOWING
     return _BOXES[keywords[0]] if value & SHOWS else _box(value)
+
+
+cdef inline int _hidden(int name) noexcept:
+    """Return the declared value of a property that hides."""
+    return HIDING if name <= CONTENT_VISIBILITY else SHOWING
 
 
 cdef int _box(int value) noexcept:
@@ -314,7 +328,7 @@ cdef class Scopes:
         try:
             found = self._references.resolve(_components(&reader, &is_important), self._scope(scope), attributes)
         except TooManyReferencesError:
-            return HIDING if name <= CONTENT_VISIBILITY else SHOWING  # no page is to be read that needs as many
+            return _hidden(name)  # no page that is to be read needs as many
         if found is not None:
             declared = _declared(name, style_values.keywords(found))
         return declared if declared != INVALID else _UNSET[name]
@@ -387,19 +401,31 @@ cdef list _components_of(String value):
     cdef Reader reader
     cdef bint is_important
     begin_reading(&reader, value)
-    found = _components(&reader, &is_important)
+    try:
+        found = _components(&reader, &is_important)
+    finally:
+        free(&reader.brackets)
     return found if reader.begin == reader.length and not is_important else None
 
 
 cdef list _components(Reader *reader, bint *is_important):
-    """Read the components of a value up to the end of its declaration; return None if they are no value."""
-    cdef int token = next_visible(reader)
+    """Read the components of a value up to the end of its declaration, if they are not too many.
+
+    It is None if they are no value.
+    """
+    cdef size_t begin = reader.position
+    cdef int token = next_visible(reader), count = 0
     cdef bint is_valid = True
     found = current = []
     around = []
     is_important[0] = False
     while token != css.END and (token != css.SEMICOLON or around):
         is_valid = is_valid and token != css.BAD and not is_important[0]
+        count += 1
+        if count > MAX_COMPONENTS:
+            reader.position = begin
+            _skip_declaration(reader, next_token(reader))
+            return _TOO_LONG
         if token == css.OPENING:
             around.append((current, reader.bracket))
             current.append(_opened(reader))
