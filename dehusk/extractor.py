@@ -2,24 +2,31 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from threading import Lock
+from typing import Any, Literal, Unpack
+from weakref import WeakValueDictionary
 
 from dehusk.inference.extraction import extract as extract_document
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS, LocalLabeler, encodings_read, open_local_labeler
-from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.inference.preparing import prepare
+from dehusk.inference.segmentation.parser import check_selector
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.inputs import Html, error_of, page_of
+from dehusk.options import Options
 from dehusk.schemas.documents import CleanedDocument, Comments
-from dehusk.schemas.errors import ConfigurationError, ExtractionError
-from dehusk.schemas.metadata import MetadataLevel
-from dehusk.schemas.options import DocumentOptions, Duplicates, Rendering
+from dehusk.schemas.errors import ConfigurationError, PageError
+from dehusk.schemas.metadata import Metadata, MetadataLevel
+from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.schemas.outcomes import Broken
-from dehusk.schemas.pages import RawPage
 from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.page import offline_page
 
 _LIMITS = PageLimits()
+_models: WeakValueDictionary[Path, LocalLabeler] = WeakValueDictionary()
+"""Open models by their file."""
+_opening = Lock()
 
 
 class Extractor:
@@ -30,7 +37,7 @@ class Extractor:
     needs no closing.
 
     A page is bounded in bytes and blocks, but not in CPU time or memory, as it is cleaned in this process.
-    The command `dehusk clean` cleans hostile pages in processes with limits.
+    `extract_many` cleans hostile pages in processes with limits, as the command `dehusk clean` does.
 
     Args:
         labeler: `onnx`, a model in this process, or one without a model: `rules`, `boilerpipe-words`,
@@ -42,6 +49,9 @@ class Extractor:
         hidden_text: what the page hides at first is left to the `model`, or `drop`ped.
         metadata: how far author, date and such are looked for: `none`, `fast` or `full`.
         duplicates: the key by which near-duplicates are found: `simhash`, `minhash` or `none`.
+        favor: where the labeler is unsure, `precision` leaves more out, `recall` keeps more; `balance` weighs
+            missed text as much as wrong text.
+        exclude: CSS selector of elements that are taken for absent, such as `.ads, nav`.
         with_blocks: whether documents list all blocks with their probabilities.
         with_markdown: whether documents have their content as Markdown.
         with_html: whether documents have their content as HTML.
@@ -66,6 +76,8 @@ class Extractor:
         hidden_text: Literal["model", "drop"] = "model",
         metadata: MetadataLevel | Literal["none", "fast", "full"] = MetadataLevel.FAST,
         duplicates: Duplicates | Literal["simhash", "minhash", "none"] = Duplicates.SIMHASH,
+        favor: Favor | Literal["balance", "precision", "recall"] = Favor.BALANCE,
+        exclude: str = "",
         with_blocks: bool = False,
         with_markdown: bool = False,
         with_html: bool = False,
@@ -81,33 +93,36 @@ class Extractor:
         for name in ("with_blocks", "with_markdown", "with_html", "links", "images", "tables"):
             if not isinstance(self._arguments[name], bool):
                 raise ConfigurationError(f"{name} is {self._arguments[name]!r}; it may be True or False")
-        self._options = DocumentOptions(
+        self.document_options = DocumentOptions(
             with_blocks=with_blocks,
             drop_hidden=_one_of("hidden_text", hidden_text, ("model", "drop")) == "drop",
             comments=Comments(_one_of("comments", comments, tuple(Comments))),
             metadata=MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel))),
             duplicates=Duplicates(_one_of("duplicates", duplicates, tuple(Duplicates))),
             rendering=Rendering(with_markdown, with_html, links, images, tables),
+            favor=Favor(_one_of("favor", favor, tuple(Favor))),
+            exclude=_selector(exclude),
         )
-        self._max_bytes, self._max_blocks = max_page_bytes, max_page_blocks
-        self._labeler = (
+        self.max_page_bytes = _number("max_page_bytes", max_page_bytes)
+        self.max_page_blocks = _number("max_page_blocks", max_page_blocks)
+        self.labeler = (
             _open_model(model, model_version, Path(model_repository))
             if _one_of("labeler", labeler, ("onnx", *LOCAL_LABELERS)) == "onnx"
             else open_local_labeler(labeler)
         )
-        self._encodings = encodings_read(self._labeler)
+        self._encodings = encodings_read(self.labeler)
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Extractor"], tuple[dict[str, Any]]]:
         return _opened, (self._arguments,)
 
     def extract(
-        self, html: str | bytes, url: str = "", *, content_type: str = "text/html"
+        self, html: Html, url: str | None = None, *, content_type: str = "text/html"
     ) -> CleanedDocument:
         """Clean a page and return its document.
 
         Args:
             html: the page as text, or as the bytes that a server sent, compressed by gzip or not.
-            url: its address, whatever it looks like; empty if there is none.
+            url: its address, whatever it looks like; None or empty if there is none.
             content_type: what the server declared. Bytes are decoded by its `charset`; without one, by what
                 the page declares, or what is detected.
 
@@ -115,63 +130,118 @@ class Extractor:
             ExtractionError: it is no HTML page or cannot be cleaned; `reason` says why.
             TypeError: `html` is neither text nor bytes, or another argument is no text.
         """
-        prepared = prepare(
-            self._page(html, url, content_type),
-            self._max_blocks,
-            self._options,
-            encodings=self._encodings,
-        )
+        page = page_of(html, url, content_type, self.max_page_bytes)
+        prepared = prepare(page, self.max_page_blocks, self.document_options, encodings=self._encodings)
         if isinstance(prepared, Broken):
-            raise ExtractionError(prepared.reason, prepared.detail)
-        labels = self._labeler.label_here(prepared.encoded)
+            raise error_of(prepared)
+        labels = self.labeler.label_here(prepared.encoded)
         if isinstance(labels, Broken):
-            raise ExtractionError(labels.reason, labels.detail)
-        return extract_document(prepared, labels, options=self._options)
+            raise error_of(labels)
+        return extract_document(prepared, labels, options=self.document_options)
 
     async def extract_async(
-        self, html: str | bytes, url: str = "", *, content_type: str = "text/html"
+        self, html: Html, url: str | None = None, *, content_type: str = "text/html"
     ) -> CleanedDocument:
         """Clean a page in a thread, so that the event loop stays free; return and raise as `extract` does."""
         return await asyncio.to_thread(self.extract, html, url, content_type=content_type)
 
-    def _page(self, html: str | bytes, url: str, content_type: str) -> RawPage:
-        if not isinstance(html, str | bytes):
-            raise TypeError(f"html is {type(html).__name__}, neither str nor bytes")
-        for name, value in (("url", url), ("content_type", content_type)):
-            if not isinstance(value, str):
-                raise TypeError(f"{name} is {type(value).__name__}, not str")
-        page = offline_page(
-            url=url, body=html, content_type=content_type, source="python", max_bytes=self._max_bytes
-        )
-        if not isinstance(page, RawPage):
-            raise ExtractionError(page.reason, page.detail)
-        return page
 
+def extract(
+    html: Html, url: str | None = None, *, content_type: str = "text/html", **options: Unpack[Options]
+) -> CleanedDocument:
+    """Clean one page, by the options of an `Extractor`: see `Extractor.extract`.
 
-def extract(html: str | bytes, url: str = "", *, content_type: str = "text/html") -> CleanedDocument:
-    """Clean one page by the default model and options: see `Extractor.extract`.
-
-    The model is loaded at the first call, which takes some tenths of a second, and kept.
+    The model is loaded at the first call, which takes some tenths of a second, and kept, as are the latest
+    extractors.
     """
-    return _default().extract(html, url, content_type=content_type)
+    return _kept(options).extract(html, url, content_type=content_type)
+
+
+def metadata(
+    html: Html,
+    url: str | None = None,
+    *,
+    content_type: str = "text/html",
+    level: MetadataLevel | Literal["fast", "full"] = MetadataLevel.FULL,
+    max_page_bytes: int = _LIMITS.max_bytes,
+    max_page_blocks: int = _LIMITS.max_blocks,
+) -> Metadata:
+    """Return the metadata of a page, such as author and dates, for which no model is loaded.
+
+    Args:
+        html: the page, as `extract` takes it.
+        url: its address, the base of those in it.
+        content_type: what the server declared.
+        level: how far they are looked for: `fast` reads what is declared to machines, `full` bylines and
+            dates in the text, too, where nothing is declared.
+        max_page_bytes: the largest page, in bytes.
+        max_page_blocks: the most text blocks of a page.
+
+    Raises:
+        ExtractionError: it is no HTML page or cannot be read; `reason` says why.
+        ConfigurationError: there is no such level.
+        TypeError: `html` is neither text nor bytes, or another argument is no text.
+    """
+    known = (MetadataLevel.FAST, MetadataLevel.FULL)
+    options = DocumentOptions(metadata=MetadataLevel(_one_of("level", level, known)))
+    page = page_of(html, url, content_type, max_page_bytes)
+    try:
+        found = segment(page.html, max_page_blocks, url=page.url, options=options).metadata
+    except PageError as error:
+        raise error_of(Broken(error.reason, str(error))) from error
+    return found or Metadata()
 
 
 def _opened(options: dict[str, Any]) -> Extractor:
     return Extractor(**options)
 
 
-@cache
-def _default() -> Extractor:
-    return Extractor()
+def _kept(options: Options) -> Extractor:
+    """Return the extractor of these options, a kept one if there is one."""
+    try:
+        hash(tuple(options.values()))
+    except TypeError:
+        return Extractor(**options)  # which says what is wrong with a list
+    return _extractor(**options)
+
+
+@lru_cache(maxsize=8)
+def _extractor(**options: Any) -> Extractor:  # noqa: ANN401 those of Extractor
+    return Extractor(**options)
 
 
 def _open_model(model: str, version: str, repository: Path) -> LocalLabeler:
+    """Return a model, which extractors share: a version of a model never changes."""
     from dehusk.inference.labelers.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
 
-    return OnnxLabeler(model, version, repository)
+    _, file = find_model(repository, model, version)
+    with _opening:
+        labeler = _models.get(file)
+        if labeler is None:
+            labeler = _models[file] = OnnxLabeler(model, file.parent.name, repository)
+    return labeler
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise ConfigurationError(f"{option} is {value!r}; it may be {', '.join(known)}")
     return value
+
+
+def _text(option: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{option} is {value!r}; it is text")
+    return value
+
+
+def _number(option: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f"{option} is {value!r}; it is a number from 1")
+    return value
+
+
+def _selector(selector: str) -> str:
+    """Return a selector of excluded elements, if it is one, or empty."""
+    if _text("exclude", selector):
+        check_selector(selector)
+    return selector

@@ -1,5 +1,6 @@
 """Settings of the clients, as small values; only the command line reads the environment."""
 
+import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -147,6 +148,11 @@ class PageLimits:
     def wall_seconds(self) -> float:
         """Wall time after which a process that takes no CPU time is killed."""
         return _PATIENCE * self.seconds
+
+
+def available_processors() -> int:
+    """Return the number of processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Settings of a worker, gathered in one value."""
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,16 +16,12 @@ from dehusk.streams.settings import (
     TopicSettings,
     TritonSettings,
     WhenTritonIsUnavailable,
+    available_processors,
 )
 from dehusk.streams.sources.registry import SourceSettings
 
 _MAX_PROCESSES = 4
 """As many preparation processes as the worker's own process can keep busy."""
-
-
-def available_processors() -> int:
-    """Return the number of processors that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_processes() -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, Self, cast, runtime_checkable
 
 from dehusk.schemas.outcomes import Broken
 from dehusk.schemas.pages import EncodedPage, Encoding, Prediction
@@ -69,6 +69,9 @@ class LocalLabeler(Labeler, Protocol):
 
     def label_here(self, page: EncodedPage) -> Prediction | Broken:
         """Return the answer to one page; safe to call from several threads at once."""
+
+    def twin(self) -> Self:
+        """Return a labeler with the same model, for another event loop or beside this one."""
 
 
 LOCAL_LABELERS = {

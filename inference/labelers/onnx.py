@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import onnxruntime
@@ -64,6 +66,12 @@ class OnnxLabeler:
     def label_here(self, page: EncodedPage) -> Prediction | Broken:
         """Return the answer to one page, in the calling thread."""
         return self._join(page, self._answers(list(windows(page, self._signature))))
+
+    def twin(self) -> Self:
+        """Return a labeler with the same session."""
+        twin = copy(self)
+        twin._one_at_a_time = asyncio.Lock()  # noqa: SLF001 it is its own
+        return twin
 
     async def close(self) -> None:
         """Do nothing: the session goes with the labeler."""

@@ -1,6 +1,7 @@
 """Labelers without a model: Boilerpipe's rules and decluttering, which label a page by itself."""
 
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,10 @@ class _RuleLabeler:
     def label_here(self, page: EncodedPage) -> Prediction:
         """Return the answer to one page."""
         raise NotImplementedError
+
+    def twin(self) -> Self:
+        """Return this labeler, as it keeps nothing of what it is asked."""
+        return self
 
     async def close(self) -> None:
         """Do nothing: no connection is held."""

@@ -34,9 +34,9 @@ from dehusk.streams.cli.shared.service_options import (
 )
 from dehusk.streams.cli.shared.terminal import page_progress, plain_console
 from dehusk.streams.files.readers import STANDARD_INPUT, InputPosition, read_pages
-from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS
+from dehusk.streams.settings import IN_MEMORY, NO_STATISTICS, available_processors
 from dehusk.streams.wording import pluralize, printable
-from dehusk.streams.worker_settings import WorkerSettings, available_processors
+from dehusk.streams.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -1,5 +1,6 @@
 """Pages as an offline run sends them to its pool, and the output lines of documents and failures."""
 
+import pickle
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -135,6 +136,11 @@ def _write_line(document: CleanedDocument) -> bytes:
 
 def _line(fields: dict[str, Any]) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
+
+
+def pickle_document(document: CleanedDocument) -> bytes:
+    """Write a document for the process that has asked for it."""
+    return pickle.dumps(document, pickle.HIGHEST_PROTOCOL)
 
 
 OFFLINE_FORMATS = {

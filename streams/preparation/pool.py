@@ -142,6 +142,8 @@ class PreparationPool:
         for process in self._processes:
             process.kill()
         self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            process.end()
 
     async def _in_process(self, use: Callable[[PageProcess], Answer]) -> Answer:
         def wait_and_use() -> Answer:

@@ -5,7 +5,6 @@ its CPU time, even in native code. A process whose parent is gone reads the end 
 """
 
 import gc
-import multiprocessing
 import os
 import pickle
 import resource
@@ -24,6 +23,7 @@ from typing import Any
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.streams.preparation.context import IsolatedContext
 from dehusk.streams.preparation.signals import blocked
 from dehusk.streams.settings import KIB, MIB, PageLimits
 
@@ -93,6 +93,10 @@ class ChildProcess:
         if process is not None:
             process.kill()
 
+    def end(self) -> None:
+        """End the process and wait for its end; no other thread uses it any more."""
+        self._reap()
+
     def _ensure_started(self) -> Connection:
         """Start the process, if it does not live; return the connection to it."""
         if self._connection is None:
@@ -140,7 +144,7 @@ class PageProcess(ChildProcess):
     """Time that its start may take."""
 
     def __init__(self, open_work: Callable[[], Work], limits: PageLimits) -> None:
-        context = multiprocessing.get_context("forkserver")
+        context = IsolatedContext()
         context.set_forkserver_preload(_PRELOADED)
         super().__init__(context, _serve, open_work, limits)
         self._limits = limits

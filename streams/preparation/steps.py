@@ -34,8 +34,7 @@ from dehusk.schemas.pages import (
 from dehusk.schemas.pickled import PickledByFields
 from dehusk.streams.preparation.process import NO_MEMORY
 from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.schema_registry import RefusedSchemaError
-from dehusk.streams.sources.source import Decoded, Record, Source
+from dehusk.streams.sources.source import Decoded, Record, RefusedSchemaError, Source
 from dehusk.streams.topics.formats import Format
 
 

@@ -18,6 +18,7 @@ from fastavro.types import Schema as AvroSchema
 from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.settings import MIB
+from dehusk.streams.sources.source import RefusedSchemaError
 from dehusk.streams.wording import without_password
 
 MAX_ANSWER = 16 * MIB
@@ -30,14 +31,6 @@ _PATIENCE_SECONDS = 60.0
 MAX_REFERENCES = 100
 """Schemas that one schema may refer to, also indirectly."""
 UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}
-
-
-class RefusedSchemaError(UnavailableError):
-    """A schema for which the registry answers with an error, or nonsense; it may answer for others."""
-
-    def __init__(self, message: str, reference: str) -> None:
-        super().__init__(message)
-        self.reference = reference
 
 
 @dataclass(frozen=True, slots=True)

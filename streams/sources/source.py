@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 from urllib.parse import unquote_plus
 
-from dehusk.schemas.errors import PageError
+from dehusk.schemas.errors import PageError, UnavailableError
 from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason, Tombstone
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.fields import Fields, has_keys, message_object
@@ -29,6 +29,14 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+class RefusedSchemaError(UnavailableError):
+    """A schema for which the registry answers with an error, or nonsense; it may answer for others."""
+
+    def __init__(self, message: str, reference: str) -> None:
+        super().__init__(message)
+        self.reference = reference
 
 
 class Source(Protocol):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +138,10 @@ class FieldLabeler:
         """
         labels = seeds(page, features_of(page))
         return Prediction(spread(page, labels, similarity=self._similarity), self._model, self._name)
+
+    def twin(self) -> Self:
+        """Return this labeler, as it keeps nothing of what it is asked."""
+        return self
 
     async def close(self) -> None:
         """Do nothing: no connection is held."""

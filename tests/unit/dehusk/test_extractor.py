@@ -4,8 +4,11 @@ import json
 import multiprocessing
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,9 +38,57 @@ def test_documents_are_those_of_the_command(extractor: dehusk.Extractor, tmp_pat
         assert said["text"]
 
 
-def test_the_default_extractor_is_opened_once() -> None:
-    assert dehusk.extract(PROSE).model == dehusk.extract(PROSE.encode()).model
-    assert dehusk.extractor._default() is dehusk.extractor._default()
+def test_extractors_are_kept_by_their_options_and_share_their_model() -> None:
+    assert dehusk.extract(PROSE) == dehusk.extract(PROSE, None) == dehusk.Extractor().extract(PROSE, "")
+    one, other = dehusk.extractor._kept({}), dehusk.extractor._kept({"exclude": "nav"})
+    assert one is dehusk.extractor._kept({})
+    assert one is not other
+    assert one.labeler is other.labeler
+
+
+def test_one_page_has_all_options_of_an_extractor() -> None:
+    document = dehusk.extract(PROSE, labeler="rules", with_markdown=True, comments="include")
+    assert document == dehusk.Extractor(labeler="rules", with_markdown=True, comments="include").extract(
+        PROSE
+    )
+    assert document.markdown
+    options, arguments = dehusk.options.Options.__annotations__, signature(dehusk.Extractor).parameters
+    assert list(options) == list(arguments)
+    with pytest.raises(TypeError, match="with_pdf"):
+        dehusk.extract(PROSE, with_pdf=True)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview, lambda html: memoryview(html[:-1] + b" >")[::1]])
+def test_any_bytes_are_bytes(extractor: dehusk.Extractor, kind: Callable[[bytes], Any]) -> None:
+    assert extractor.extract(kind(PROSE.encode())).text == extractor.extract(PROSE).text
+
+
+def test_text_is_weighed_by_what_is_favored() -> None:
+    page = "<p>A sentence of fifteen words, each one of them as likely to be content as not.</p>" * 3
+    lengths = [len(dehusk.extract(page, favor=favor).text) for favor in ("precision", "balance", "recall")]  # type: ignore[arg-type]
+    assert lengths == sorted(lengths)
+
+
+def test_excluded_elements_are_in_no_part_of_a_document() -> None:
+    page = f"<main><p>{PROSE}<aside class=ad><p>Buy more now. {PROSE}</aside></main>{PROSE * 3}"
+    options: Any = {"labeler": "rules", "with_markdown": True, "with_html": True, "with_blocks": True}
+    assert "Buy more" in dehusk.extract(page, **options).to_json()
+    assert "Buy more" not in dehusk.extract(page, exclude=".ad, nav", **options).to_json()
+
+
+def test_metadata_need_no_model() -> None:
+    page = f"<meta name=author content=Ann><link rel=canonical href=/a>{PROSE}<p>Published on 1 May 2024</p>"
+    found = dehusk.metadata(page, "http://x.test/")
+    assert (found.author, found.canonical_url) == ("Ann", "http://x.test/a")
+    assert found == dehusk.extract(page, "http://x.test/", labeler="rules", metadata="full").metadata
+    assert dehusk.metadata("<p>x") == dehusk.Metadata()
+    for level in ("none", "all"):
+        with pytest.raises(dehusk.ConfigurationError, match=r"level.*fast, full"):
+            dehusk.metadata(page, level=level)  # type: ignore[arg-type]
+    with pytest.raises(dehusk.ExtractionError, match="too-many-blocks"):
+        dehusk.metadata("<p>x" * 30, max_page_blocks=2)
+    said = "import sys, dehusk; dehusk.metadata('<p>x'); print('onnxruntime' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", said], text=True) == "False\n"
 
 
 @pytest.mark.parametrize(
@@ -80,13 +131,15 @@ def test_a_page_without_a_document_has_a_reason(html: str | bytes, reason: str) 
         extractor.extract(html)
     assert raised.value.reason == reason
     assert str(raised.value).startswith(f"{reason}: ")
+    assert "--" not in str(raised.value)
+    assert ("max_page_bytes" in str(raised.value)) == (reason.endswith("-too-large"))
 
 
 def test_what_is_neither_text_nor_bytes_is_an_error_of_the_caller(extractor: dehusk.Extractor) -> None:
     with pytest.raises(TypeError, match="html is NoneType, neither str nor bytes"):
         extractor.extract(None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="url is NoneType, not str"):
-        extractor.extract(PROSE, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="url is bytes, not str"):
+        extractor.extract(PROSE, b"http://x.test/")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -97,13 +150,22 @@ def test_what_is_neither_text_nor_bytes_is_an_error_of_the_caller(extractor: deh
         ({"metadata": "all"}, "metadata.*none, fast, full"),
         ({"duplicates": "all"}, "duplicates.*simhash, minhash, none"),
         ({"links": "drop"}, "links.*True or False"),
+        ({"favor": "f1"}, "favor.*balance, precision, recall"),
+        ({"exclude": "div["}, r"'div\[' is no CSS selector"),
+        ({"exclude": ["nav"]}, r"exclude is \['nav'\]; it is text"),
+        ({"max_page_bytes": 0}, "max_page_bytes is 0; it is a number from 1"),
+        ({"max_page_blocks": "many"}, "max_page_blocks is 'many'"),
         ({"labeler": "triton"}, "labeler.*onnx, rules"),
         ({"model": "dehask"}, "dehask"),
     ],
 )
-def test_an_option_that_has_no_such_value_names_those_that_it_has(option: dict[str, str], said: str) -> None:
+def test_an_option_that_has_no_such_value_names_those_that_it_has(option: dict[str, Any], said: str) -> None:
     with pytest.raises(dehusk.ConfigurationError, match=said):
-        dehusk.Extractor(**option)  # type: ignore[arg-type]
+        dehusk.Extractor(**option)
+    with pytest.raises(dehusk.ConfigurationError, match=said):
+        dehusk.extract(PROSE, **option)
+    with pytest.raises(dehusk.ConfigurationError, match=said):
+        dehusk.extract_many([], **option)
 
 
 def test_text_that_is_hidden_may_be_dropped() -> None:

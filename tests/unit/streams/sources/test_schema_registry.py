@@ -14,7 +14,8 @@ from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableErro
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.local.folder import free_ports
 from dehusk.streams.sources import schema_registry
-from dehusk.streams.sources.schema_registry import RefusedSchemaError, SchemaRegistry
+from dehusk.streams.sources.schema_registry import SchemaRegistry
+from dehusk.streams.sources.source import RefusedSchemaError
 
 PAGE = {"type": "record", "name": "Page", "fields": [{"name": "url", "type": "string"}]}
 CRAWL = {"type": "record", "name": "Crawl", "fields": [{"name": "page", "type": "Page"}]}

@@ -1,0 +1,64 @@
+"""Pages as a program has them, and errors in the words of the Python interface."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dehusk.schemas.errors import ExtractionError
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped
+from dehusk.schemas.pages import RawPage
+from dehusk.streams.sources.page import offline_page
+
+Html = str | bytes | bytearray | memoryview
+"""A page: text, or bytes as a server sent them."""
+Page = Html | tuple[Html, str | None] | Mapping[str, Any]
+"""A page alone, with its URL, or as a mapping of `html` and perhaps `url`, `id` and `content_type`."""
+_ARGUMENTS = {"--max-page-mib": "max_page_bytes", "--page-seconds": "page_seconds"}
+"""Arguments by the options of the commands that details of failures name."""
+
+
+def page_of(html: Html, url: str | None, content_type: str, max_bytes: int, id: str | None = None) -> RawPage:  # noqa: A002 the field's name
+    """Return a page that can be cleaned.
+
+    Raises:
+        ExtractionError: it is no HTML page; `reason` says why.
+        TypeError: an argument has another type.
+    """
+    if not isinstance(html, Html):
+        raise TypeError(f"html is {type(html).__name__}, neither str nor bytes")
+    for name, value in (("url", url), ("content_type", content_type), ("id", id)):
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} is {type(value).__name__}, not str")
+    body = html if isinstance(html, str | bytes) else bytes(html)
+    page = offline_page(
+        url=url or "", body=body, content_type=content_type, id=id, source="python", max_bytes=max_bytes
+    )
+    if not isinstance(page, RawPage):
+        raise error_of(page)
+    return page
+
+
+def read_page(page: object, max_bytes: int) -> RawPage | ExtractionError:
+    """Return a page that can be cleaned, of any form of `Page`, or the error that says why there is none."""
+    try:
+        return page_of(*_arguments(page, max_bytes))
+    except ExtractionError as error:
+        return error
+    except TypeError as error:
+        return ExtractionError(BrokenReason.MALFORMED_MESSAGE, str(error))
+
+
+def _arguments(page: Any, max_bytes: int) -> tuple[Any, Any, Any, int, Any]:  # noqa: ANN401 a page of any form
+    """Return the arguments of `page_of`, which checks them."""
+    if isinstance(page, Mapping):
+        content_type = page.get("content_type") or "text/html"
+        return page.get("html"), page.get("url"), content_type, max_bytes, page.get("id")
+    html, url = page if isinstance(page, tuple) and len(page) == 2 else (page, None)
+    return html, url, "text/html", max_bytes, None
+
+
+def error_of(outcome: Broken | Skipped) -> ExtractionError:
+    """Return the error of a page without a document; its message names arguments, not options of commands."""
+    detail = outcome.detail
+    for option, argument in _ARGUMENTS.items():
+        detail = detail.replace(option, argument)
+    return ExtractionError(outcome.reason, detail)

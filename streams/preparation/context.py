@@ -1,0 +1,53 @@
+"""A start of processes that run nothing of the program that starts them.
+
+`multiprocessing` has each process run the program's main module, which starts processes again unless it is
+guarded by `if __name__ == "__main__":`. Processes that work on pages need nothing of it.
+"""
+
+import io
+import os
+from multiprocessing import forkserver, popen_forkserver, process, reduction, spawn, util
+from multiprocessing.context import ForkServerContext, ForkServerProcess, set_spawning_popen
+
+_MAIN_MODULE = ("init_main_from_name", "init_main_from_path")
+
+
+class _Popen(popen_forkserver.Popen):
+    """A start by the fork server, as that of its base but for the main module."""
+
+    _fds: list[int]
+
+    def _launch(self, process_obj: process.BaseProcess) -> None:
+        prepared = spawn.get_preparation_data(process_obj.name)
+        for name in _MAIN_MODULE:
+            prepared.pop(name, None)
+        sent = io.BytesIO()
+        set_spawning_popen(self)
+        try:
+            reduction.dump(prepared, sent)
+            reduction.dump(process_obj, sent)
+        finally:
+            set_spawning_popen(None)
+        self.sentinel, connection = forkserver.connect_to_new_process(self._fds)
+        parent = os.dup(connection)  # its end tells the process that this one has ended
+        self.finalizer = util.Finalize(self, _close, (parent, self.sentinel))
+        with open(connection, "wb", closefd=True) as file:  # noqa: PTH123 a descriptor
+            file.write(sent.getbuffer())
+        self.pid = forkserver.read_signed(self.sentinel)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+class _Process(ForkServerProcess):
+    @staticmethod
+    def _Popen(process_obj: process.BaseProcess) -> _Popen:  # noqa: N802 its name in multiprocessing
+        return _Popen(process_obj)
+
+
+class IsolatedContext(ForkServerContext):
+    """The context of processes that run nothing of the program that starts them."""
+
+    Process = _Process

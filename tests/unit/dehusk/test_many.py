@@ -1,0 +1,201 @@
+import asyncio
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
+from pathlib import Path
+
+import pytest
+
+import dehusk
+
+PROSE = "<p>A paragraph of prose, which is the whole of its page, and long enough to be one.</p>" * 3
+PAGES = sorted((Path(__file__).parents[3] / "inference/golden_pages").glob("*.html"))
+SLOW = "<p>" + "a <b>b</b> " * 400_000
+
+
+def reasons(pages: Iterable[object], **options: object) -> list[str | None]:
+    results = dehusk.extract_many(pages, processes=1, labeler="rules", **options)  # type: ignore[arg-type]
+    return [result.reason if isinstance(result, dehusk.ExtractionError) else None for _, result in results]
+
+
+def numbered() -> Iterator[tuple[str, str]]:
+    return ((f"<title>{number}</title>{PROSE}", f"http://x.test/{number}") for number in count())
+
+
+def is_left() -> bool:
+    return any(thread.name == "dehusk-extract-many" for thread in threading.enumerate())
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    assert not is_left()
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_documents_are_those_of_an_extractor_in_the_order_of_the_pages(processes: int) -> None:
+    pages = [(page.read_bytes(), f"http://x.test/{page.stem}") for page in PAGES] * 12
+    extractor = dehusk.Extractor(with_blocks=True, with_markdown=True)
+    many = dehusk.extract_many(iter(pages), processes=processes, with_blocks=True, with_markdown=True)
+    assert list(many) == [(page, extractor.extract(*page)) for page in pages]
+
+
+def test_a_page_is_html_a_pair_or_a_mapping() -> None:
+    koi8 = {"html": "<p>Привет, мир".encode("koi8-r"), "content_type": "text/html; charset=koi8-r", "more": 1}
+    pages: list[object] = [
+        PROSE,
+        bytearray(PROSE.encode()),
+        memoryview(PROSE.encode()),
+        (PROSE, None),
+        (PROSE, "http://x.test/"),
+    ]
+    pages += [{"html": PROSE, "url": "http://x.test/", "id": "7"}, {"html": PROSE, "url": None}, koi8]
+    results = list(dehusk.extract_many(pages, processes=1, labeler="rules", with_blocks=True))
+    documents = [result for _, result in results if isinstance(result, dehusk.Document)]
+    assert [page for page, _ in results] == pages
+    assert [(document.id, document.url) for document in documents] == [
+        *[("", "")] * 4,
+        ("http://x.test/",) * 2,
+        ("7", "http://x.test/"),
+        *[("", "")] * 2,
+    ]
+    assert [block.text for block in documents[-1].blocks or ()] == ["Привет, мир"]
+
+
+def test_a_page_that_fails_is_an_error_beside_the_others() -> None:
+    pages: list[object] = [
+        PROSE,
+        b"%PDF-1.7",
+        "",
+        None,
+        float("nan"),
+        {"url": "http://x.test/"},
+        (PROSE, 5),
+        ("a", "b", "c"),
+        PROSE,
+    ]
+    assert reasons(pages) == [
+        *(None, "not-html", "no-body"),
+        *["malformed-message"] * 5,
+        None,
+    ]
+    assert reasons([PROSE, "<p>x" * 50], max_page_blocks=20) == [None, "too-many-blocks"]
+
+
+def test_a_page_that_exceeds_its_time_is_an_error_that_names_the_argument() -> None:
+    results = dehusk.extract_many([SLOW, PROSE], processes=1, labeler="rules", page_seconds=0.05)
+    ((_, result), (_, other)) = results
+    assert isinstance(result, dehusk.ExtractionError)
+    assert result.reason == "time-budget-exceeded"
+    assert "(page_seconds)" in str(result)
+    assert isinstance(other, dehusk.Document)
+
+
+def test_a_process_that_dies_costs_nothing_else() -> None:
+    with dehusk.extract_many(islice(numbered(), 200), processes=1, labeler="rules") as many:
+        taken = [next(many)]
+        (child,) = multiprocessing.active_children()
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        taken += many
+    assert [result.title for _, result in taken if isinstance(result, dehusk.Document)] == list(
+        map(str, range(200))
+    )
+
+
+def test_few_pages_are_read_ahead() -> None:
+    read: list[str] = []
+    pages = (read.append(url) or (html, url) for html, url in numbered())  # type: ignore[func-returns-value]
+    with dehusk.extract_many(pages, processes=1, labeler="rules") as many:
+        assert read == []
+        for number, (_, result) in enumerate(islice(many, 100)):
+            assert isinstance(result, dehusk.Document)
+            assert result.title == str(number)
+            assert len(read) <= number + 40
+
+
+def test_results_come_before_a_slow_source_goes_on() -> None:
+    read: list[int] = []
+
+    def slow() -> Iterator[str]:
+        for number in range(4):
+            read.append(number)
+            yield PROSE
+            threading.Event().wait(0.2)
+
+    for number, _ in enumerate(dehusk.extract_many(slow(), processes=1, labeler="rules")):
+        assert len(read) <= number + 3
+
+
+def test_an_error_of_the_source_comes_after_the_results_before_it() -> None:
+    def failing() -> Iterator[str]:
+        yield from [PROSE] * 3
+        raise LookupError("the source")
+
+    taken = []
+    with pytest.raises(LookupError, match="the source"):
+        taken += (result for result in dehusk.extract_many(failing(), processes=1, labeler="rules"))
+    many = dehusk.extract_many(failing(), processes=1, labeler="rules")
+    assert len([next(many) for _ in range(3)]) == 3
+    with pytest.raises(LookupError, match="the source"):
+        next(many)
+    assert list(many) == []
+
+
+def test_processes_end_with_the_pages_the_block_or_the_iterator() -> None:
+    many = dehusk.extract_many(numbered(), processes=1, labeler="rules")
+    assert not is_left()
+    next(many)
+    assert is_left()
+    many.close()
+    assert not is_left()
+    assert list(many) == []
+    with dehusk.extract_many(numbered(), processes=1, labeler="rules") as many:
+        next(many)
+    assert not is_left()
+    for _ in dehusk.extract_many(numbered(), processes=1, labeler="rules"):
+        break
+    assert not is_left()
+    assert list(dehusk.extract_many([], processes=1, labeler="rules")) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"processes": 0}, "processes is 0; it is a number from 1"),
+        ({"processes": True}, "processes is True"),
+        ({"processes": 1.5}, r"processes is 1\.5"),
+        ({"page_seconds": 0}, "page_seconds is 0; it is a number above 0"),
+        ({"page_seconds": float("nan")}, "page_seconds is nan"),
+    ],
+)
+def test_numbers_are_checked_before_anything_starts(option: dict[str, int], said: str) -> None:
+    with pytest.raises(dehusk.ConfigurationError, match=said):
+        dehusk.extract_many([PROSE], **option)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("end", ["", "many = dehusk.extract_many([PAGE] * 99, processes=1); next(many)"])
+def test_a_script_needs_no_guard_and_ends(tmp_path: Path, end: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import dehusk\nPAGE = {PROSE!r}\nprint('begun')\n"
+        f"print([result.text[:11] for _, result in dehusk.extract_many([PAGE], processes=1)])\n{end}\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(dehusk.__file__).parents[1])}
+    ended = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert (ended.stdout, ended.stderr) == ("begun\n['A paragraph']\n", "")
+
+
+def test_it_goes_from_within_an_event_loop() -> None:
+    async def taken() -> int:
+        return len(list(dehusk.extract_many([PROSE] * 3, processes=1, labeler="rules")))
+
+    assert asyncio.run(taken()) == 3
