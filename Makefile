@@ -49,7 +49,7 @@ lock: setup ## resolve the dependencies of pyproject.toml anew (ARGS=--upgrade t
 	$(COMPILE) pyproject.toml --extra docs -c requirements.lock -o requirements-docs.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra otlp -c requirements.lock -o docker/requirements.lock $(ARGS)
 
-generate: setup ## make the generated sources of inference/native and schemas/json anew
+generate: setup ## make the generated sources of inference and schemas/json anew
 	.venv/bin/python -m codegen
 
 wheel: setup ## build the wheel of this platform into dist/, and clean pages with it in an empty environment

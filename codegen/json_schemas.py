@@ -29,7 +29,9 @@ FOLDER = Path(__file__).parents[1] / "schemas/json"
 Schema = dict[str, Any]
 
 _LANGUAGE = {"pattern": "^[a-z]{1,8}$"}
-_DATE = {"pattern": "^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$"}
+_DAY_PATTERN = "(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}"
+_DAY = {"pattern": f"^{_DAY_PATTERN}$"}
+_DATE = {"pattern": f"^{_DAY_PATTERN}(T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(Z|[+-][0-9]{{2}}:[0-9]{{2}}))?$"}
 _URL = {"pattern": "^[hH][tT][tT][pP][sS]?://", "maxLength": 2048}
 _NAME = {"minLength": 1, "maxLength": 200}
 _NAMES = {"uniqueItems": True, "items": {"type": "string", **_NAME}}
@@ -50,7 +52,9 @@ KEYWORDS: dict[str, Schema] = {
     "Template.pages_seen": {"minimum": 1},
     "Metadata.author": {"minLength": 1, "maxLength": 2018},
     "Metadata.published": _DATE,
+    "Metadata.published_day": _DAY,
     "Metadata.modified": _DATE,
+    "Metadata.modified_day": _DAY,
     "Metadata.description": {"minLength": 1, "maxLength": 2000},
     "Metadata.site_name": _NAME,
     "Metadata.canonical_url": _URL,

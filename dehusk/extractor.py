@@ -74,7 +74,7 @@ class Extractor:
         model_repository: Path | str = DEFAULT_REPOSITORY,
         comments: Comments | Literal["separate", "include", "drop"] = Comments.SEPARATE,
         hidden_text: Literal["model", "drop"] = "model",
-        metadata: MetadataLevel | Literal["none", "fast", "full"] = MetadataLevel.FAST,
+        metadata: MetadataLevel | Literal["none", "fast", "full"] = MetadataLevel.FULL,
         duplicates: Duplicates | Literal["simhash", "minhash", "none"] = Duplicates.SIMHASH,
         favor: Favor | Literal["balance", "precision", "recall"] = Favor.BALANCE,
         exclude: str = "",

@@ -1,6 +1,6 @@
 """Metadata of a page, apart from its content."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -13,7 +13,7 @@ class MetadataLevel(StrEnum):
     FAST = "fast"
     """Declarations for machines."""
     FULL = "full"
-    """Also bylines and dates that readers see, for lack of such declarations."""
+    """Also bylines, and dates near the headline, that readers see, for lack of such declarations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,13 @@ class Metadata:
     author: str | None = None
     """Names of the authors, separated by a semicolon and a space."""
     published: date | datetime | None = None
-    """Time of publication in UTC (RFC 3339); the day alone where no time, or no time zone, is declared."""
+    """Time of publication with its offset from UTC (RFC 3339); a day alone where no time or zone is told."""
+    published_day: date | None = field(init=False)
+    """Day of publication, at the offset of `published`."""
     modified: date | datetime | None = None
-    """Time of the last change, in the same form."""
+    """Time of the last change, in the form of `published`."""
+    modified_day: date | None = field(init=False)
+    """Day of the last change, at the offset of `modified`."""
     description: str | None = None
     site_name: str | None = None
     canonical_url: str | None = None
@@ -39,3 +43,12 @@ class Metadata:
     """Address of the licence, else its name."""
     robots: tuple[str, ...] = ()
     """Directives for robots in lower case, e.g. `noindex`; `none` is given as `noindex` and `nofollow`."""
+
+    def __post_init__(self) -> None:
+        """Set the days."""
+        object.__setattr__(self, "published_day", _day_of(self.published))
+        object.__setattr__(self, "modified_day", _day_of(self.modified))
+
+
+def _day_of(when: date | datetime | None) -> date | None:
+    return when.date() if isinstance(when, datetime) else when

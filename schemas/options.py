@@ -65,7 +65,7 @@ class DocumentOptions:
     """True if text that a page hides at first is left out, whatever the model says."""
     comments: Comments = Comments.SEPARATE
     """Treatment of user comments."""
-    metadata: MetadataLevel = MetadataLevel.FAST
+    metadata: MetadataLevel = MetadataLevel.FULL
     """Depth of the search for metadata."""
     duplicates: Duplicates = Duplicates.SIMHASH
     """Key by which near-duplicates are found."""

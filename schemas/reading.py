@@ -83,6 +83,6 @@ def _read_fields(kind: Any, value: object, where: str) -> object:  # noqa: ANN40
 
 @cache
 def _fields(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:  # noqa: ANN401 any dataclass
-    """Return the fields of a dataclass with their types."""
+    """Return the fields of a dataclass with their types, but for those that follow from others."""
     known = get_type_hints(kind)
-    return tuple((field, known[field.name]) for field in fields(kind))
+    return tuple((field, known[field.name]) for field in fields(kind) if field.init)

@@ -86,6 +86,11 @@ def type_name(of_type: str) -> str:
     return of_type.rstrip("/").rpartition("/")[2].rpartition(":")[2].rpartition("#")[2]
 
 
+def is_of_type(item: Item, names: Iterable[str]) -> bool:
+    """Return True for an object of one of some types."""
+    return not {type_name(each) for each in strings(item.get("@type"))}.isdisjoint(names)
+
+
 def by_id(items: Iterable[Item]) -> dict[str, Item]:
     """Return the objects that others can refer to."""
     return {item["@id"]: item for item in reversed([*items]) if isinstance(item.get("@id"), str)}
@@ -112,6 +117,8 @@ def _items(parsed: object, limit: int) -> Iterator[Item]:
             limit -= 1
             yield value
             waiting += [value[name] for name in _HOLDERS if name in value]
+            posts = values(value.get("blogPost"))
+            waiting += posts if len(posts) == 1 else []
 
 
 def _parsed(text: str) -> object:

@@ -24,13 +24,17 @@ PUBLISHED = tuple(
     dcterms.created dc.date.created dc.date dcterms.date parsely-pub-date sailthru.date pubdate
     publishdate publish-date publish_date publication_date date cxenseparse:recs:publishtime ptime
     displaydate og:pubdate article.published bt:pubdate video:release_date originalpublicationdate
+    article:published published published-date published_date publisheddate published_at date-published
+    pub_date date-pub og:publish_date og:publication_time shareaholic:article_published_time
+    cxenseparse:publishtime pdate dcsext.articlefirstpublished w-published-date
     """.split()
 )
 MODIFIED = tuple(
     """
     article:modified_time og:modified_time og:updated_time og:article:modified_time datemodified
     dcterms.modified dc.date.modified dc.modified last-modified lastmod revised modified utime
-    article.updated lastmodifieddate date.modified
+    article.updated lastmodifieddate date.modified article:modified modified_date last-modified-date
+    last-updated updated_at updated_date shareaholic:article_modified_time
     """.split()
 )
 DESCRIPTIONS = tuple(
@@ -75,10 +79,9 @@ class Sources:
     main: Item | None
     """The object that describes the page."""
     microdata: dict[str, list[str]]
-    times: list[tuple[str, str, bool]]
-    """The time and the class of each `<time>`; True if it has `pubdate`."""
+    times: list[tuple[str, str, bool, str]]
+    """The time and the class of each `<time>`; True if it has `pubdate`; its text."""
     bylines: list[str]
-    dates: list[str]
 
     def meta(self, names: Iterable[str]) -> Iterator[str]:
         """Yield the contents of `<meta>` of these names, in the order of the names."""
@@ -107,7 +110,6 @@ def gather(properties: Properties, json_ld: Iterable[str], url: str) -> Sources:
         microdata=_microdata(properties.items),
         times=properties.times,
         bylines=properties.bylines,
-        dates=properties.dates,
     )
 
 

@@ -2,8 +2,7 @@ class Properties:
     metas: list[tuple[str, str]]
     links: list[tuple[str, str, str, bool]]
     items: list[tuple[str, str, str, int]]
-    times: list[tuple[str, str, bool]]
+    times: list[tuple[str, str, bool, str]]
     bylines: list[str]
-    dates: list[str]
     base: str | None
     def __init__(self, document: object, address: int, *, bylines: bool, hiding: dict[int, bool]) -> None: ...

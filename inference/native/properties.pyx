@@ -43,7 +43,7 @@ cdef class Properties:
     """
 
     cdef readonly list metas, links, items, times
-    cdef readonly list bylines, dates  # texts that readers see, of elements whose classes speak of these
+    cdef readonly list bylines  # texts that readers see, of elements whose classes speak of an author
     cdef readonly str base
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _with_bylines
@@ -53,7 +53,7 @@ cdef class Properties:
     def __init__(self, document: object, size_t address, *, bint bylines, dict hiding not None):
         self._document, self._with_bylines, self._hiding = document, bylines, hiding
         self.metas, self.links, self.items, self.times = [], [], [], []
-        self.bylines, self.dates = [], []
+        self.bylines = []
         self._scopes = {}
         _learn()
         if address:
@@ -91,18 +91,16 @@ cdef class Properties:
             elif name == REL:
                 self._add_link(element)
             attribute = attribute.next
-        if self._with_bylines and len(self.bylines) + len(self.dates) < MAX_BYLINES:
+        if self._with_bylines and len(self.bylines) < MAX_BYLINES:
             self._add_byline(element, lexbor.value_of(element.classes))
         return 0
 
     cdef int _add_byline(self, Element *element, String classes) except -1:
-        """Record the text of an element whose class marks an author's name, or a date."""
+        """Record the text of an element whose class marks an author's name."""
         if not classes.length:
             return 0
         if _contains(classes, b"byline", 6) or _contains(classes, b"author", 6):
             self.bylines.append(self._text_in(&element.node))
-        elif _contains(classes, b"date", 4) or _contains(classes, b"publish", 7) or _contains(classes, b"meta", 4):
-            self.dates.append(self._text_in(&element.node))
         return 0
 
     cdef int _add_meta(self, Element *element) except -1:
@@ -154,11 +152,12 @@ cdef class Properties:
         return text or _url(value_of(inner, HREF))
 
     cdef int _add_time(self, Element *element) except -1:
-        """Record a `<time>`: the time, its classes, and a flag for the time of publication."""
+        """Record a `<time>`: the time, its classes, a flag for the time of publication, its text where bylines are read."""
         cdef String when = value_of(element, DATETIME)
         if when.length and len(self.times) < MAX_FOUND:
             classes = _decoded(lexbor.value_of(element.classes), MAX_NAME).lower()
-            self.times.append((_decoded(when, MAX_NAME), classes, bool(has(element, PUBDATE))))
+            text = self._text_in(&element.node) if self._with_bylines else ""
+            self.times.append((_decoded(when, MAX_NAME), classes, bool(has(element, PUBDATE)), text))
         return 0
 
     cdef bint _is_hidden(self, Node *node, Node *top) except -1:

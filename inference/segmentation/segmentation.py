@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dehusk.inference.language_codes import primary_language
 from dehusk.inference.metadata.reading import read_metadata
+from dehusk.inference.metadata.visible_dates import Blocks
 from dehusk.inference.native.block_texts import BlockTexts
 from dehusk.inference.native.properties import Properties
 from dehusk.inference.native.recording import Recording
@@ -102,8 +103,8 @@ class _Reading(NamedTuple):
     """Results of reading a document."""
 
     walk: Walk
-    language: str | None
-    """Primary language that the document declares."""
+    language_tag: str
+    """Language that the document declares, as it writes it; may be empty."""
     properties: Properties | None
     """Its declarations, where asked for."""
     tree: DocumentTree | None
@@ -145,10 +146,18 @@ def segment(
         walk = reading.walk
     found = None
     if reading.properties is not None:
-        found = read_metadata(reading.properties, walk.head.json_ld, url)
+        found = read_metadata(
+            reading.properties,
+            walk.head.json_ld,
+            url,
+            language=reading.language_tag,
+            blocks=_blocks(walk, drop_hidden=options.drop_hidden)
+            if options.metadata is MetadataLevel.FULL
+            else None,
+        )
     return SegmentedPage(
         title=walk.head.title or "",
-        language=reading.language,
+        language=primary_language(reading.language_tag),
         texts=tuple(walk.texts),
         paths=tuple(walk.paths),
         linked=tuple(walk.linked),
@@ -204,8 +213,20 @@ def _read(
             bylines=options.metadata is MetadataLevel.FULL,
             hiding=walk.hiding if options.drop_hidden else {},
         )
-    language = primary_language(root.attributes.get("lang")) if root is not None else None
-    return _Reading(walk, language, properties, tree)
+    language = root.attributes.get("lang") if root is not None else None
+    return _Reading(walk, language or "", properties, tree)
+
+
+def _blocks(walk: Walk, *, drop_hidden: bool) -> Blocks:
+    return Blocks(
+        title=walk.head.title or "",
+        texts=walk.texts,
+        paths=walk.paths,
+        hidden=walk.hidden,
+        linked=walk.linked,
+        structure=walk.structure,
+        drop_hidden=drop_hidden,
+    )
 
 
 def _structure(walk: Walk, noscript_words: int) -> Structure:

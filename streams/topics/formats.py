@@ -78,6 +78,7 @@ def _declared(metadata: Metadata) -> dict[str, object]:
     return {
         "author": metadata.author,
         "published": metadata.published.isoformat().replace("+00:00", "Z") if metadata.published else None,
+        "published_day": metadata.published_day.isoformat() if metadata.published_day else None,
         "canonical_url": metadata.canonical_url,
         "license": metadata.license,
         "tags": list(metadata.tags),

@@ -196,7 +196,7 @@ exclude_option = click.option(
 )
 _metadata_option = enum_option(
     "--metadata",
-    default=MetadataLevel.FAST,
+    default=MetadataLevel.FULL,
     help="Metadata of documents, such as author and date: `fast` reads what pages declare to "
     "machines, `full` bylines and dates in the text, too, where they declare none, `none` nothing.",
 )

@@ -65,11 +65,12 @@ def test_the_same_document_gives_the_same_bytes() -> None:
     assert DOCUMENT.to_json() == replace(DOCUMENT, fetched_at=datetime(2024, 5, 1, 12, tzinfo=UTC)).to_json()
 
 
-def test_metadata_are_one_object_with_dates_in_utc() -> None:
+def test_metadata_are_one_object_with_times_and_days() -> None:
     metadata = Metadata("Ann", datetime(2024, 5, 1, 8, tzinfo=UTC), date(2024, 5, 2), tags=("a",))
     fields = json.loads(replace(DOCUMENT, metadata=metadata).to_json())
     assert fields["metadata"]["published"] == "2024-05-01T08:00:00Z"
-    assert fields["metadata"]["modified"] == "2024-05-02"
+    assert fields["metadata"]["published_day"] == "2024-05-01"
+    assert fields["metadata"]["modified"] == fields["metadata"]["modified_day"] == "2024-05-02"
     assert fields["metadata"]["tags"] == ["a"]
     assert fields["metadata"]["license"] is None
     assert json.loads(DOCUMENT.to_json())["metadata"] is None
@@ -132,3 +133,10 @@ def test_what_is_no_json_is_refused(text: str | bytes) -> None:
 def test_what_is_no_object_is_refused() -> None:
     with pytest.raises(ValueError, match=r"it is \[\], no object"):
         CleanedDocument.from_json("[]")
+
+
+def test_a_time_of_metadata_keeps_its_offset_and_its_day() -> None:
+    midnight = datetime(2024, 5, 1, tzinfo=timezone(timedelta(hours=2)))
+    fields = json.loads(replace(DOCUMENT, metadata=Metadata(published=midnight)).to_json())["metadata"]
+    assert (fields["published"], fields["published_day"]) == ("2024-05-01T00:00:00+02:00", "2024-05-01")
+    assert (fields["modified"], fields["modified_day"]) == (None, None)

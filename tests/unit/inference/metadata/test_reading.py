@@ -71,6 +71,7 @@ def test_author(html: str, author: str | None) -> None:
 
 
 MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
+DAY = date(2024, 5, 1)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,36 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
         ("<time datetime=2024-05-01 pubdate></time><time datetime=2024-05-02 pubdate></time>", None),
         ("<time datetime=2024-05-01>today</time>", None),
         (
+            json_ld(**{"@type": "QAPage", "mainEntity": {"@type": "Question", "dateCreated": "2024-05-01"}}),
+            DAY,
+        ),
+        (json_ld(**{"@type": "Question", "datePublished": "2024-05-01"}), DAY),
+        (
+            json_ld(**{"@type": "Blog", "blogPost": {"@type": "BlogPosting", "datePublished": "2024-05-01"}}),
+            DAY,
+        ),
+        (
+            json_ld(
+                **{"@type": "Blog", "blogPost": [{"@type": "BlogPosting", "datePublished": "2024-05-01"}]}
+            ),
+            DAY,
+        ),
+        (
+            json_ld(
+                **{"@type": "Blog", "blogPost": [{"@type": "BlogPosting", "datePublished": "2024-05-01"}] * 2}
+            ),
+            None,
+        ),
+        (json_ld(**{"@type": "VideoObject", "uploadDate": "2024-05-01"}), DAY),
+        (json_ld(**{"@type": ["WebPage", "FAQPage"], "datePublished": "2024-05-01"}), DAY),
+        (meta("citation_publication_date", "2024 May 1"), DAY),
+        (meta("published", "1 мая 2024"), DAY),
+        (meta("published-date", "2024-05-01"), DAY),
+        (
+            "<div itemscope itemtype=//schema.org/Article><i itemprop=uploadDate content=2024-05-01></div>",
+            DAY,
+        ),
+        (
             "<div itemscope itemtype=//schema.org/BlogPosting>"
             "<time itemprop=datePublished datetime=2024-05-01></div>",
             date(2024, 5, 1),
@@ -99,6 +130,34 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
 )
 def test_published(html: str, published: date | None) -> None:
     assert read(html).published == published
+
+
+def test_a_time_keeps_its_offset_and_its_day() -> None:
+    found = read(json_ld(datePublished="2024-05-01T00:00:00+02:00", dateModified="2024-05-02T23:30:00-08:00"))
+    assert found.published is not None
+    assert found.published.isoformat() == "2024-05-01T00:00:00+02:00"
+    assert found.modified is not None
+    assert found.modified.isoformat() == "2024-05-02T23:30:00-08:00"
+    assert (found.published_day, found.modified_day) == (DAY, date(2024, 5, 2))
+    assert type(found.published_day) is date
+
+
+@pytest.mark.parametrize(
+    ("html", "url", "published"),
+    [
+        ("<html lang=en-GB>", URL, date(2024, 6, 5)),
+        ("<html lang=en-US>", URL, date(2024, 5, 6)),
+        ("<html lang=en>", "https://a.co.uk/x", date(2024, 6, 5)),
+        ("<html lang=fr>", URL, date(2024, 6, 5)),
+        (meta("og:locale", "de_DE"), URL, date(2024, 6, 5)),
+        ("<html>", URL, None),
+        ("<html lang=en>", "http://[", date(2024, 5, 6)),
+    ],
+)
+def test_language_and_country_say_which_number_is_the_month(
+    html: str, url: str, published: date | None
+) -> None:
+    assert read(html + meta("date", "05/06/2024"), url=url).published == published
 
 
 def test_the_date_of_an_address_is_that_of_publication_where_no_other_is_declared() -> None:
@@ -240,7 +299,7 @@ def test_what_stands_in_drawings_and_templates_is_not_of_the_page() -> None:
     assert read(f"<template>{inside}</template>").author is None
 
 
-BYLINE = "<p class=byline>By Ann Lee</p><span class=post-date>May 1, 2024</span>"
+BYLINE = "<h1>On foxes</h1><p class=byline>By Ann Lee</p><span class=post-date>May 1, 2024</span>"
 
 
 def test_bylines_are_read_where_nothing_is_declared_and_all_is_asked_for() -> None:

@@ -108,7 +108,7 @@ def test_metadata_are_looked_for_as_far_as_is_asked_for(
     tmp_path: Path, level: str, author: str | None, published: str | None
 ) -> None:
     page = tmp_path / "page.html"
-    page.write_text(f"<meta name=author content=Ann><p class=post-date>May 1, 2024{PAGE * 20}")
+    page.write_text(f"<meta name=author content=Ann><h1>Foxes</h1><p>May 1, 2024{PAGE * 20}")
     ended = clean(page, "--labeler", "rules", "--metadata", level)
     (line,) = map(json.loads, ended.stdout.splitlines())
     assert (line["metadata"] is None) == (level == "none")

@@ -66,6 +66,7 @@ def test_datatrove():
             "minhash": None,
             "author": "Ann",
             "published": "2026-02-28",
+            "published_day": "2026-02-28",
             "canonical_url": "https://example.org/a",
             "license": None,
             "tags": ["fish"],
@@ -166,6 +167,11 @@ def test_times_are_told_in_utc():
     ("published", "created", "told"),
     [
         (datetime(2026, 2, 28, 7, 30, tzinfo=UTC), "2026-02-28T07:30:00.000Z", "2026-02-28T07:30:00Z"),
+        (
+            datetime(2026, 2, 28, tzinfo=timezone(timedelta(hours=2))),
+            "2026-02-27T22:00:00.000Z",
+            "2026-02-28T00:00:00+02:00",
+        ),
         (None, "2026-03-01T12:30:05.123Z", None),
     ],
 )

@@ -1,0 +1,121 @@
+"""Names of authors: in declarations, links and bylines, none of them a call to read or follow something."""
+
+import re
+from collections.abc import Iterable
+
+from dehusk.inference.metadata.values import clean, short_text, without_tags
+
+# ruff: noqa: SIM905 -- words read better as a text than as strings
+
+_MAX_LENGTH = 800
+"""Characters of a text in which a name is looked for."""
+_MAX_BYLINE = 100
+"""Characters of the longest byline; a longer text is a teaser or a biography."""
+_BEFORE_NAME = re.compile(
+    r"^authors?\s*:\s*|^(?:written |posted |published )?by\b[\s:]+|^(?:von|par|por|автор)\s*:?\s+",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"^(?:https?:)?//|^www\.|@\w+\.\w|\.(?:com|org|net)/", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+_WORDS = re.compile(r"[^\W\d_]+")
+
+_WORD = r"[^\W\d_a-z][\w’'.-]*"
+_NAME = rf"{_WORD}(?:\s+(?:(?:de|del|da|van|von|der|den|la|le|al|bin)\s+)*{_WORD}){{1,3}}"
+_SAID = re.compile(
+    rf"\b(?:by|von|por|par|di)\b\s*:?\s+(?P<names>{_NAME}(?:(?:,\s*|\s+(?:and|und|y|et|&)\s+){_NAME})*)"
+)
+_WHOLE = re.compile(_NAME)
+_AND = re.compile(r",\s*|\s+(?:and|und|y|et|&)\s+")
+_AFTER_NAME = re.compile(
+    r"\s*(?:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*\d"
+    r"|\b(?:updated|published|posted|on|in)\b|[|•·–—]|\d).*$",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Text after the names: a date, a place, another part of the line."""
+_BY = re.compile(r"^(?:(?:written|posted|published)\s+)?(?:by|von|por|par)\b", re.IGNORECASE)
+_NO_NAME = frozenset(
+    {
+        *("about", "author", "authors", "by", "posted", "written", "view", "share", "read", "more"),
+        *("follow", "sign", "log", "in", "staff", "editor", "news", "reviewed"),
+    }
+)
+
+_CALLS = frozenset(
+    """
+    a about all an and article articles at author authors bio biography blog blogs by browse click
+    comment contact continue discover email entire entries entry every expand explore feed find follow
+    for from full get go here his her home in join latest learn less like link load log login me more my
+    next newer now of older on or other our page posts post previous profile rss recent read register
+    reading see share show sign site stories story subscribe the their them this tweet to twitter up us
+    view visit website wikipedia with works written writer writers you your aller leyendo leggendo lendo
+    lisant alle alles anzeigen artikel artikeln autor autoren autors beitrag beiträge beiträgen dem den
+    der des die diesem dieses folgen lesen mehr neueste profil seite teilen über vom von weitere
+    weiteren weiterlesen zeige zum zur zurück abonnez abonner auteur auteurs autres billets cet contenus
+    de du en et la le les lire partager plus publications savoir ses son suite sur suivre tous tout
+    toutes voir vous artículo artículos autora autores compartir del el entradas esta este leer los las
+    más mas otros otras perfil publicaciones seguir sobre su suscribirse todas todo todos un una ver y
+    altri altro articoli articolo autore autori condividi continua dell di gli i il legge leggi leggere
+    profilo questo segui tutti tutto vedi visualizza artigo artigos as compartilhar continuar deste e
+    leia ler mais matérias o os outros postagens publicações siga textos veja artikelen bekijk berichten
+    deel delen deze het lees meer over profiel van verder volg alla fler författaren följ inlägg läs mer
+    visa artykuł artykuły czytaj dalej inne obserwuj pozostałe tego udostępnij więcej wpisy wszystkie
+    zobacz bu daha devamını diğer fazla gör göster hakkında oku paylaş takip tüm tümü yazarın yazıları
+    yazılar автор автора авторе авторы больше все всі далее дальше другие ещё еще записи записів на об о
+    от подписаться подробнее посмотреть профиль прочитать публикации смотреть статьи статті страница
+    читать читати показать اقرأ المزيد تابع جميع عرض كل الكاتب مقالات المقالات المؤلف عن
+    """.split()
+)
+"""Words of calls to view, read, follow and share, and of what they are about; a name has one more."""
+_UNSPACED_CALLS = re.compile(
+    "查看|更多|阅读全文|閱讀|关注|關注|全部文章|所有文章|もっと|続きを|一覧|フォロー"
+    "|더 ?보기|팔로우|구독|전체보기|전체 ?기사"
+)
+"""Calls of languages that put none or few spaces between words."""
+_WORKS_BY = re.compile(
+    r"^(?:(?:view|see|show|read|browse|more|all)\b.*?\b)?(?:posts?|articles?|stories|entries|works|content)\s+"
+    r"(?:written |posted |published )?by\s+(?P<name>\S.*)$",
+    re.IGNORECASE,
+)
+_FOLLOW = re.compile(r"^(?:follow|view|subscribe|click|visit|contact)\b", re.IGNORECASE)
+"""First word of a call that no name begins with."""
+
+
+def author_name(text: str) -> str | None:
+    """Return a name without markup or a leading `by`.
+
+    None for an address, a text without a letter, or a call such as `View more posts`.
+    """
+    name = clean(without_tags(clean(text[:_MAX_LENGTH])))
+    if works := _WORKS_BY.match(name):
+        name = works["name"]
+    author = short_text(_BEFORE_NAME.sub("", name))
+    if author is None or _ADDRESS.search(author) or not _LETTER.search(author) or is_call(author):
+        return None
+    return author
+
+
+def is_call(text: str) -> bool:
+    """Return True for a call to view, read, follow or share something, and for what is called so."""
+    if _FOLLOW.match(text) or (not text.isascii() and _UNSPACED_CALLS.search(text)):
+        return True
+    return _CALLS.issuperset(_WORDS.findall(text.lower()))
+
+
+def authors_in(bylines: Iterable[str]) -> list[str]:
+    """Return the names in the first text that has any."""
+    for text in bylines:
+        if len(text) <= _MAX_BYLINE and (names := _names_in(text)):
+            return names
+    return []
+
+
+def _names_in(byline: str) -> list[str]:
+    """Return the names after `by`, or a text that is a name and nothing else."""
+    line = _AFTER_NAME.sub("", _BY.sub("by", byline))
+    if found := _SAID.search(line):
+        return [name for name in _AND.split(found["names"]) if _is_name(name)]
+    return [line] if _WHOLE.fullmatch(line) and _is_name(line) else []
+
+
+def _is_name(text: str) -> bool:
+    return _NO_NAME.isdisjoint(text.lower().split()) and not is_call(text)

@@ -1,0 +1,199 @@
+"""Dates that readers see, read from whole pages."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dehusk.inference.metadata.visible_dates import WEIGHTS, Blocks, Hints, candidates, headline_of
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.metadata import Metadata, MetadataLevel
+from dehusk.schemas.options import DocumentOptions
+
+DAY = date(2024, 5, 1)
+PROSE = "<p>" + "The red fox is the largest of the true foxes, and one of the most widespread animals. " * 6
+TITLE = "<title>On red foxes - Site</title>"
+
+
+def read(html: str, *, url: str = "https://a.test/b", drop_hidden: bool = False) -> Metadata:
+    options = DocumentOptions(metadata=MetadataLevel.FULL, drop_hidden=drop_hidden)
+    metadata = segment(html.encode(), url=url, options=options).metadata
+    assert metadata is not None
+    return metadata
+
+
+def page(after: str = "", *, before: str = "", below: str = "") -> str:
+    return f"{TITLE}{before}<main><h1>On red foxes</h1>{after}{PROSE}{below}</main>"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        page("<p>May 1, 2024"),
+        page("<div>By Ann Lee | May 1, 2024 | 3 comments</div>"),
+        page("<div>Posted on May 1, 2024 Updated on June 2, 2024</div>"),
+        page("<div><span>1 May 2024</span> <span>2 June 2024</span> by Ann</div>"),
+        page("<div>2 June 2024 1 May 2024</div>"),
+        page(before="<div>May 1, 2024</div>"),
+        page("<div>2024年5月1日 10:00</div>"),
+        page("<div>发布时间：2024-05-01 更新时间：2024-06-02</div>"),
+        page("<div>Опубликовано: 1 мая 2024</div>"),
+        page("<p>May 1, 2024", below="<ul>" + "<li><h3>Other</h3><p>June 2, 2024</li>" * 5 + "</ul>"),
+        page("<p>May 1, 2024", before="<header><div>Today is Monday, 3 June 2024</div></header>"),
+        page("<time datetime=2024-05-01>yesterday</time>"),
+        page("<div>Posted <time datetime=2024-05-01T10:00>3 hours ago</time> by Ann</div>"),
+        page("<blockquote><p>June 2, 2024</blockquote><p>May 1, 2024"),
+        page(below="<footer><p>This entry was posted on May 1, 2024</footer>"),
+        f"{TITLE}<h2>On red foxes</h2><p>May 1, 2024{PROSE}",
+    ],
+)
+def test_the_day_of_publication_is_found_near_the_headline(html: str) -> None:
+    assert read(html).published_day == DAY
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        page(),
+        page("<p>Updated on May 1, 2024"),
+        page("<blockquote><p>May 1, 2024</blockquote>"),
+        page(below="<p>The meeting in Vienna, which people of all ages went to, was on May 1, 2024" + PROSE),
+        page(below="<nav><p>May 1, 2024</nav>"),
+        page(below="<footer>© May 1, 2024 by the owners</footer>"),
+        page(
+            below="<ul>"
+            + "".join(f"<li><h3>Other</h3><p>June {day}, 2024</li>" for day in range(1, 9))
+            + "</ul>"
+        ),
+        "".join(f"<h2><a href=x>Story {day}</a></h2><p>May {day}, 2024</p>" for day in range(1, 9)),
+        "<title>Prices of May 1, 2024</title><h1>Prices of May 1, 2024</h1>" + PROSE,
+    ],
+)
+def test_a_page_that_shows_no_date_of_its_own_has_none(html: str) -> None:
+    assert read(html).published is None
+
+
+def test_posts_of_a_forum_have_the_date_of_the_first() -> None:
+    posts = "".join(
+        f"<article><div>ann <time datetime=2024-05-0{day}T10:00:00+02:00>{day} days ago</time></div>"
+        f"{PROSE}</article>"
+        for day in range(1, 8)
+    )
+    found = read(f"{TITLE}<h1>On red foxes</h1>{posts}")
+    assert found.published is not None
+    assert found.published.isoformat() == "2024-05-01T10:00:00+02:00"
+
+
+def test_the_last_change_is_read_where_it_is_labeled() -> None:
+    found = read(page("<div>Posted May 1, 2024. Last edited: June 2, 2024</div>"))
+    assert (found.published_day, found.modified_day) == (DAY, date(2024, 6, 2))
+    assert read(page("<p>May 1, 2024")).modified is None
+    older = read(page("<div>Posted May 1, 2024. Last edited: April 2, 2024</div>"))
+    assert (older.published_day, older.modified_day) == (DAY, None)
+
+
+def test_the_month_in_the_address_says_which_number_is_the_month() -> None:
+    html = "<html lang=en-US>" + page("<p>05/06/2024")
+    assert read(html).published_day == date(2024, 5, 6)
+    assert read(html, url="https://a.test/2024/06/on-foxes/").published_day == date(2024, 6, 5)
+
+
+def test_hidden_dates_count_unless_they_are_dropped() -> None:
+    html = page("<p hidden>Posted May 1, 2024</p>")
+    assert read(html).published_day == DAY
+    assert read(html, drop_hidden=True).published is None
+
+
+def blocks_of(texts: list[str], paths: list[str], title: str = "") -> Blocks:
+    empty = segment(b"<p>x").structure
+    assert empty is not None
+    structure = {
+        "elements": [-1] * len(texts),
+        "parents": empty.parents,
+        "tokens": empty.tokens,
+        "token_counts": empty.token_counts,
+    }
+    return Blocks(title, texts, paths, [False] * len(texts), [0] * len(texts), structure)
+
+
+def test_the_headline_is_the_heading_that_the_title_has_most_of() -> None:
+    paths = ["html/body/h1", "html/body/h1", "html/body/h2", "html/body/p"]
+    assert headline_of(blocks_of(["Site", "On red foxes", "On red", "x"], paths, "On red foxes - Site")) == 1
+    assert headline_of(blocks_of(["Site", "Foxes", "On red foxes", "x"], paths, "On red foxes")) == 2
+    assert headline_of(blocks_of(["Site", "Foxes", "Other", "x"], paths, "On red foxes")) == 1
+    assert (
+        headline_of(
+            blocks_of(["On red foxes of the hills"], ["html/body/p"], "On red foxes of the hills - Site")
+        )
+        == 0
+    )
+    assert headline_of(blocks_of(["x"], ["html/body/p"], "On red foxes")) is None
+    assert headline_of(blocks_of([], [], "")) is None
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "May 1, 2024",
+            "2024-05-01",
+            "1.5.2024",
+            "updated",
+            "Posted on",
+            "©",
+            "年",
+            "2024年5月1日",
+            "x" * 400,
+            "20",
+            "19",
+        ),
+        *("On red foxes", " | ", "٢٠٢٤", "1" * 50, "05/06/2024", "\u200f", "Joined"),
+    ]
+)
+PATHS = st.sampled_from(
+    [
+        "html/body/h1",
+        "html/body/p",
+        "html/body/main/article/header/time",
+        "html/body/ul/li/h3",
+        "html/body/nav/a",
+        "",
+        "h1",
+    ]
+)
+TEXT = st.lists(PIECES, min_size=1, max_size=4).map(" ".join)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(TEXT, PATHS), max_size=30),
+    TEXT | st.just(""),
+    st.lists(st.tuples(PIECES, PIECES), max_size=15),
+    st.none() | st.tuples(st.integers(1900, 2099), st.integers(1, 12)),
+)
+def test_any_blocks_have_candidates_with_known_features(
+    rows: list[tuple[str, str]], title: str, times: list[tuple[str, str]], month: tuple[int, int] | None
+) -> None:
+    blocks = blocks_of([text for text, _ in rows], [path for _, path in rows], title)
+    for each in candidates(blocks, Hints("en", None, times, month)):
+        assert each.weight == pytest.approx(sum(WEIGHTS.get(feature, 0) for feature in each.features))
+        assert len(set(each.features)) == len(each.features)
+    assert [*candidates(blocks, Hints())] == [*candidates(blocks, Hints())]
+
+
+HUGE = {
+    "dates": page("<p>May 1, 2024" * 50_000),
+    "blocks with dates": page("<p>May 1, 2024" * 20_000),
+    "digits": page("<p>" + "1" * 100_000 + "<p>" + "2024 " * 60),
+    "times": page("".join(f"<time datetime=2024-05-01>May {n}</time> " for n in range(20_000))),
+    "headings": TITLE + "<h1>On red foxes 2024</h1>" * 20_000,
+    "a long headline": f"<title>{'word ' * 50_000}</title><h1>{'word ' * 50_000}</h1><p>May 1, 2024",
+    "a long title": f"<title>{'a ' * 200_000}</title>" + "<h2>a a a</h2>" * 5_000,
+    "white space": page("<p>1" + "&nbsp;" * 200 + "May" + "&nbsp;" * 200 + "2024"),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("html", HUGE.values(), ids=HUGE)
+def test_a_page_of_many_dates_is_read_within_bounds(html: str) -> None:
+    read(html)
