@@ -57,7 +57,10 @@ async def ask_committed_offset(client: AIOKafkaClient, group: str, partition: To
         KafkaError: it is not known now.
         ConfigurationError: the brokers are older than Kafka 2.5.
     """
-    node = await client.coordinator_lookup(CoordinationType.GROUP, group)
+    try:
+        node = await client.coordinator_lookup(CoordinationType.GROUP, group)
+    except GroupAuthorizationFailedError as error:  # which does not name the group
+        raise GroupAuthorizationFailedError(group) from error
     no_tags: dict[int, bytes] = {}
     requires_stable = True
     topics = [(partition.topic, [partition.partition], no_tags)]

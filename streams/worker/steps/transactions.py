@@ -11,7 +11,7 @@ limits, after which a new producer is started.
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -226,12 +226,22 @@ async def close_at_once(producer: AIOKafkaProducer) -> None:
     """Close a producer without sending what it still has."""
     if (sending := producer._sender.sender_task) is not None:  # noqa: SLF001 aiokafka would flush it first
         sending.cancel()
-    if (ending := producer._txn_manager.wait_for_transaction_end()) is not None and ending.done():  # noqa: SLF001
-        ending.exception()  # asyncio would complain where an earlier error leaves this one unread
+    for future in _futures_of_errors(producer):
+        if future.done():
+            future.exception()  # asyncio would complain where an earlier error leaves this one unread
     with suppress(TimeoutError, KafkaError):
         async with asyncio.timeout(_CLOSE_SECONDS):
             await producer.client.close()
             await producer.stop()
+
+
+def _futures_of_errors(producer: AIOKafkaProducer) -> Iterator[asyncio.Future[object]]:
+    """Yield what fails in aiokafka with a transaction, and is not awaited there."""
+    if (ending := producer._txn_manager.wait_for_transaction_end()) is not None:  # noqa: SLF001 there is no getter
+        yield ending
+    for batches in producer._message_accumulator._batches.values():  # noqa: SLF001 there is no getter
+        for batch in batches:
+            yield batch._drain_waiter  # noqa: SLF001 there is no getter
 
 
 class _Transaction:

@@ -5,9 +5,19 @@ from collections import Counter
 from dataclasses import replace
 
 import orjson
+import pytest
 
-from dehusk.streams.kafka.client import Topic, create_topics
+from dehusk.schemas.errors import UnavailableError
+from dehusk.streams.kafka.client import Topic, create_topics, ensure_topics
+from dehusk.streams.local.folder import LOOPBACK, free_ports
+from dehusk.streams.local.kafka import KafkaNode, find_java, kafka_jars, kafka_nodes
+from dehusk.streams.local.process import Service
+from dehusk.streams.local.stack import default_cache
+from dehusk.streams.settings import Guarantee, KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
+from dehusk.streams.worker.preflight import check_topics, check_transactions
+from dehusk.streams.worker.steps import transactions
+from dehusk.streams.worker_settings import WorkerSettings
 from tests.integration.worker.frozen import FROZEN_SECONDS, freeze, thaw
 
 PLAIN = (("content-type", b"text/html"),)
@@ -97,3 +107,28 @@ async def test_a_worker_that_is_told_to_stop_leaves_no_transaction_open(bench, s
     await bench.until(lambda: worker.has_partitions() and worker.is_busy())
     assert worker.stop() == 0
     assert len(await bench.documents()) == 600 - await bench.left()
+
+
+class _Node(KafkaNode):
+    """A node that keeps transactions only with two others."""
+
+    def _configuration(self) -> dict[str, object]:
+        return KafkaNode._configuration(self) | {"transaction.state.log.replication.factor": 3}
+
+
+async def test_a_cluster_without_a_coordinator_of_transactions_is_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(transactions, "START_SECONDS", 5.0)
+    port, controller = free_ports(2)
+    (plain,) = kafka_nodes([port, controller], tmp_path, find_java(), kafka_jars(default_cache()))
+    names = ("name", "number", "port", "voters", "nodes", "cluster", "directory", "java", "jars")
+    service = Service(_Node(**{name: getattr(plain, name) for name in names}), tmp_path / "log")
+    await asyncio.to_thread(service.start)
+    try:
+        kafka, topics = KafkaSettings(f"{LOOPBACK}:{port}"), TopicSettings()
+        await create_topics(kafka, [Topic(topics.input, 1, 1)])
+        await ensure_topics(kafka, topics)
+        settings = WorkerSettings(kafka=kafka, topics=topics, delivery=Guarantee.EXACTLY_ONCE)
+        with pytest.raises(UnavailableError, match="replication"):
+            await check_transactions(settings, await check_topics(settings))
+    finally:
+        await asyncio.to_thread(service.kill)

@@ -147,18 +147,27 @@ async def test_transactions_need_a_right_of_their_own(
     assert started.stop() == 0
 
 
-@pytest.mark.parametrize("which", ["input", "group", "output", "dead_letters", "audit"])
+@pytest.mark.parametrize(
+    ("which", "delivery"),
+    [
+        *((which, "at-least-once") for which in ("input", "group", "output", "dead_letters", "audit")),
+        *((which, "exactly-once") for which in ("group", "output", "transactions")),
+    ],
+)
 async def test_a_right_that_is_taken_away_is_named_until_it_is_given_again(
-    guarded: Bench, secured: SecuredKafka, site: Pages, which: str
+    guarded: Bench, secured: SecuredKafka, site: Pages, which: str, delivery: str
 ) -> None:
     rights = rights_of(guarded.topics)
+    prefix = f"{guarded.topics.group}/{guarded.topics.input}/"
+    if delivery == "exactly-once":
+        rights[f"Write on transactional-id {prefix}"] = ("Write", "transactional-id", prefix)
     for right in rights.values():
         await secured.allow(*right)
-    running = worker(guarded, secured)
+    running = worker(guarded, secured, "--delivery", delivery)
     await guarded.produce(site(5))
     await guarded.until(running.has_partitions)
     await guarded.until_done()
-    taken = getattr(guarded.topics, which)
+    taken = getattr(guarded.topics, which, prefix)
     name, right = next((name, right) for name, right in rights.items() if right[2] == taken)
     await secured.forbid(*right)
     await guarded.produce([*site(20), Record(b"https://broken.example/", b"\xff", (("content-type", b"x"),))])

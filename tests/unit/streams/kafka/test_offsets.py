@@ -25,7 +25,11 @@ class Client:
         topics = [("raw", [(number, offset, -1, "", code, {}) for number, offset, code in partitions], {})]
         self.response = SimpleNamespace(topics=topics, error_code=error_code)
 
+        self.is_refused = False
+
     async def coordinator_lookup(self, kind: int, group: str) -> int:
+        if self.is_refused:
+            raise GroupAuthorizationFailedError
         return 1
 
     async def send(self, node: int, request: object, *, group: object) -> SimpleNamespace:
@@ -55,6 +59,14 @@ async def test_a_coordinator_that_does_not_know_it_is_not_taken_for_one_of_a_gro
 ) -> None:
     with pytest.raises(error):
         await ask_committed_offset(client, "g", PARTITION)
+
+
+async def test_a_group_that_may_not_be_described_is_named() -> None:
+    client = Client((3, 1, 0))
+    client.is_refused = True
+    with pytest.raises(GroupAuthorizationFailedError) as caught:
+        await ask_committed_offset(client, "g", PARTITION)
+    assert caught.value.args == ("g",)
 
 
 @pytest.mark.parametrize("error", [GroupLoadInProgressError, NotCoordinatorForGroupError, UnstableOffset])

@@ -65,6 +65,7 @@ class Producer:
         self._txn_manager = SimpleNamespace(
             is_fatal_error=lambda: False, wait_for_transaction_end=lambda: None
         )
+        self._message_accumulator = SimpleNamespace(_batches={})
         self._keys: list[bytes | None] = []
         self._offsets: Mapping[TopicPartition, int] = {}
 
