@@ -16,7 +16,7 @@ from dehusk.inference.segmentation.parser import check_selector
 from dehusk.inference.segmentation.segmentation import segment
 from dehusk.inputs import Html, error_of, page_of
 from dehusk.options import Options
-from dehusk.schemas.documents import CleanedDocument, Comments
+from dehusk.schemas.documents import CleanedDocument, Comments, HeadlineTreatment
 from dehusk.schemas.errors import ConfigurationError, PageError
 from dehusk.schemas.metadata import Metadata, MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
@@ -47,6 +47,7 @@ class Extractor:
         model_repository: the models, as `<model>/<version>/model.onnx`; by default those that dehusk ships.
         comments: what becomes of user comments: `separate`, `include` or `drop`.
         hidden_text: what the page hides at first is left to the `model`, or `drop`ped.
+        headline: whether the text begins with the headline: `separate`, not by itself, or `include`.
         metadata: how far author, date and such are looked for: `none`, `fast` or `full`.
         duplicates: the key by which near-duplicates are found: `simhash`, `minhash` or `none`.
         favor: where the labeler is unsure, `precision` leaves more out, `recall` keeps more; `balance` weighs
@@ -74,6 +75,7 @@ class Extractor:
         model_repository: Path | str = DEFAULT_REPOSITORY,
         comments: Comments | Literal["separate", "include", "drop"] = Comments.SEPARATE,
         hidden_text: Literal["model", "drop"] = "model",
+        headline: HeadlineTreatment | Literal["separate", "include"] = HeadlineTreatment.SEPARATE,
         metadata: MetadataLevel | Literal["none", "fast", "full"] = MetadataLevel.FULL,
         duplicates: Duplicates | Literal["simhash", "minhash", "none"] = Duplicates.SIMHASH,
         favor: Favor | Literal["balance", "precision", "recall"] = Favor.BALANCE,
@@ -97,6 +99,7 @@ class Extractor:
             with_blocks=with_blocks,
             drop_hidden=_one_of("hidden_text", hidden_text, ("model", "drop")) == "drop",
             comments=Comments(_one_of("comments", comments, tuple(Comments))),
+            headline=HeadlineTreatment(_one_of("headline", headline, tuple(HeadlineTreatment))),
             metadata=MetadataLevel(_one_of("metadata", metadata, tuple(MetadataLevel))),
             duplicates=Duplicates(_one_of("duplicates", duplicates, tuple(Duplicates))),
             rendering=Rendering(with_markdown, with_html, links, images, tables),

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from dehusk.schemas.documents import Comments
+from dehusk.schemas.documents import Comments, HeadlineTreatment
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import Duplicates, Favor
 
@@ -17,6 +17,7 @@ class Options(TypedDict, total=False):
     model_repository: Path | str
     comments: Comments | Literal["separate", "include", "drop"]
     hidden_text: Literal["model", "drop"]
+    headline: HeadlineTreatment | Literal["separate", "include"]
     metadata: MetadataLevel | Literal["none", "fast", "full"]
     duplicates: Duplicates | Literal["simhash", "minhash", "none"]
     favor: Favor | Literal["balance", "precision", "recall"]

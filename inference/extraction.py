@@ -4,13 +4,22 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.document.duplicates import duplicate_keys
+from dehusk.inference.document.headline import begin_with_headline, text_with_headline
 from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
+from dehusk.inference.metadata.headline import find_headline
 from dehusk.inference.native.writing import written
 from dehusk.inference.selection.selection import Choice, choose
-from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Comments, Origin, Template
+from dehusk.schemas.documents import (
+    CleanedBlock,
+    CleanedDocument,
+    Comments,
+    HeadlineTreatment,
+    Origin,
+    Template,
+)
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SegmentedPage
 
@@ -59,7 +68,12 @@ def document_of(
     """Return the document of a page whose blocks are chosen."""
     identity, segmented, rendering = page.identity, page.segmented, options.rendering
     tree = outline(segmented, choice.content, identity.url, rendering) if rendering.needs_markup else None
+    headline = find_headline(segmented, identity.url, frequencies)
     text = plain_text(segmented, choice.content)
+    if headline is not None and options.headline is HeadlineTreatment.INCLUDE:
+        text = text_with_headline(text, headline, segmented, choice.content)
+    if headline is not None and tree is not None:
+        begin_with_headline(tree, headline)
     keys = duplicate_keys(text, options.duplicates)
     declared = segmented.language or identity.language
     tells_comments = options.comments is Comments.SEPARATE and labels.comments is not None
@@ -79,6 +93,7 @@ def document_of(
         degraded=degraded,
         template=_template(choice, frequencies),
         source=origin,
+        headline=headline,
         declared_language=declared,
         content_hash=keys.content_hash,
         simhash=keys.simhash,

@@ -36,6 +36,15 @@ class Missing(StrEnum):
     """Answers of the model, on Triton."""
 
 
+class HeadlineTreatment(StrEnum):
+    """Treatment of a page's headline; Markdown and HTML begin with it in any case."""
+
+    SEPARATE = "separate"
+    """A field of its own; the text has it only where the page's heading is part of its content."""
+    INCLUDE = "include"
+    """The text begins with it, unless it is part of the content."""
+
+
 @dataclass(frozen=True, slots=True)
 class CleanedBlock(PickledByFields):
     """One text block with its label."""
@@ -104,7 +113,7 @@ class CleanedDocument(PickledByFields):
     fetched_at: datetime | None
     """Time of the crawl; None where the crawler does not tell it."""
     title: str
-    """Text of the page's title element; may be empty."""
+    """Text of the page's title element, which often has the site's name, too; may be empty."""
     text: str
     """Content, one line per block, a blank line between paragraphs; may be empty."""
     comments: str | None
@@ -128,6 +137,9 @@ class CleanedDocument(PickledByFields):
     """Statistics of the site's template; None where frequencies are unknown."""
     source: Origin | None
     """Kafka record that the page came from; None for a page cleaned offline."""
+    headline: str | None = None
+    """Headline of the page: the heading that its title names, else its only heading of level 1, else what
+    JSON-LD, Open Graph or the title say without the name of the site; None where nothing names it."""
     revision: int = 1
     """1 for the first cleaning of the page, 2 for the one repeated when more of its site was known."""
     declared_language: str | None = None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dehusk.schemas.documents import Comments
+from dehusk.schemas.documents import Comments, HeadlineTreatment
 from dehusk.schemas.metadata import MetadataLevel
 
 
@@ -65,6 +65,8 @@ class DocumentOptions:
     """True if text that a page hides at first is left out, whatever the model says."""
     comments: Comments = Comments.SEPARATE
     """Treatment of user comments."""
+    headline: HeadlineTreatment = HeadlineTreatment.SEPARATE
+    """Treatment of the headline."""
     metadata: MetadataLevel = MetadataLevel.FULL
     """Depth of the search for metadata."""
     duplicates: Duplicates = Duplicates.SIMHASH

@@ -135,6 +135,8 @@ class Declarations:
     og_description: str
     og_type: str
     description: str
+    site_name: str
+    """Name of the site in Open Graph."""
     json_ld: str
     """Texts of all JSON-LD, the first 200,000 characters of each."""
     noscript_words: int
@@ -171,6 +173,19 @@ class Structure:
     declared: Declarations
 
 
+@dataclass(frozen=True, slots=True)
+class HeadlineSources(PickledByFields):
+    """Places of a page that may name its headline, beside `<title>`; empty where there are none."""
+
+    og_title: str = ""
+    site_name: str = ""
+    """Name of the site in Open Graph."""
+    json_ld: str = ""
+    """The only headline in JSON-LD."""
+    headings: tuple[tuple[int, int, int], ...] = ()
+    """The level of each of the first headings, its first block, and the block after its last."""
+
+
 BULLET = -(2**31)
 """Number of an item with a bullet."""
 
@@ -202,6 +217,8 @@ class SegmentedPage(PickledByFields):
     its number, or `BULLET`."""
     structure: Structure | None = field(default=None, compare=False, repr=False)
     """Elements around the blocks, needed to encode; dropped afterwards."""
+    headline_sources: HeadlineSources | None = field(default=None, compare=False, repr=False)
+    """Sources of the headline beside title and texts."""
     metadata: Metadata | None = None
     """Metadata of the page, where asked for."""
     markup: Markup | None = field(default=None, compare=False, repr=False)
@@ -284,6 +301,8 @@ class EncodedPage:
     """Shape [T]: 64-bit hash of the tags and classes around each block, equal where these repeat."""
     alike: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
     """Shape [T]: `StructureTensors.alike`, kept when the other tensors are dropped."""
+    title_parts: npt.NDArray[np.uint64] | None = field(default=None, kw_only=True)
+    """Shape [P]: 64-bit hashes of the parts of the page's title, the keys of their frequencies."""
     web2text: Web2TextTensors | None = field(default=None, kw_only=True)
     """Input of Web2Text; None where it was not asked for."""
     boilerpipe: npt.NDArray[np.float32] | None = field(default=None, kw_only=True)
@@ -311,6 +330,8 @@ class SiteObservation:
     """Shape [T]: the model's probabilities of content."""
     chosen: npt.NDArray[np.bool_]
     """Shape [T]: True for the content that these make of the page alone."""
+    title_parts: npt.NDArray[np.uint64] | None = None
+    """Shape [P]: `EncodedPage.title_parts`, counted like texts; None for no part."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,6 +352,8 @@ class SiteStatistics:
     """True if the page itself had been counted before."""
     is_copy: bool = False
     """True if the page is not counted, as a copy of it under another URL was."""
+    title_parts: npt.NDArray[np.uint32] | None = None
+    """Shape [P]: pages with each part of the page's title; None where they were not counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -341,6 +364,8 @@ class BlockFrequencies(PickledByFields):
     """Distinct pages of the site counted so far, this one included; 0 where frequencies are unknown."""
     counts: npt.NDArray[np.uint32]
     """Shape [T]: distinct pages with the block; at most `pages_seen`."""
+    title_parts: npt.NDArray[np.uint32] | None = None
+    """Shape [P]: distinct pages with each part of the page's title; None where they are unknown."""
 
 
 @dataclass(frozen=True, slots=True)

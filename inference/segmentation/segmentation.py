@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dehusk.inference.language_codes import primary_language
+from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
 from dehusk.inference.metadata.visible_dates import Blocks
 from dehusk.inference.native.block_texts import BlockTexts
@@ -155,6 +156,7 @@ def segment(
             if options.metadata is MetadataLevel.FULL
             else None,
         )
+    structure = _structure(walk, noscript_words)
     return SegmentedPage(
         title=walk.head.title or "",
         language=primary_language(reading.language_tag),
@@ -165,7 +167,8 @@ def segment(
         hidden=tuple(walk.hidden),
         lists_and_tables=walk.lists_and_tables,
         items=walk.items,
-        structure=_structure(walk, noscript_words),
+        structure=structure,
+        headline_sources=headline_sources(structure, walk.head.json_ld),
         metadata=found,
         markup=None if walk.markup is None else Markup(**walk.markup),
         tree=reading.tree,
@@ -235,6 +238,7 @@ def _structure(walk: Walk, noscript_words: int) -> Structure:
         og_description=walk.head.declared.get("og:description", ""),
         og_type=walk.head.declared.get("og:type", ""),
         description=walk.head.declared.get("description", ""),
+        site_name=walk.head.declared.get("og:site_name", ""),
         json_ld=" ".join(walk.head.json_ld),
         noscript_words=noscript_words,
     )

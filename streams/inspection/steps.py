@@ -14,6 +14,7 @@ import numpy as np
 
 from dehusk.inference.document.language import load_model
 from dehusk.inference.extraction import document_of
+from dehusk.inference.metadata.headline import find_headline
 from dehusk.inference.selection.reasons import Explanation, Reason, explain
 from dehusk.schemas.documents import CleanedDocument
 from dehusk.schemas.metadata import MetadataLevel
@@ -222,7 +223,7 @@ def _opened(page: Decoded, preparer: Preparer) -> OpenedPage | Skipped | Broken 
     prepared: PreparedPage = pickle.loads(outcome.packed)  # noqa: S301 this process packed it
     segmented = prepared.segmented
     shown = {
-        "title": segmented.title,
+        "title": find_headline(segmented, page.url) or segmented.title,
         "url": page.url,
         "bytes": len(page.html),
         "encoding": page.encoding,

@@ -24,6 +24,7 @@ _FIELDS = (
     "site",
     "fetched_at",
     "title",
+    "headline",
     "language",
     "declared_language",
     "text",

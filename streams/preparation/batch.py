@@ -253,6 +253,7 @@ def observation(page: PackedPage, labels: Prediction) -> SiteObservation:
         structures=encoded.structures,
         probabilities=labels.probabilities,
         chosen=select(labels.probabilities, encoded.words, encoded.repeat, labels.comments, encoded.alike),
+        title_parts=encoded.title_parts,
     )
 
 

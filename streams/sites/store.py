@@ -60,8 +60,9 @@ def _no_statistics(blocks: int) -> SiteStatistics:
 
 
 def frequencies(statistics: SiteStatistics) -> BlockFrequencies:
-    """Return the numbers of pages of the site that hold the texts of a page, the page included."""
-    return BlockFrequencies(statistics.pages + 1, statistics.texts + np.uint32(1))
+    """Return the numbers of pages of the site that hold what was counted of a page, the page included."""
+    parts = None if statistics.title_parts is None else statistics.title_parts + np.uint32(1)
+    return BlockFrequencies(statistics.pages + 1, statistics.texts + np.uint32(1), parts)
 
 
 _KEY_BYTES = 8

@@ -39,9 +39,11 @@ class Tally:
     """A page of T blocks with K different texts in S structures."""
 
     texts: Keys
-    """Shape [K], ascending."""
+    """Shape [K], ascending: those of blocks and of parts of the title."""
     text_of: Numbers
     """Shape [T]: the index in `texts` of each block's text."""
+    title_of: Numbers
+    """Shape [P]: the index in `texts` of each part of the title."""
     structures: Keys
     """Shape [S], ascending."""
     structure_of: Numbers
@@ -76,11 +78,15 @@ class Counts:
 
 def tally(page: SiteObservation, bits: int = 64) -> Tally:
     """Return the tally of a page whose texts and structures have keys of so many bits."""
-    texts, text_of = distinct(_highest_bits(page.texts, bits))
+    blocks_and_title = [page.texts] if page.title_parts is None else [page.texts, page.title_parts]
+    texts, text_of = distinct(_highest_bits(np.concatenate(blocks_and_title), bits))
+    text_of, title_of = np.split(text_of, [len(page.texts)])
     structures, structure_of = distinct(_highest_bits(page.structures, bits))
     blocks = np.bincount(structure_of, minlength=len(structures))
     likelihood = np.bincount(structure_of, page.probabilities, len(structures)) * LIKELIHOOD_UNIT
-    return Tally(texts, text_of, structures, structure_of, blocks, np.rint(likelihood).astype(np.int64))
+    return Tally(
+        texts, text_of, title_of, structures, structure_of, blocks, np.rint(likelihood).astype(np.int64)
+    )
 
 
 def without(page: Tally, counts: Counts) -> SiteStatistics:
@@ -96,6 +102,7 @@ def without(page: Tally, counts: Counts) -> SiteStatistics:
     return SiteStatistics(
         counts.pages - own,
         texts=texts.astype(np.uint32)[page.text_of],
+        title_parts=texts.astype(np.uint32)[page.title_of],
         structure_pages=pages.astype(np.uint32)[page.structure_of],
         structure_blocks=blocks.astype(np.uint32)[page.structure_of],
         structure_likely=mean.astype(np.float32)[page.structure_of],

@@ -61,6 +61,7 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "date": _milliseconds(document.fetched_at),
         "language": document.language,
         "title": document.title,
+        "headline": document.headline,
         "comments": document.comments,
         "site": document.site,
         "labeler": document.labeler,

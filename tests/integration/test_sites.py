@@ -92,6 +92,26 @@ async def test_answers_how_many_other_pages_of_the_site_have_each_text(store, fr
     assert (other.pages, other.texts.tolist()) == (0, [0])
 
 
+async def test_counts_the_parts_of_titles_like_texts_of_the_page(store, fresh):
+    def titled(name, text, *parts):
+        return replace(page(fresh, name, text), title_parts=np.array(parts, np.uint64))
+
+    first, second, copy, again, untitled = await store.observe(
+        [
+            titled("/1", 1, 71, 72),
+            titled("/2", 2, 73, 72),
+            titled("/3", 2, 73, 72),
+            titled("/1", 1, 71, 72),
+            page(fresh, "/4", 1, 72),
+        ]
+    )
+    assert first.title_parts.tolist() == [0, 0]
+    assert second.title_parts.tolist() == [0, 1]
+    assert (copy.is_copy, copy.title_parts.tolist()) == (True, [0, 1])
+    assert again.title_parts.tolist() == [0, 1]
+    assert (untitled.pages, untitled.title_parts.tolist()) == (2, [])
+
+
 async def test_pages_of_several_sites_are_answered_in_order(store, fresh):
     sites = [fresh, fresh + ".b", fresh, fresh + ".c", fresh + ".b", fresh]
     answers = await store.observe([page(site, f"/{at}", at) for at, site in enumerate(sites)])

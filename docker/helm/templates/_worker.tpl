@@ -78,6 +78,7 @@
 - --compression={{ .compression }}
 - --comments={{ .comments }}
 - --hidden-text={{ .hiddenText }}
+- --headline={{ .headline }}
 - --metadata={{ .metadata }}
 - --duplicates={{ .duplicates }}
 {{- if .withMarkdown }}

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from dehusk.inference.sites import SiteKey
-from dehusk.schemas.documents import Comments
+from dehusk.schemas.documents import Comments, HeadlineTreatment
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.streams.cli.shared.options import (
@@ -194,6 +194,12 @@ exclude_option = click.option(
     help="CSS selector of elements that are taken for absent, e.g. '.ads, nav': neither text nor metadata "
     "come from them.",
 )
+_headline_option = enum_option(
+    "--headline",
+    default=HeadlineTreatment.SEPARATE,
+    help="Treatment of the page's headline, which is in the field `headline`, and which Markdown and HTML "
+    "begin with: `include` lets the text begin with it, too; `separate` leaves the text to the content.",
+)
 _metadata_option = enum_option(
     "--metadata",
     default=MetadataLevel.FULL,
@@ -253,6 +259,7 @@ def document_options(*others: Option) -> Option:
         hidden_text_option,
         favor_option,
         exclude_option,
+        _headline_option,
         _metadata_option,
         _duplicates_option,
         *others,

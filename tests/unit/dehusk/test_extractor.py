@@ -148,6 +148,7 @@ def test_what_is_neither_text_nor_bytes_is_an_error_of_the_caller(extractor: deh
         ({"comments": "all"}, "comments.*separate, include, drop"),
         ({"hidden_text": "keep"}, "hidden_text.*model, drop"),
         ({"metadata": "all"}, "metadata.*none, fast, full"),
+        ({"headline": "both"}, "headline.*separate, include"),
         ({"duplicates": "all"}, "duplicates.*simhash, minhash, none"),
         ({"links": "drop"}, "links.*True or False"),
         ({"favor": "f1"}, "favor.*balance, precision, recall"),

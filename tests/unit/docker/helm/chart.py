@@ -44,6 +44,7 @@ EVERYTHING: Values = {
         "schemaRegistry": "http://schema-registry:8081",
         "modelVersion": 7,
         "revisitAfter": 20,
+        "headline": "include",
         "duplicates": "minhash",
         "withMarkdown": True,
         "graceSeconds": 50.5,

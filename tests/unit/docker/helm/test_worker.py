@@ -13,6 +13,7 @@ from typing import Any
 import click
 import pytest
 
+from dehusk.schemas.documents import HeadlineTreatment
 from dehusk.schemas.options import Duplicates
 from dehusk.streams.cli import cli
 from dehusk.streams.cli.shared.configuration import warn_of_unknown_variables
@@ -114,6 +115,7 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "triton": "crawl-dehusk-triton:8001",
         "model_version": "7",
         "revisit_after": 20,
+        "headline": HeadlineTreatment.INCLUDE,
         "duplicates": Duplicates.MINHASH,
         "markdown": True,
         "with_blocks": True,

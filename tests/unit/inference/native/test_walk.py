@@ -127,6 +127,7 @@ def test_what_a_page_declares_is_read_wherever_it_stands() -> None:
     html = """
     <meta property=OG:Title content="the title"><meta name=description content=first>
     <meta name=description content=last><meta name=keywords content=x><meta property=og:type>
+    <meta property=og:site_name content="The Site">
     <noscript>not counted</noscript><body><noscript>three <b>whole</b> words</noscript>
     <noscript hidden>no</noscript><script type=application/LD+JSON>{"a": 1}</script>
     <div><script type="application/ld+json">[]</script></div><script>x</script>
@@ -137,6 +138,7 @@ def test_what_a_page_declares_is_read_wherever_it_stands() -> None:
         og_description="on the page",
         og_type="",
         description="last",
+        site_name="The Site",
         json_ld='{"a": 1} []',
         noscript_words=3,
     )

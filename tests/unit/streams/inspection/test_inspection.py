@@ -22,7 +22,7 @@ async def test_views_explain_every_block(inspecting) -> None:
         page, view = json.loads(inspection.page), json.loads(await inspection.first_view())
     texts = [block["text"] for block in page["blocks"]]
     assert (page["title"], page["url"], page["labelers"][0]) == (
-        "T",
+        "Head",
         "https://example.org/a",
         "rules",
     )

@@ -73,6 +73,7 @@ async def test_a_line_has_just_these_fields():
         "site": "example.org",
         "fetched_at": None,
         "title": "Page 7",
+        "headline": "Page 7",
         "language": "en",
         "declared_language": "en",
         "text": PROSE.strip(),

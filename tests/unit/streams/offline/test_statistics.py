@@ -93,21 +93,26 @@ async def test_the_lines_are_the_same_however_many_processes_and_labelers_there_
     assert await lines(pages) == await lines(pages, processes=3, labelers=[RulesLabeler(), Hesitant()])
 
 
+def titled(number: int) -> RawPage:
+    """A page whose heading is the name of its site, which nothing declares."""
+    title = f"Seen from here - Big foxes {chr(97 + number) * 3}"
+    html = f"<title>{title}</title><h1>Seen from here</h1><p>{title} {PROSE * 3}"
+    return RawPage(f"https://example.org/{number}", html.encode(), str(number))
+
+
+async def test_the_headline_is_what_the_titles_of_other_pages_do_not_share() -> None:
+    pages = [titled(number) for number in range(8)]
+    headlines = [json.loads(line)["headline"] for line in await lines(pages, passes=2)]
+    assert headlines == [f"Big foxes {chr(97 + number) * 3}" for number in range(8)]
+    assert json.loads((await lines(pages[:1]))[0])["headline"] == "Seen from here"
+
+
 async def test_a_line_says_what_is_known_of_the_site() -> None:
     first, second = map(json.loads, await lines([page(1), page(2)]))
     assert list(first) == [
-        *("id", "url", "site", "fetched_at", "title", "language", "declared_language", "text", "comments"),
-        *(
-            "model",
-            "labeler",
-            "content_hash",
-            "simhash",
-            "minhash",
-            "metadata",
-            "template",
-            "blocks",
-            "error",
-        ),
+        *("id", "url", "site", "fetched_at", "title", "headline", "language", "declared_language", "text"),
+        *("comments", "model", "labeler", "content_hash", "simhash", "minhash", "metadata", "template"),
+        *("blocks", "error"),
     ]
     assert (first["template"]["pages_seen"], first["template"]["blocks_matched"]) == (1, 0)
     assert (second["template"]["pages_seen"], second["template"]["blocks_matched"]) == (2, 2)

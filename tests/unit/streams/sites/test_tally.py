@@ -1,5 +1,7 @@
 """Counts that a page adds to its site, and what is known without it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,6 +50,18 @@ def test_texts_and_structures_are_told_apart_and_added_up(blocks: list[tuple[int
     ]
 
 
+def test_parts_of_a_title_are_counted_once_and_like_texts() -> None:
+    page = replace(page_of([7, 9, 7], [1, 1, 1], [1, 1, 1]), title_parts=np.array([8, 9, 8], np.uint64))
+    found = tally(page)
+    assert found.texts.tolist() == [7, 8, 9]
+    assert found.texts[found.text_of].tolist() == [7, 9, 7]
+    assert found.texts[found.title_of].tolist() == [8, 9, 8]
+    counts = Counts(5, PageStatus.COUNTED, np.array([4, 3, 2]), np.array([[1], [1], [1]]))
+    parts = without(found, counts).title_parts
+    assert parts is not None
+    assert parts.tolist() == [2, 1, 2]
+
+
 def known(
     status: PageStatus, *, texts: int, pages: int, blocks: int, likelihood: float
 ) -> tuple[int, int, int, int, float]:
@@ -93,6 +107,7 @@ def tally_of(
     return Tally(
         np.array(texts, np.uint64),
         np.arange(len(texts)),
+        np.arange(0),
         keys.astype(np.uint64),
         np.arange(len(structures)),
         blocks,

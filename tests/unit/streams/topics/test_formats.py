@@ -27,6 +27,7 @@ DOCUMENT = CleanedDocument(
     degraded=("frequencies",),
     template=None,
     source=Origin("crawl-7", 0, 3),
+    headline="Fish",
     content_hash="0123456789abcdef0123456789abcdef",
     simhash="0123456789abcdef",
     metadata=Metadata(
@@ -55,6 +56,7 @@ def test_datatrove():
             "date": "2026-03-01T12:30:05.123Z",
             "language": "en",
             "title": "Fish & <chips>",
+            "headline": "Fish",
             "comments": "Nice!",
             "site": "example.org",
             "labeler": "onnx",

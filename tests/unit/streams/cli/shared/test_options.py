@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dehusk.schemas.documents import Comments
+from dehusk.schemas.documents import Comments, HeadlineTreatment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
@@ -119,6 +119,8 @@ def test_options_of_documents_reach_the_command_as_one_value() -> None:
         "drop",
         "--hidden-text",
         "drop",
+        "--headline",
+        "include",
         "--metadata",
         "none",
         "--images",
@@ -133,6 +135,7 @@ def test_options_of_documents_reach_the_command_as_one_value() -> None:
         DocumentOptions(
             drop_hidden=True,
             comments=Comments.DROP,
+            headline=HeadlineTreatment.INCLUDE,
             metadata=MetadataLevel.NONE,
             duplicates=Duplicates.MINHASH,
             rendering=rendering,

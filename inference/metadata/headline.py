@@ -1,0 +1,384 @@
+"""The headline of a page: the heading that its title names, else what the title says without the site's name.
+
+A title is split at separators into parts. A part is the site's if it names its host or `og:site_name`, or if
+most other pages of the site have it in their titles.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from dehusk.inference.metadata.values import clean
+from dehusk.schemas.pages import BlockFrequencies, HeadlineSources, SegmentedPage, Structure
+
+MAX_LENGTH = 500
+"""Characters of the longest headline; a longer text is none."""
+MAX_PARTS = 4
+"""Parts of a title that are counted: the first and the last ones."""
+_MAX_READ = 1_000
+"""Characters of a title in which its parts are looked for."""
+_MAX_HEADINGS = 60
+_MAX_LEVEL = 3
+"""Level of the least headings that may be the headline."""
+_MIN_PAGES = 3
+"""Other pages of a site from which a part that most of them have is the site's."""
+_MANY_TIMES = 4
+"""Ratio of the pages that have a part of a title to those that have its rarest: the part is a section's."""
+_MIN_NAME = 5
+"""Characters of a part of a host from which a longer name may begin or end with it."""
+_MIN_PART = 0.3
+"""Words of a title from which a heading within it says what it says."""
+_MIN_SHARED = 0.5
+"""Words that a heading and a title share, of those of the shorter, from which they say the same."""
+_MIN_ALIKE, _MIN_ALIKE_OF_SEVERAL = 0.15, 0.4
+"""Such words of all words of both: where there is one heading of level 1, and where there are several."""
+
+_NO_WORD = re.compile(r"[\W_]+")
+_LETTERS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Letters of scripts without spaces between words."""
+_UNSPACED = re.compile(f"[{_LETTERS}]")
+_BESIDE = f"{_LETTERS}\u3001-\u303f\uff01-\uff60"
+_SIGNS = "|·•‧∙⋅–—―›‹→⋆★☆/~-"
+_BETWEEN = (
+    r"(?:^|\s)\s*(?:[{signs}]+|::+)(?=\s|$)\s*|\s*(?:[|｜¦]+)\s*"
+    rf"|(?<=[{_BESIDE}])\s*(?:[_—–-]{{{{1,3}}}})\s*|\s*(?:[_—–-]{{{{1,3}}}})(?=[{_BESIDE}])|\s\[(?=[^][]*\]$)"
+)
+_SEPARATOR = re.compile(_BETWEEN.format(signs="«»" + _SIGNS))
+_NO_QUOTE = re.compile(_BETWEEN.format(signs=_SIGNS))
+"""Separators of a title that has quotation marks among them, as French and Russian ones."""
+_WEAK = re.compile(r"\s*:\s+|\s+:|\s+-|-\s+|,\s+")
+"""Separators before or after the site's name alone."""
+_RANKS = {"|": 0, "｜": 0, "¦": 0, "/": 2}
+"""Separators by what they separate: a site, else a section, else words; 1 for the others."""
+_HOST = re.compile(r"[a-z]+://(?:[^/?#@]{0,100}@)?([^/?#:]{1,253})", re.IGNORECASE)
+_HEADLINE = re.compile(r'"headline"\s*:\s*("(?:[^"\\]|\\.){0,2000}+")')
+
+
+def headline_sources(structure: Structure, json_ld: Iterable[str]) -> HeadlineSources:
+    """Return where the headline of a page may be, beside its `<title>`."""
+    return HeadlineSources(
+        og_title=structure.declared.og_title[:_MAX_READ],
+        site_name=structure.declared.site_name[:_MAX_READ],
+        json_ld=_declared_headline(json_ld),
+        headings=tuple(_headings(structure)),
+    )
+
+
+def title_keys(title: str) -> npt.NDArray[np.uint64]:
+    """Return the keys under which the parts of a title are counted, shape [P], P at most `MAX_PARTS`."""
+    return np.array([_key(part) for part in counted_parts(title)], np.uint64)
+
+
+def counted_parts(title: str) -> list[str]:
+    """Return the first and the last parts of a title, normalised, none twice."""
+    parts = list(dict.fromkeys(_split(_clean(title)).names))
+    return parts if len(parts) <= MAX_PARTS else [*parts[: MAX_PARTS // 2], *parts[-(MAX_PARTS // 2) :]]
+
+
+def find_headline(page: SegmentedPage, url: str, frequencies: BlockFrequencies | None = None) -> str | None:
+    """Return the headline of a page at a URL, white space folded; None if nothing names it.
+
+    With the `frequencies` of its site, what other pages share is no headline.
+    """
+    return _Search(page, url, frequencies).result()
+
+
+def same_text(one: str, other: str) -> bool:
+    """Return True if texts have the same words, in whatever case and punctuation."""
+    return _normal(_clean(one)) == _normal(_clean(other))
+
+
+def _key(part: str) -> int:
+    digest = blake2b(part.encode("utf-8", "surrogatepass"), digest_size=8, person=b"title").digest()
+    return int.from_bytes(digest, "big")
+
+
+def _declared_headline(json_ld: Iterable[str]) -> str:
+    """Return the only headline in JSON-LD; empty if there are none or several."""
+    found: set[str] = set()
+    for text in json_ld:
+        for literal in _HEADLINE.findall(text):
+            try:
+                found.add(orjson.loads(literal))
+            except orjson.JSONDecodeError:
+                continue
+    return found.pop() if len(found) == 1 else ""
+
+
+def _headings(structure: Structure) -> Iterator[tuple[int, int, int]]:
+    """Yield the first headings: the level, the first block, and the block after the last."""
+    levels = structure.headings[structure.elements]
+    heading, first, end, count = -1, 0, 0, 0
+    for block in np.flatnonzero((levels > 0) & (levels <= _MAX_LEVEL))[: 2 * _MAX_HEADINGS].tolist():
+        element = int(structure.elements[block])
+        while (parent := int(structure.parents[element])) >= 0 and structure.headings[parent]:
+            element = parent
+        if element == heading and block == end:
+            end += 1
+            continue
+        if heading >= 0:
+            yield int(structure.headings[heading]), first, end
+            count += 1
+        if count == _MAX_HEADINGS:
+            return
+        heading, first, end = element, block, block + 1
+    if heading >= 0:
+        yield int(structure.headings[heading]), first, end
+
+
+def _clean(text: str) -> str:
+    """Return the beginning of a text as `values.clean` does; references may have been written twice."""
+    text = clean(text[:_MAX_READ])
+    return clean(text) if "&" in text else text
+
+
+@lru_cache(256)
+def _normal(text: str) -> str:
+    """Return the words of a text, a space between them."""
+    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", text)).casefold().strip()
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a normalised text; of scripts without spaces, its letters."""
+    return set(name) - {" "} if _UNSPACED.search(name) else set(name.split())
+
+
+def _contains(name: str, part: str) -> bool:
+    return f" {part} " in f" {name} " or (part in name and _UNSPACED.search(part) is not None)
+
+
+class _Title:
+    """A title in its parts."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: list[str] = []
+        """Normalised text of each part."""
+        self._spans: list[tuple[int, int]] = []
+        self._ranks: list[int] = []
+        """Rank of the separator before each part."""
+        begin, rank = 0, 1
+        for separator in (_NO_QUOTE if "«" in text and "»" in text else _SEPARATOR).finditer(text):
+            is_part = self._add(begin, separator.start(), rank)
+            if is_part or not self.names:
+                begin = separator.end()
+            rank = _RANKS.get(separator[0].strip()[:1], 1)
+        self._add(begin, len(text), rank)
+
+    def _add(self, begin: int, end: int, rank: int) -> bool:
+        """Add a part; return False if it has no word."""
+        if name := _normal(self.text[begin:end]):
+            self.names.append(name)
+            self._spans.append((begin, end))
+            self._ranks.append(rank)
+        return bool(name)
+
+    def between(self, first: int, end: int) -> str:
+        """Return the text from a part up to before another."""
+        return self.text[self._spans[first][0] : self._spans[end - 1][1]].strip()
+
+    def before_separator(self) -> str:
+        """Return the text before the first of the separators that separate most, if there are two parts."""
+        ranks = self._ranks[1:]
+        return self.between(0, 1 + ranks.index(min(ranks)))
+
+
+_split = lru_cache(64)(_Title)
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """Title without the parts that are the site's."""
+
+    text: str
+    """The most likely headline of the title; empty if all of it is the site's."""
+    name: str
+    """Normalised `text`."""
+    leads: frozenset[str]
+    """Normalised texts that a heading of level 1 may have."""
+    tail: str
+    """Normalised last part, if there are several: a heading within it may name the site."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A heading of the page."""
+
+    text: str
+    name: str
+    """Normalised text."""
+    block: int
+    """Its first block."""
+
+
+class _Search:
+    """Search for the headline of a page."""
+
+    def __init__(self, page: SegmentedPage, url: str, frequencies: BlockFrequencies | None) -> None:
+        self._page, self._frequencies = page, frequencies
+        self._sources = page.headline_sources or HeadlineSources()
+        self._others = 0 if frequencies is None else frequencies.pages_seen - 1
+        self._site_name = _normal(_clean(self._sources.site_name))
+        self._labels = _labels(url)
+        self._shared = self._shared_parts()
+        self._main = list(self._headings_of((1,)))
+
+    def result(self) -> str | None:
+        """Return the headline, or None."""
+        title = self._own(self._page.title)
+        og_title = title if self._sources.og_title == self._page.title else self._own(self._sources.og_title)
+        owns = [own for own in (title, og_title) if own.text]
+        found = (
+            self._named(owns)
+            or self._alike(owns)
+            or self._sole(owns)
+            or self._own(self._sources.json_ld).text
+            or og_title.text
+            or title.text
+            or self._first()
+            or _clean(self._page.title)
+        )
+        return found if len(found) <= MAX_LENGTH and _normal(found) else None
+
+    def _shared_parts(self) -> frozenset[str]:
+        """Return the parts of the title that are the site's, or a section's, by the titles of other pages."""
+        frequencies = self._frequencies
+        if frequencies is None or frequencies.title_parts is None or self._others < _MIN_PAGES:
+            return frozenset()
+        others = (frequencies.title_parts.astype(np.int64) - 1).tolist()
+        rarest = min(others, default=0)
+        return frozenset(
+            part
+            for part, count in zip(counted_parts(self._page.title), others, strict=True)
+            if 2 * count > self._others or count >= max(_MIN_PAGES, _MANY_TIMES * (rarest + 1))
+        )
+
+    def _headings_of(self, levels: Sequence[int]) -> Iterator[_Heading]:
+        """Yield the headings of some levels that are not the name of the site."""
+        for level, first, end in self._sources.headings:
+            if level in levels:
+                text = _clean(" ".join(self._page.texts[first:end]))
+                name = _normal(text)
+                if name and len(text) <= MAX_LENGTH and not self._is_site(name):
+                    yield _Heading(text, name, first)
+
+    def _is_shared(self, heading: _Heading) -> bool:
+        """Return True if most other pages have a heading's text, which is counted without digits."""
+        if self._frequencies is None or self._others < _MIN_PAGES or any(map(str.isdigit, heading.name)):
+            return False
+        return 2 * (int(self._frequencies.counts[heading.block]) - 1) > self._others
+
+    def _is_site(self, name: str) -> bool:
+        """Return True if a normalised text is the name of the site."""
+        return name in self._shared or name == self._site_name or name.replace(" ", "") in self._labels
+
+    def _names_site(self, name: str) -> bool:
+        """Return True if a part of a title names the site, perhaps with a word of its own."""
+        letters = name.replace(" ", "")
+        return self._is_site(name) or any(
+            min(len(letters), len(label)) >= _MIN_NAME
+            and max(len(letters), len(label)) <= 2 * min(len(letters), len(label))
+            and (_is_end(letters, label) or _is_end(label, letters))
+            for label in self._labels
+        )
+
+    def _own(self, text: str) -> _Own:
+        """Return a title without the site's parts at its ends."""
+        title = _split(_clean(text))
+        names, first, end = title.names, 0, len(title.names)
+        is_site = self._names_site if end > 1 else self._is_site
+        while end > first and is_site(names[end - 1]):
+            end -= 1
+        while first < end and is_site(names[first]):
+            first += 1
+        leads = {" ".join(names[:last]) for last in range(1, len(names) + 1)}
+        if first == end:
+            return _Own("", "", frozenset(leads), "")
+        leads |= {names[first], " ".join(names[first:end])}
+        own = title.between(first, end)
+        if len(names) == 1:
+            own = self._without_name(own)
+        elif end - first == len(names) and self._others < _MIN_PAGES:
+            own = title.before_separator()
+        elif first and end - first > 1:
+            leads.add(names[end - 1])
+        name = _normal(own)
+        return _Own(own, name, frozenset({*leads, name}), names[-1] if len(names) > 1 else "")
+
+    def _without_name(self, text: str) -> str:
+        """Return a title of one part without a name of the site before or after a colon or the like."""
+        for separator in _WEAK.finditer(text):
+            before, after = text[: separator.start()].strip(), text[separator.end() :].strip()
+            names = _normal(before), _normal(after)
+            if all(names) and any(map(self._names_site, names)):
+                return before if self._names_site(names[1]) else after
+        return text
+
+    def _named(self, owns: Sequence[_Own]) -> str:
+        """Return the heading that a title names: all of it or its beginning, else a part of it."""
+        leads = frozenset().union(*(own.leads for own in owns))
+        exact = {own.name for own in owns}
+        named = [each for each in self._main if each.name in leads] or [
+            each for each in self._main if any(_is_within(each.name, own) for own in owns)
+        ]
+        if named:
+            return max(named, key=lambda each: len(each.name)).text
+        return next((each.text for each in self._headings_of((2, 3)) if each.name in exact), "")
+
+    def _alike(self, owns: Sequence[_Own]) -> str:
+        """Return the heading of level 1 that shares most words with a title, if it shares half of them."""
+        best, most = "", 0.0
+        least = _MIN_ALIKE if len({each.name for each in self._main}) == 1 else _MIN_ALIKE_OF_SEVERAL
+        titles = [_words(own.name) for own in owns]
+        for each in self._main:
+            words = _words(each.name)
+            for title in titles:
+                both = len(words & title)
+                shared, alike = both / max(1, min(len(words), len(title))), both / max(1, len(words | title))
+                if shared >= _MIN_SHARED and alike >= least and shared > most and not self._is_shared(each):
+                    best, most = each.text, shared
+        return best
+
+    def _sole(self, owns: Sequence[_Own]) -> str:
+        """Return the only heading of level 1, unless it is in the last part of a title."""
+        texts = {
+            each.name: each.text
+            for each in self._main
+            if not self._is_shared(each) and not any(_contains(own.tail, each.name) for own in owns)
+        }
+        return next(iter(texts.values())) if len(texts) == 1 else ""
+
+    def _first(self) -> str:
+        """Return the first heading, where other pages of the site are known not to have it."""
+        if self._others < _MIN_PAGES:
+            return ""
+        return next((each.text for each in self._headings_of((1, 2, 3)) if not self._is_shared(each)), "")
+
+
+def _is_within(name: str, own: _Own) -> bool:
+    """Return True if a heading is a good part of a title, and not of the part that may name the site."""
+    return (
+        _contains(own.name, name)
+        and not _contains(own.tail, name)
+        and (own.name.startswith(name) or len(_words(name)) >= _MIN_PART * len(_words(own.name)))
+    )
+
+
+def _is_end(text: str, end: str) -> bool:
+    return text.startswith(end) or text.endswith(end)
+
+
+def _labels(url: str) -> tuple[str, ...]:
+    """Return the labels of a URL's host that may be a name, without hyphens."""
+    host = _HOST.match(url)
+    labels = host[1].lower().removeprefix("www.").split(".")[:-1] if host else ()
+    return tuple(label.replace("-", "") for label in labels if len(label) > 2)

@@ -1,0 +1,236 @@
+"""The headline of a page, by its headings, its title, and the titles of other pages of its site."""
+
+import json
+from collections import Counter
+from html import escape
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dehusk.inference.metadata.headline import (
+    MAX_LENGTH,
+    MAX_PARTS,
+    counted_parts,
+    find_headline,
+    same_text,
+    title_keys,
+)
+from dehusk.inference.segmentation.segmentation import segment
+from dehusk.schemas.pages import BlockFrequencies, SegmentedPage
+
+URL = "https://www.example-site.org/a"
+
+
+def page_of(title: str, body: str = "", *, og_title: str = "", site_name: str = "", json_ld: str = "") -> str:
+    return (
+        f"<html><head><title>{title}</title>"
+        f'<meta property=og:title content="{og_title}"><meta property=og:site_name content="{site_name}">'
+        f"<script type=application/ld+json>{json_ld}</script></head><body>{body}<p>Text</p></body></html>"
+    )
+
+
+def segmented(html: str) -> SegmentedPage:
+    return segment(html.encode())
+
+
+def headline_of(html: str, url: str = URL) -> str | None:
+    return find_headline(segmented(html), url)
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "headline"),
+    [
+        ("On foxes | Wildlife", "<h1>Wildlife</h1><h1>On foxes</h1>", "On foxes"),
+        ("On foxes – a guide | Wildlife", "<h1>On foxes: A Guide</h1>", "On foxes: A Guide"),
+        ("Example Site » Blog » On foxes", "<h1>Example Site</h1><h1>On foxes</h1>", "On foxes"),
+        ("Everything on foxes and their food", "<h1>Foxes and their food</h1>", "Foxes and their food"),
+        ("On foxes | All of Wildlife", "<h1>Wildlife</h1><h2>On foxes</h2>", "On foxes"),
+        ("On foxes | Wildlife", "<h1>Wildlife</h1><h3>On foxes</h3><h2>Food</h2>", "On foxes"),
+        ("Foxes in winter and spring", "<h1>The winter of foxes, and their spring</h1>", None),
+        ("Foxes in winter and spring", "<h1>An unlikely friend</h1>", "An unlikely friend"),
+        ("Foxes of winter", "<h1>Animals</h1><h1>Food</h1>", "Foxes of winter"),
+        ("狐の食べ物_動物図鑑", "<h1>狐の食べ物</h1>", "狐の食べ物"),
+        ("狐の食べ物_動物図鑑", "", "狐の食べ物"),
+        ("", "<h1>On <b>red</b><br>foxes</h1>", "On red foxes"),
+        ("", "<h1>One</h1><h1>Two</h1>", None),
+        ("On foxes", "<h1><span>On</span> <div>foxes</div></h1><h1>Food</h1>", "On foxes"),
+    ],
+)
+def test_a_heading_that_the_title_names_or_is_like_or_the_only_one(
+    title: str, body: str, headline: str | None
+) -> None:
+    if headline is None and title:
+        headline = body.removeprefix("<h1>").removesuffix("</h1>")
+    assert headline_of(page_of(title, body)) == headline
+
+
+@pytest.mark.parametrize(
+    ("title", "headline"),
+    [
+        ("On foxes | Wildlife", "On foxes"),
+        ("On foxes - a guide | Wildlife", "On foxes - a guide"),
+        ("On foxes - Example Site", "On foxes"),
+        ("Example Site: on foxes", "on foxes"),
+        ("On foxes / wolves - Wildlife", "On foxes / wolves"),
+        ("«On foxes» is a book", "«On foxes» is a book"),
+        ("On foxes « Wildlife", "On foxes"),
+        ("Why snake_case: a study of well-known names", "Why snake_case: a study of well-known names"),
+        ("foxes:red [Example Site]", "foxes:red"),
+        ("Fish &amp;#8217;n&amp;#8217; chips", "Fish ’n’ chips"),
+        ("Example Site", "Example Site"),
+        ("ثعالب الشتاء | الحياة", "ثعالب الشتاء"),
+        ("שועלים – טבע", "שועלים"),
+    ],
+)
+def test_a_title_without_the_name_of_its_site(title: str, headline: str) -> None:
+    assert headline_of(page_of(title)) == headline
+
+
+def test_what_is_declared_goes_before_the_title_but_after_headings() -> None:
+    json_ld = json.dumps({"headline": 'Foxes, "in short"'})
+    declared = page_of("Foxes", og_title="On foxes - Wildlife", site_name="Wildlife")
+    assert headline_of(declared) == "On foxes"
+    assert headline_of(page_of("Foxes", og_title="On foxes", json_ld=json_ld)) == 'Foxes, "in short"'
+    several = json.dumps([{"headline": "One"}, {"headline": "Two"}])
+    assert headline_of(page_of("Foxes", json_ld=several)) == "Foxes"
+    assert headline_of(page_of("Foxes", "<h1>Foxes</h1>", json_ld=json_ld)) == "Foxes"
+    assert headline_of(page_of("Foxes", json_ld='{"headline": "\\ud800"}')) == "Foxes"
+
+
+def known(page: SegmentedPage, titles: list[str]) -> BlockFrequencies:
+    """Count the parts of the titles of the page and of others."""
+    counts = Counter(part for title in (page.title, *titles) for part in counted_parts(title))
+    parts = np.array([counts[part] for part in counted_parts(page.title)], np.uint32)
+    return BlockFrequencies(1 + len(titles), np.ones(len(page), np.uint32), parts)
+
+
+def headline_beside(html: str, *titles: str) -> str | None:
+    page = segmented(html)
+    return find_headline(page, URL, known(page, list(titles)))
+
+
+def test_what_most_other_pages_have_in_their_titles_is_the_sites() -> None:
+    html = page_of("Natural Wonders - On foxes", "<h1>Natural Wonders</h1><h2>On foxes</h2>")
+    assert headline_of(html) == "Natural Wonders"
+    others = [f"Natural Wonders - {number}" for number in range(3)]
+    assert headline_beside(html, *others[:2]) == "Natural Wonders"
+    assert headline_beside(html, *others) == "On foxes"
+
+
+def test_what_many_other_pages_have_is_the_name_of_a_section() -> None:
+    html = page_of("Food | Mice | Documentation | All of it")
+    others = [f"Food | {number} | Documentation | All of it" for number in range(4)]
+    more = [f"Den | {number} | Documentation | All of it" for number in range(20)]
+    assert headline_of(html) == "Food"
+    assert headline_beside(html, *others, *more) == "Mice"
+
+
+def test_a_title_that_shares_nothing_with_those_of_other_pages_is_kept_whole() -> None:
+    html = page_of("Foxes - a guide")
+    assert headline_of(html) == "Foxes"
+    assert headline_beside(html, "One", "Two", "Three") == "Foxes - a guide"
+
+
+def test_numbers_tell_parts_of_titles_apart() -> None:
+    html = page_of("Chapter 1 - A Book", "<h1>Chapter 1</h1>")
+    others = [f"Chapter {number} - A Book" for number in range(2, 9)]
+    assert headline_beside(html, *others) == "Chapter 1"
+    assert len({*title_keys("Chapter 1").tolist(), *title_keys("Chapter 2").tolist()}) == 2
+
+
+def test_a_page_whose_title_says_nothing_has_the_first_heading_that_others_do_not_have() -> None:
+    page = segmented(page_of("All of it", "<h2>Menu</h2><h2>On foxes</h2>"))
+    parts, seen = np.array([9], np.uint32), np.array([9, 1, 1], np.uint32)
+    assert find_headline(page, URL, BlockFrequencies(9, seen, parts)) == "On foxes"
+    assert find_headline(page, URL) == "All of it"
+
+
+def test_parts_are_counted_by_their_words_the_first_and_the_last() -> None:
+    assert counted_parts("On Foxes! | on foxes · Wild-life") == ["on foxes", "wild life"]
+    assert counted_parts(" | ".join("abcdefg")) == ["a", "b", "f", "g"]
+    assert len(title_keys("a | b")) == 2
+    assert title_keys("").shape == (0,)
+    assert title_keys("On Foxes!").tolist() == title_keys("on foxes").tolist()
+
+
+def test_texts_are_the_same_by_their_words() -> None:
+    assert same_text("On foxes – a Guide", "on FOXES: a guide")
+    assert not same_text("On foxes 1", "On foxes 2")
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "x" * 1_000_000,
+        "a | " * 250_000,
+        "- " * 500_000,
+        "—_" * 500_000,
+        "狐-" * 300_000,
+        " [" * 500_000,
+        "« » " * 200_000,
+        ": " * 500_000,
+        "&amp;amp;" * 100_000,
+    ],
+)
+def test_a_title_of_a_million_characters_is_read_at_its_beginning(title: str) -> None:
+    page = SegmentedPage(title, None, (), (), (), (), ())
+
+    found = find_headline(page, URL)
+    title_keys(title)
+    assert found is None or len(found) <= MAX_LENGTH
+    assert find_headline(segmented(f"<h1>{title}</h1>"), URL) == found or found is not None
+
+
+@pytest.mark.parametrize("title", ["", " ", "| - » :", "—", "!?", "\u202e\u200b", "&#0;", "\0", "[", "«»"])
+def test_a_title_without_a_letter_is_no_headline(title: str) -> None:
+    assert headline_of(page_of(title)) is None
+    assert headline_of(page_of(title, "<h1>…</h1>", og_title="|", site_name="-")) is None
+    assert headline_of(page_of(title, "<h1>On foxes</h1>")) == "On foxes"
+
+
+def test_control_characters_are_left_out() -> None:
+    assert headline_of(page_of("On\x01 \x1b[1mfoxes\x7f")) == "On [1mfoxes"
+
+
+def test_only_the_first_of_many_headings_are_read() -> None:
+    body = "".join(f"<h2>Section {number}</h2>" for number in range(50_000))
+    page = segmented(page_of("Section 49999", f"{body}<h1>Section 49999</h1>"))
+    assert page.headline_sources is not None
+    assert len(page.headline_sources.headings) == 60
+    assert find_headline(page, URL) == "Section 49999"
+
+
+TEXTS = st.text(max_size=30) | st.text("ab|-–»«:_/[] \0\u202e狐", max_size=30)
+
+
+DECLARED = st.fixed_dictionaries(
+    {"title": TEXTS, "og_title": TEXTS, "site_name": TEXTS, "json_ld": TEXTS},
+    optional={"url": st.sampled_from([URL, "http://[", "x://", "https://狐.jp/"])},
+)
+
+
+@given(DECLARED, st.lists(st.tuples(st.integers(1, 4), TEXTS), max_size=4), st.integers(1, 9))
+@example({"title": "a|", "og_title": "", "site_name": "", "json_ld": ""}, [], 4)
+def test_whatever_a_page_declares_its_headline_is_sound(
+    declared: dict[str, str], headings: list[tuple[int, str]], pages: int
+) -> None:
+    body = "".join(f"<h{level}>{escape(text)}</h{level}>" for level, text in headings)
+    html = page_of(
+        escape(declared["title"]),
+        body,
+        og_title=escape(declared["og_title"]),
+        site_name=escape(declared["site_name"]),
+        json_ld=json.dumps({"headline": declared["json_ld"]}).replace("<", "\\u003c"),
+    )
+    page, url = segment(html.encode("utf-8", "replace")), declared.get("url", "")
+    parts = np.full(len(title_keys(page.title)), pages, np.uint32)
+    assert len(parts) <= MAX_PARTS
+    frequencies = BlockFrequencies(pages, np.full(len(page), pages, np.uint32), parts)
+    for found in (find_headline(page, url), find_headline(page, url, frequencies)):
+        if found is not None:
+            assert 0 < len(found) <= MAX_LENGTH
+            assert found == " ".join(found.split())
+            assert any(map(str.isalnum, found))
+            found.encode()
