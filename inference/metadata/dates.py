@@ -119,6 +119,11 @@ def dates_in(text: str, language: str = "", order: DayOrder | None = None) -> li
     return found
 
 
+def has_two_orders(text: str) -> bool:
+    """Return True for a text with a date whose day and month may be exchanged, as in 5/1/2024."""
+    return _NUMBERS.search(text) is not None
+
+
 def date_in_path(url: str) -> date | None:
     """Return the day in the path of an address, as in `/2024/05/01/`."""
     match = _IN_PATH.search(url)

@@ -13,7 +13,14 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from dehusk.inference.metadata.dates import DateMention, DayOrder, dates_in, day_of, read_date
+from dehusk.inference.metadata.dates import (
+    DateMention,
+    DayOrder,
+    dates_in,
+    day_of,
+    has_two_orders,
+    read_date,
+)
 from dehusk.inference.metadata.labels import DateLabel, label_in
 
 _BEFORE, _AFTER = 14, 60
@@ -241,7 +248,9 @@ def _dated_blocks(blocks: Blocks, hints: Hints, head: int | None) -> list[_Dated
 def _mentions_in(text: str, hints: Hints) -> list[DateMention]:
     """Return the dates in a text, those of the month in the address if day and month can be exchanged."""
     mentions = dates_in(text, hints.language, hints.order)
-    if hints.month is None or any(_month(mention) == hints.month for mention in mentions):
+    if hints.month is None or not has_two_orders(text):
+        return mentions
+    if any(_month(mention) == hints.month for mention in mentions):
         return mentions
     for order in DayOrder:
         others = dates_in(text, hints.language, order)
