@@ -23,22 +23,42 @@ from dehusk.schemas.documents import (
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SegmentedPage
 
+_AFTER_WORDS = ("", *" .,;:!?)/")
+"""Characters before which none or one space stands."""
 
 def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
     """Return the kept blocks as plain text, laid out as on the page; `content` has shape [T].
 
     Blank lines part paragraphs, tabs the cells of a row, spaces the blocks in one of these cells. An item is
     marked by `- ` or its number, and further blocks of it are indented, lists included. A line goes on after
-    hidden text in it that is left out.
+    hidden text in it that is left out. What is struck is left out, too.
     """
+    texts = segmented.texts
+    if segmented.struck is not None:
+        texts, content = _without_struck(texts, segmented.struck, content)
     return written(
-        segmented.texts,
+        texts,
         segmented.boundaries,
         segmented.hidden,
         segmented.lists_and_tables,
         segmented.items,
         content.view(np.uint8),
     )
+
+
+def _without_struck(
+    texts: tuple[str, ...], struck: npt.NDArray[np.int32], content: npt.NDArray[np.bool_]
+) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
+    """Return texts without what is struck, and the content without blocks of which nothing is left."""
+    left, kept = list(texts), content.copy()
+    for block, start, end in struck.T[::-1].tolist():
+        before, after = left[block][:start], left[block][end:]
+        is_parted = before[-1:] in ("", " ") and after[:1] in _AFTER_WORDS
+        left[block] = before.rstrip(" ") + after if is_parted else before + after
+    for block in set(struck[0].tolist()):
+        left[block] = left[block].strip()
+        kept[block] = kept[block] and bool(left[block])
+    return tuple(left), kept
 
 
 def extract(

@@ -1,5 +1,6 @@
-"""The address of an image, even if a script loads it on scrolling."""
+"""The address of an image, even if a script loads it on scrolling, and the formula that it may show."""
 
+import re
 from collections.abc import Mapping
 
 ATTRIBUTES = (
@@ -10,6 +11,16 @@ ATTRIBUTES = (
 
 _LAZY = ("data-src", "data-original", "data-lazy-src")
 _SETS = ("data-srcset", "data-lazy-srcset", "srcset")
+_FORMULAS = frozenset(
+    {
+        *("latex", "ql-img-inline-formula", "ql-img-displayed-equation"),
+        *("tex", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display"),
+        "eeimg",
+    }
+)
+"""Classes of images of formulas: of WordPress, MediaWiki and Zhihu."""
+_RENDERERS = re.compile(r"latex\.php\?|//latex\.codecogs\.com/|/equation\?tex=|/mimetex\.cgi\?")
+"""Addresses of servers that draw formulas."""
 _MAX_ICON = 16
 """Pixels on a side; smaller images are icons, lines or tracking pixels."""
 
@@ -32,3 +43,11 @@ def _is_small(pixels: str) -> bool:
 def _first_of_set(candidates: str) -> str:
     first = candidates.split(None, 1)
     return first[0].rstrip(",") if first else ""
+
+
+def tex_of(attributes: Mapping[str, str], classes: str) -> str:
+    """Return the TeX of an image of a formula, which is its alternative text; empty for other images."""
+    text = " ".join(attributes.get("alt", "").split())
+    if text and (_RENDERERS.search(attributes.get("src", "")) or not _FORMULAS.isdisjoint(classes.split())):
+        return text.removeprefix("$latex ").strip("$").removeprefix("\\displaystyle ").strip()
+    return ""

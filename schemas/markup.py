@@ -35,6 +35,10 @@ class Container(IntEnum):
     """List of terms and their descriptions."""
     TERM = 15
     DESCRIPTION = 16
+    TASK = 17
+    """Content of an item that is a task."""
+    NOTE = 18
+    """Footnote."""
 
 
 class Mark(IntEnum):
@@ -50,32 +54,58 @@ class Mark(IntEnum):
     """TeX on lines of its own."""
     RAISED = 7
     LOWERED = 8
+    STRUCK = 9
+    """Deleted, or no longer right."""
+    REFERENCE = 10
+    """Link to a footnote."""
+    RETURN = 11
+    """Link from a footnote back to its reference."""
+
+
+class Embedded(IntEnum):
+    """Kind of what stands between words or blocks and is no text."""
+
+    IMAGE = 1
+    FORMULA = 2
+    """TeX of a script or an image."""
+    DISPLAYED_FORMULA = 3
+    """The same, on lines of its own."""
+    VIDEO = 4
+    AUDIO = 5
+    RULE = 6
+    """Line between sections: `<hr>`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Markup:
-    """The C containers of a page's T blocks, the S marks in their texts, and its M images, in DOM order."""
+    """The C containers of a page's T blocks, the S marks in their texts, and M embedded things, in DOM order."""
 
     base: str
     """Base that the page declares for its relative addresses, e.g. `/a/`; empty without one."""
     containers: npt.NDArray[np.int32]
     """Shape [3, C]: 1 + the index of the container around each, which comes before it, 0 for none; its
-    `Container`; and the level of a heading, the number of an item, the column of a cell from 1 on, or 1 + the
-    index in `strings` of the language of code, 0 for none."""
+    `Container`; and the level of a heading, the number of an item, the column of a cell from 1 on, 1 for a task
+    that is done, 1 + the index in `strings` of the language of code, 0 for none, or of a footnote's id."""
     blocks: npt.NDArray[np.int32]
     """Shape [T]: 1 + the index of the innermost container of each block, 0 for none."""
     holders: npt.NDArray[np.int32]
     """Shape [T]: the innermost element that holds each block and is not part of a line."""
     marks: npt.NDArray[np.int32]
     """Shape [5, S]: the block of each mark; the characters of its text where it begins and ends; its `Mark`;
-    and the index in `strings` of a link's address. Those that begin together come outermost first."""
-    images: npt.NDArray[np.int32]
-    """Shape [9, M]: the block that each image stands in, or before; the character of its text that it stands
-    before, or -1 for an image between blocks; 1 + the index of its innermost container; the first block of
-    the innermost element around it that holds blocks, and the one after its last; the blocks before and
+    and the index in `strings` of a link's address, or of the TeX that a formula's text only shows, -1 for
+    none. Those that begin together come outermost first."""
+    embedded: npt.NDArray[np.int32]
+    """Shape [11, M]: the `Embedded` that each is; the block that it stands in, or before; the character of its
+    text that it stands before, or -1 between blocks; 1 for white space before it, 2 for some after it, 3 for both,
+    though the text has it once; 1 + the index of its innermost container; the first block of the innermost element around it that holds blocks, and the one after its last; the blocks before and
     after the figure with text that it stands in, of the innermost element around that holds others, -1 for
-    none; and the indices in `strings` of its address and its alternative text."""
+    none; and the indices in `strings` of its address, -1 for none, and of its text: the alternative text of an
+    image, the title of a player, TeX."""
     strings: tuple[str, ...]
+    typesets: bool
+    """True if the page has a program that typesets the TeX in its text: MathJax or KaTeX."""
+    typesets_dollars: bool
+    """True if it takes single dollars for the marks of a formula, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

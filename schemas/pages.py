@@ -215,6 +215,9 @@ class SegmentedPage(PickledByFields):
     items: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
     """Shape [2, I]: 1 + the index of the item around each list item, which comes before it, 0 for none; and
     its number, or `BULLET`."""
+    struck: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
+    """Shape [3, S]: the block of each struck text, and the characters of its text where it begins and ends;
+    None for none."""
     structure: Structure | None = field(default=None, compare=False, repr=False)
     """Elements around the blocks, needed to encode; dropped afterwards."""
     headline_sources: HeadlineSources | None = field(default=None, compare=False, repr=False)

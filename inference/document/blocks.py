@@ -1,10 +1,11 @@
 """The blocks that Markdown and HTML are written from, and the marks in a line of text."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
-from dehusk.schemas.markup import Mark
+from dehusk.schemas.markup import Embedded, Mark
 
-_MERGED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.CODE})
+_MERGED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.CODE, Mark.STRUCK})
 _LITERAL = frozenset({Mark.CODE, Mark.FORMULA, Mark.DISPLAYED_FORMULA})
 """Marks that hold no others."""
 
@@ -19,18 +20,36 @@ class Span:
     """A `Mark`."""
     address: str = ""
     """Address of a link."""
+    meaning: str = ""
+    """TeX of a formula; label of the footnote that is referred to, empty if that is not content."""
     children: list["Span"] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Image:
-    """An image."""
+    """An image, a player or a formula that is no text."""
 
     address: str
+    """Address; empty for a formula."""
     text: str
-    """Alternative text."""
+    """Alternative text, title or TeX."""
     character: int = -1
     """Index of the character of its line that it stands before; -1 outside of lines."""
+    kind: int = Embedded.IMAGE
+    """An `Embedded`."""
+    before: str = ""
+    """White space before it that the line does not have."""
+    after: str = ""
+
+    @property
+    def is_formula(self) -> bool:
+        """True for a formula, displayed or not."""
+        return self.kind in (Embedded.FORMULA, Embedded.DISPLAYED_FORMULA)
+
+
+@dataclass(slots=True)
+class Rule:
+    """A line between sections."""
 
 
 @dataclass(slots=True)
@@ -88,16 +107,20 @@ class Table:
 
 @dataclass(slots=True)
 class Group:
-    """A list, an item, a quotation, a figure, terms and their descriptions, or the root, of kind 0."""
+    """A list, an item, a quotation, a figure, terms and their descriptions, a footnote, or the root, of kind 0."""
 
     kind: int
     """A `Container`."""
     number: int
     """Number of an item."""
     children: list["Block"] = field(default_factory=list)
+    is_done: bool | None = None
+    """State of an item that is a task."""
+    label: str = ""
+    """Label of a footnote that is referred to."""
 
 
-Block = Paragraph | Heading | Code | Table | Image | Group
+Block = Paragraph | Heading | Code | Table | Image | Rule | Group
 
 
 def join(lines: list[Line], parting: str = " ") -> Line:
@@ -107,16 +130,67 @@ def join(lines: list[Line], parting: str = " ") -> Line:
     joined, begin = Line(parting.join([line.text for line in lines])), 0
     for line in lines:
         joined.spans += _shifted(line.spans, begin)
-        joined.images += [Image(each.address, each.text, each.character + begin) for each in line.images]
+        joined.images += [replace(each, character=each.character + begin) for each in line.images]
         begin += len(line.text) + len(parting)
     return joined
 
 
 def _shifted(spans: list[Span], by: int) -> list[Span]:
     return [
-        Span(each.start + by, each.end + by, each.kind, each.address, _shifted(each.children, by))
+        Span(
+            each.start + by,
+            each.end + by,
+            each.kind,
+            each.address,
+            each.meaning,
+            _shifted(each.children, by),
+        )
         for each in spans
     ]
+
+
+def begin_at(spans: list[Span], start: int) -> None:
+    """Let spans, and those in them, begin at a character, if they begin before it."""
+    while spans and spans[0].start < start:
+        spans[0].start = start
+        spans = spans[0].children
+
+
+def cut(line: Line, kind: int) -> Line:
+    """Return a line without the texts of its marks of a kind, and the white space around it."""
+    parts = sorted(_outermost(line.spans, kind))
+    text = line.text
+    for start, end in reversed(parts):
+        text = text[:start] + text[end:]
+    first, last = len(text) - len(text.lstrip()), len(text.rstrip())
+
+    def moved(position: int) -> int:
+        before = sum(min(end, position) - start for start, end in parts if start < position)
+        return min(max(position - before, first), last) - first
+
+    kept = _moved(line.spans, kind, moved)
+    images = [replace(each, character=moved(each.character)) for each in line.images]
+    return Line(text.strip(), kept, images)
+
+
+def _outermost(spans: list[Span], kind: int) -> Iterator[tuple[int, int]]:
+    for span in spans:
+        if span.kind == kind:
+            yield span.start, span.end
+        else:
+            yield from _outermost(span.children, kind)
+
+
+def _moved(spans: list[Span], kind: int, moved: Callable[[int], int]) -> list[Span]:
+    """Return spans at other places, without those of a kind and empty ones."""
+    kept = [
+        replace(
+            each, start=moved(each.start), end=moved(each.end), children=_moved(each.children, kind, moved)
+        )
+        for each in spans
+        if each.kind != kind
+    ]
+    return [each for each in kept if each.start < each.end]
 
 
 def nest(marks: list[Span]) -> list[Span]:

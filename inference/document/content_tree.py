@@ -4,15 +4,19 @@ Their addresses are absolute, of safe schemes and spelled plainly, so that they 
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, count
 from urllib.parse import quote, urljoin, urlsplit
 
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.document.blocks import Image, Line, Span, nest
-from dehusk.schemas.markup import Container, Mark, Markup
+from dehusk.inference.document.blocks import Image, Line, Rule, Span, nest
+from dehusk.inference.footnotes import fragment_of, label_of
+from dehusk.inference.tex import Formula, find_formulas, unwrapped
+from dehusk.schemas.markup import Container, Embedded, Mark, Markup
 from dehusk.schemas.options import Rendering
 from dehusk.schemas.pages import SegmentedPage
 
@@ -84,6 +88,11 @@ def _is_safe(address: str) -> bool:
     return scheme in _SCHEMES or (scheme in _WITH_HOST and bool(host))
 
 
+_LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
+_FORMULAS = (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+_LITERAL = frozenset({Mark.CODE, *_FORMULAS})
+"""Marks in whose text nothing is typeset."""
+_SPACE_BEFORE, _SPACE_AFTER = 1, 2
 MAX_DEPTH = 60
 """Limit of nested containers; deeper ones are left out, but not their text."""
 _SECTIONS = (Container.HEADING, Container.TABLE)
@@ -111,9 +120,11 @@ class Node:
     """A `Container`, 0 for the root."""
     value: int
     """As in `Markup.containers`."""
-    children: list["Leaf | Image | Node"] = field(default_factory=list)
+    children: list["Leaf | Image | Rule | Node"] = field(default_factory=list)
     is_sectioned: bool = False
     """True if the container holds a heading or a table on the page, content or not."""
+    label: str = ""
+    """Label of a footnote."""
 
     def leaves(self) -> Iterator[Leaf]:
         """Yield all blocks within the node, in order."""
@@ -155,11 +166,11 @@ class _Reader:
         self._parents, self._kinds, self._values = markup.containers.tolist()
         self._effective = self._limit_depth()
         self._sectioned = self._find_sectioned()
+        self._labels = self._label_notes()
         self._marks = self._read_marks()
         self._within: dict[int, list[Image]] = {}
-        self._between: dict[int, list[tuple[int, Image]]] = {}
-        if rendering.images:
-            self._read_images()
+        self._between: dict[int, list[tuple[int, Image | Rule]]] = {}
+        self._read_embedded()
 
     def root(self) -> Node:
         """Return the root of the containers, with the content in them."""
@@ -173,15 +184,20 @@ class _Reader:
             )
             del nodes[shared:], open_[shared:]
             for each in chain[shared:]:
-                node = Node(self._kinds[each - 1], self._values[each - 1], [], each in self._sectioned)
+                node = self._node(each - 1, is_sectioned=each in self._sectioned)
                 nodes[-1].children.append(node)
                 nodes.append(node)
                 open_.append(each)
             nodes[-1].children.append(leaf)
         return root
 
-    def _leaves(self) -> Iterator[tuple[int, Leaf | Image]]:
-        """Yield blocks and images with their containers, in DOM order."""
+    def _node(self, index: int, *, is_sectioned: bool) -> Node:
+        kind, value = self._kinds[index], self._values[index]
+        label = self._labels.get(self._markup.strings[value - 1], "") if kind == Container.NOTE else ""
+        return Node(kind, value, [], is_sectioned, label)
+
+    def _leaves(self) -> Iterator[tuple[int, Leaf | Image | Rule]]:
+        """Yield blocks and what is embedded between them with their containers, in DOM order."""
         containers = self._markup.blocks.tolist()
         holders = self._markup.holders.tolist()
         layout = self._page.lists_and_tables
@@ -194,7 +210,7 @@ class _Reader:
                 yield from self._between[block]
             if content[block]:
                 line = Line(
-                    self._page.texts[block], nest(self._marks.get(block, [])), self._within.get(block, [])
+                    self._page.texts[block], nest(self._marks_of(block)), self._within.get(block, [])
                 )
                 in_row = columns[block] > 0
                 yield containers[block], Leaf(line, holders[block], in_row, boundary, hidden[block])
@@ -228,34 +244,78 @@ class _Reader:
             container = self._effective[self._parents[container - 1]]
         return [0, *reversed(chain)]
 
+    def _label_notes(self) -> dict[str, str]:
+        """Return the labels of the footnotes by their ids: those of the page, if they differ, else numbers."""
+        labels: dict[str, str] = {}
+        strings, texts = self._markup.strings, self._page.texts
+        taken: set[str] = set()
+        for block, start, end, kind, string in self._markup.marks.T.tolist():
+            name = fragment_of(strings[string]) if kind == Mark.REFERENCE else ""
+            if kind == Mark.REFERENCE and name not in labels:
+                label = label_of(texts[block][start:end])
+                if not label or label in taken:
+                    label = next(each for each in map(str, count(len(taken) + 1)) if each not in taken)
+                labels[name] = label
+                taken.add(label)
+        return labels
+
+    def _marks_of(self, block: int) -> list[Span]:
+        """Return the marks of a block, with the formulas that are spelled in its text."""
+        marks, text = self._marks.get(block, []), self._page.texts[block]
+        if "$" not in text and "\\" not in text:
+            return marks
+        markup = self._markup
+        found = find_formulas(text, typesets=markup.typesets, dollars=markup.typesets_dollars)
+        return _with_formulas(marks, found) if found else marks
+
     def _read_marks(self) -> dict[int, list[Span]]:
         marks: dict[int, list[Span]] = {}
         if not len(self._content):
             return marks
         columns = self._markup.marks
         kept = columns[:, self._content[columns[0]]]
-        strings = self._markup.strings
         for block, start, end, kind, string in kept.T.tolist():
-            address: str | None = ""
-            if kind == Mark.LINK:
-                address = self._addresses.of_link(strings[string]) if self._rendering.links else None
             last = min(end, len(self._page.texts[block]))
-            if address is not None and start < last:
-                marks.setdefault(block, []).append(Span(start, last, kind, address))
+            span = self._span(start, last, kind, string, self._page.texts[block])
+            if span is not None and start < last:
+                marks.setdefault(block, []).append(span)
         return marks
 
-    def _read_images(self) -> None:
-        strings = self._markup.strings
-        for block, character, container, *near, address, text in self._markup.images.T.tolist():
-            if not self._is_kept(block, character, near):
-                continue
-            resolved = self._addresses.of_image(strings[address])
-            if resolved is not None:
-                self._place(Image(resolved, strings[text], character), block, container)
+    def _span(self, start: int, end: int, kind: int, string: int, text: str) -> Span | None:
+        """Return a mark; None for a link that no reader may follow."""
+        if kind in _LINKS:
+            target = self._markup.strings[string]
+            address = self._addresses.of_link(target) if self._rendering.links else None
+            if kind == Mark.REFERENCE:
+                return Span(start, end, kind, address or "", self._labels.get(fragment_of(target), ""))
+            return None if address is None else Span(start, end, kind, address)
+        if kind in _FORMULAS:
+            tex = text[start:end] if string < 0 else self._markup.strings[string]
+            return Span(start, end, kind, meaning=unwrapped(tex))
+        return Span(start, end, kind)
 
-    def _place(self, image: Image, block: int, container: int) -> None:
+    def _read_embedded(self) -> None:
+        strings = self._markup.strings
+        for kind, block, character, space, container, *near, address, text in self._markup.embedded.T.tolist():
+            if not self._is_wanted(kind) or not self._is_kept(block, character, near):
+                continue
+            if kind == Embedded.RULE:
+                self._between.setdefault(block, []).append((container, Rule()))
+                continue
+            of = self._addresses.of_image if kind == Embedded.IMAGE else self._addresses.of_link
+            resolved = of(strings[address]) if address >= 0 else ""
+            if resolved is not None:
+                self._place(Image(resolved, strings[text], character, kind), block, container, space)
+
+    def _is_wanted(self, kind: int) -> bool:
+        if kind == Embedded.IMAGE:
+            return self._rendering.images
+        return self._rendering.links or kind not in (Embedded.VIDEO, Embedded.AUDIO)
+
+    def _place(self, image: Image, block: int, container: int, space: int) -> None:
         """Put an image into its block, or between the kept blocks."""
         if image.character >= 0 and self._content[block]:
+            _part(image, self._page.texts[block], space)
             self._within.setdefault(block, []).append(image)
         else:
             image.character = -1
@@ -272,3 +332,38 @@ class _Reader:
 
     def _are_content(self, blocks: Sequence[int]) -> bool:
         return bool(blocks) and all(self._content[block] for block in blocks)
+
+
+def _with_formulas(marks: list[Span], found: list[Formula]) -> list[Span]:
+    """Return marks with the formulas among them that are in no literal text, in place of marks that part them."""
+    literal = [each for each in marks if each.kind in _LITERAL]
+    ends = [*accumulate((each.end for each in literal), max)]
+    formulas = [each for each in found if not _meets(literal, ends, each)]
+    first_ends = [each.end for each in formulas]
+    starts = [each.start for each in formulas]
+    kept: list[Span] = []
+    for mark in marks:
+        first, last = bisect_right(first_ends, mark.start), bisect_left(starts, mark.end) - 1
+        if first > last or (mark.start <= starts[first] and first_ends[last] <= mark.end):
+            kept.append(mark)
+    for formula in formulas:
+        kind = Mark.DISPLAYED_FORMULA if formula.is_displayed else Mark.FORMULA
+        kept.append(Span(formula.start, formula.end, kind, meaning=formula.tex))
+    return sorted(kept, key=lambda each: (each.start, -each.end))
+
+
+def _meets(literal: list[Span], ends: list[int], formula: Formula) -> bool:
+    """Return True if a formula shares characters with literal text; `ends` are the greatest up to each."""
+    last = bisect_left(literal, formula.end, key=lambda each: each.start) - 1
+    return last >= 0 and ends[last] > formula.start
+
+
+def _part(image: Image, text: str, space: int) -> None:
+    """Part an image from the words beside it as the page does, if the text does not do so there."""
+    character = text[image.character : image.character + 1]
+    if space == _SPACE_BEFORE and character == " ":
+        image.character += 1
+    elif space & _SPACE_BEFORE and image.character:
+        image.before = " "
+    if space & _SPACE_AFTER and character not in ("", " "):
+        image.after = " "

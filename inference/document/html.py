@@ -12,20 +12,24 @@ from dehusk.inference.document.blocks import (
     Image,
     Line,
     Paragraph,
+    Rule,
     Span,
     Table,
+    begin_at,
 )
-from dehusk.schemas.markup import Container, Mark
+from dehusk.inference.document.inline_markdown import PLAYERS
+from dehusk.schemas.markup import Container, Embedded, Mark
 from dehusk.schemas.pages import BULLET
 
 ATTRIBUTES = {
-    **dict.fromkeys("h1 h2 h3 h4 h5 h6 p br blockquote pre ul dl dt dd figure figcaption".split(), ()),  # noqa: SIM905
-    **dict.fromkeys("table thead tbody tr th td strong em sup sub".split(), ()),  # noqa: SIM905
+    **dict.fromkeys("h1 h2 h3 h4 h5 h6 p br hr blockquote pre ul dl dt dd figure figcaption".split(), ()),  # noqa: SIM905
+    **dict.fromkeys("table thead tbody tr th td strong em sup sub del".split(), ()),  # noqa: SIM905
     "ol": ("start",),
     "li": ("value",),
     "code": ("class",),
     "a": ("href",),
     "img": ("src", "alt"),
+    "input": ("type", "checked", "disabled"),
 }
 """Attributes of each element that is written."""
 _GROUPS = {
@@ -44,8 +48,11 @@ _MARKS = {
     Mark.CODE: "code",
     Mark.RAISED: "sup",
     Mark.LOWERED: "sub",
+    Mark.STRUCK: "del",
 }
-_FORMULAS = {Mark.FORMULA: ("\\(", "\\)"), Mark.DISPLAYED_FORMULA: ("\\[", "\\]")}
+_LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
+_FORMULAS = (("\\(", "\\)"), ("\\[", "\\]"))
+"""Marks of formulas in a line, and of displayed ones."""
 _SHIFTS = {Mark.RAISED: "^", Mark.LOWERED: "_"}
 """Characters of the text that raising and lowering replace."""
 _LINES = (Container.ITEM, Container.TERM, Container.DESCRIPTION, Container.FIGURE_CAPTION)
@@ -67,7 +74,9 @@ def _block(block: Block) -> str:
             language = f' class="language-{escape(block.language)}"' if block.language else ""
             return f"<pre><code{language}>{escape(block.text, quote=False)}</code></pre>"
         case Image():
-            return _image(block)
+            return _image(block) if block.kind == Embedded.IMAGE else f"<p>{_image(block)}</p>"
+        case Rule():
+            return "<hr>"
         case Table():
             return _table(block)
         case Group():
@@ -77,7 +86,7 @@ def _block(block: Block) -> str:
 def _group(group: Group) -> str:
     children = _children(group)
     if group.kind == Container.ITEM:
-        return f"<li>{children}</li>"
+        return f"<li>{_box(group)}{children}</li>"
     if group.kind == Container.NUMBERED_LIST:
         return _numbered(group)
     name = _GROUPS.get(Container(group.kind))
@@ -91,11 +100,18 @@ def _numbered(group: Group) -> str:
     for child in group.children:
         number = _number(child)
         value = "" if number == expected else f' value="{number}"'
-        inner = _children(child) if isinstance(child, Group) else _block(child)
+        inner = _box(child) + _children(child) if isinstance(child, Group) else _block(child)
         written.append(f"<li{value}>{inner}</li>")
         expected = number + 1
     start = "" if first == 1 else f' start="{first}"'
     return f"<ol{start}>{''.join(written)}</ol>"
+
+
+def _box(item: Group) -> str:
+    """Return the check box of a task."""
+    if item.is_done is None:
+        return ""
+    return f'<input type="checkbox"{" checked" if item.is_done else ""} disabled> '
 
 
 def _number(item: Block) -> int:
@@ -130,6 +146,13 @@ def _cell(cell: Cell) -> str:
 
 
 def _image(image: Image) -> str:
+    """Return an image, a player as a link, or a formula."""
+    if image.is_formula:
+        opening, closing = _FORMULAS[image.kind == Embedded.DISPLAYED_FORMULA]
+        return opening + escape(image.text, quote=False) + closing
+    if image.kind != Embedded.IMAGE:
+        title = image.text or PLAYERS[Embedded(image.kind)]
+        return f'<a href="{escape(image.address)}">{escape(title, quote=False)}</a>'
     return f'<img src="{escape(image.address)}" alt="{escape(image.text)}">'
 
 
@@ -154,14 +177,15 @@ def _spans(line: Line, spans: Sequence[Span], start: int, end: int, images: list
 
 def _span(line: Line, span: Span, images: list[Image]) -> str:
     start = span.start
-    if span.kind in _FORMULAS:
-        opening, closing = _FORMULAS[Mark(span.kind)]
-        return opening + escape(line.text[start : span.end], quote=False) + closing
+    if span.kind in (Mark.FORMULA, Mark.DISPLAYED_FORMULA):
+        opening, closing = _FORMULAS[span.kind == Mark.DISPLAYED_FORMULA]
+        return opening + escape(span.meaning, quote=False) + closing
     if line.text[start] == _SHIFTS.get(Mark(span.kind)):
         start += 1
+        begin_at(span.children, start)
     inner = _spans(line, span.children, start, span.end, images)
-    if span.kind == Mark.LINK:
-        return f'<a href="{escape(span.address)}">{inner}</a>'
+    if span.kind in _LINKS:
+        return f'<a href="{escape(span.address)}">{inner}</a>' if span.address else inner
     name = _MARKS[Mark(span.kind)]
     return f"<{name}>{inner}</{name}>"
 
@@ -176,9 +200,9 @@ def _plain(text: str, start: int, end: int, images: list[Image]) -> str:
 
 
 def _images(text: str, position: int, images: list[Image]) -> str:
-    """Return the images that stand before a character, apart from the word before them."""
+    """Return the images that stand before a character."""
     written: list[str] = []
-    parting = " " if position and text[position : position + 1] in ("", " ") else ""
     while images and images[-1].character <= position:
-        written.append(parting + _image(images.pop()))
+        image = images.pop()
+        written += [image.before, _image(image), image.after]
     return "".join(written)

@@ -1,12 +1,12 @@
-"""A line of text as inline Markdown: CommonMark, with formulas as Pandoc has them."""
+"""A line of text as inline Markdown: CommonMark, with `~~` as GitHub and formulas as Pandoc have them."""
 
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from unicodedata import category
 
-from dehusk.inference.document.blocks import Image, Line, Span
-from dehusk.schemas.markup import Mark
+from dehusk.inference.document.blocks import Image, Line, Span, begin_at
+from dehusk.schemas.markup import Embedded, Mark
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
 _ESCAPED = re.compile(
@@ -25,7 +25,7 @@ _AT_START = re.compile(
     r"""
     \#(?=\#{0,5}(?:\ |\Z))
     | >
-    | [+*-](?=\ |\Z) | [-:|](?=[-:|\ ]*\Z) | =(?==*\Z)
+    | [+*:-](?=\ |\Z) | [-:|](?=[-:|\ ]*\Z) | =(?==*\Z)
     """,
     re.VERBOSE,
 )
@@ -35,9 +35,21 @@ _BRACKET = re.compile(r"[\[\]]")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _BACKTICKS = re.compile("`+")
 _MAYBE_ESCAPED = re.compile(r"[\\`~*_\[\]<&$|!]")
-_EXPONENT = re.compile(r"[+\-\u2212]?[0-9]+")
-_EMPHASIS = {Mark.STRONG: "**", Mark.EMPHASIS: "*"}
-_FIRSTS = {Mark.LINK: "[", Mark.CODE: "`", Mark.FORMULA: "$", Mark.DISPLAYED_FORMULA: "$"}
+_EMPHASIS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRUCK: "~~"}
+_SHIFTED = {Mark.RAISED: ("sup", "^"), Mark.LOWERED: ("sub", "_")}
+"""Element for raised and lowered text, and the character of the text that it replaces."""
+_FORMULAS = (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+_LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
+_FIRSTS = {
+    **dict.fromkeys(_LINKS, "["),
+    **dict.fromkeys(_FORMULAS, "$"),
+    **dict.fromkeys(_SHIFTED, "<"),
+    Mark.CODE: "`",
+    Mark.STRUCK: "~",
+}
+_LASTS = {**_FIRSTS, **dict.fromkeys(_LINKS, ")"), **dict.fromkeys(_SHIFTED, ">")}
+PLAYERS = {Embedded.VIDEO: "Video", Embedded.AUDIO: "Audio"}
+"""Text of a link to a player without a title."""
 
 
 def write_line(line: Line, *, begins: bool = True, in_cell: bool = False) -> str:
@@ -61,9 +73,21 @@ def _special_start(text: str) -> int:
 
 
 def write_image(image: Image) -> str:
-    """Return an image as Markdown."""
-    text = _LineWriter(Line(image.text), begins=False, in_cell=True, in_link=True).write()
-    return f"![{text}]({_escape_address(image.address)})"
+    """Return an image or a displayed formula as Markdown, or a player as a link."""
+    if image.is_formula:
+        return _tex(image.text, "", "") or write_line(Line(image.text), begins=False)
+    title = image.text or PLAYERS.get(Embedded(image.kind), "")
+    text = _LineWriter(Line(title), begins=False, in_cell=True, in_link=True).write()
+    mark = "!" if image.kind == Embedded.IMAGE else ""
+    return f"{mark}[{text}]({_escape_address(image.address)})"
+
+
+def _tex(tex: str, before: str, after: str) -> str:
+    """Return a formula between dollars; empty if the TeX or the characters beside would not let it be one."""
+    slashes = len(tex) - len(tex.rstrip("\\"))
+    if "$" in tex or slashes % 2 or before == "$" or before.isdigit() or after.isdigit() or after == "$":
+        return ""
+    return f"${tex}$"
 
 
 def _escape_address(address: str) -> str:
@@ -82,12 +106,12 @@ class _LineWriter:
         self._text, self._spans, self._in_cell = line.text, line.spans, in_cell
         self._images = list(reversed(line.images))
         self._out: list[str] = []
-        self._closed = False
-        """True if emphasis has just ended."""
+        self._closed = ""
+        """Character of the mark of emphasis that has just ended."""
         self._edges: set[int] = set()
         self._link_starts: set[int] = set()
         self._brackets: list[tuple[int, int]] = [(0, len(line.text))] if in_link else []
-        self._has_formula = in_link  # the text of an image may stand beside one
+        self._has_formula = in_link or any(image.is_formula for image in line.images)
         self._find_edges(line.spans)
         self._edges |= {image.character for image in line.images}
         self._escaped = self._escaped_positions(begins=begins)
@@ -101,10 +125,10 @@ class _LineWriter:
     def _find_edges(self, spans: Sequence[Span]) -> None:
         for span in spans:
             self._edges |= {span.start, span.end}
-            if span.kind == Mark.LINK:
+            if span.kind in _LINKS:
                 self._link_starts.add(span.start)
                 self._brackets.append((span.start, span.end))
-            is_formula = span.kind in (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
+            is_formula = span.kind in _FORMULAS
             is_code = span.kind == Mark.CODE and "$" in self._text[span.start : span.end]
             self._has_formula = self._has_formula or is_formula or is_code
             self._find_edges(span.children)
@@ -154,42 +178,63 @@ class _LineWriter:
 
     def _write_span(self, span: Span, after: str) -> None:
         match span.kind:
-            case Mark.STRONG | Mark.EMPHASIS:
+            case Mark.STRONG | Mark.EMPHASIS | Mark.STRUCK:
                 self._write_emphasis(span, after)
-            case Mark.LINK:
-                self._write_link(span)
+            case Mark.REFERENCE if span.meaning:
+                self._put_reference(span.meaning)
+            case Mark.LINK | Mark.REFERENCE | Mark.RETURN:
+                self._write_link(span, after)
             case Mark.CODE:
                 self._write_code(span)
             case Mark.FORMULA | Mark.DISPLAYED_FORMULA:
                 self._write_formula(span, after)
             case _:
-                self._put("^" if self._is_exponent(span) else "")
-                self._write_spans(span.children, span.start, span.end, after)
+                self._write_shifted(span, after)
 
-    def _is_exponent(self, span: Span) -> bool:
-        """Return True for a raised number after a letter or a bracket, unless it is a link, as notes are."""
-        if span.kind != Mark.RAISED or not span.start or span.start in self._link_starts:
-            return False
-        before = self._text[span.start - 1]
-        return (before.isalnum() or before in ")]") and bool(
-            _EXPONENT.fullmatch(self._text, span.start, span.end)
-        )
+    def _write_shifted(self, span: Span, after: str) -> None:
+        """Write raised or lowered text; the cents of a price, which follow a point, stay on the line."""
+        name, sign = _SHIFTED[Mark(span.kind)]
+        start = span.start + (self._text[span.start] == sign)
+        is_marked = not self._is_on_line(span)
+        if is_marked:
+            begin_at(span.children, start)
+        self._put(f"<{name}>" if is_marked else "")
+        self._write_spans(span.children, start if is_marked else span.start, span.end, "<" if is_marked else after)
+        self._put(f"</{name}>" if is_marked else "")
+
+    def _put_reference(self, label: str) -> None:
+        """Write a reference to a footnote, without white space before it."""
+        if self._out and (text := self._out.pop().removesuffix(" ")):
+            self._out.append(text)
+        self._put(f"[^{label}]")
+
+    def _is_cents(self, span: Span) -> bool:
+        return self._text[span.start] == "."
 
     def _write_emphasis(self, span: Span, after: str) -> None:
         """Emphasise a part if the characters beside its marks let it (CommonMark 0.30 and 0.31, §6.2)."""
-        first, last = self._first_character(span), self._last_character(span)
+        first, last = self._first_within(span), self._last_within(span)
         mark = _EMPHASIS[Mark(span.kind)]
         is_marked = (
-            not self._closed and _can_open(self._previous_character(), first) and _can_close(last, after)
+            self._closed != mark[0]
+            and _can_open(self._previous_character(), first)
+            and _can_close(last, after)
         )
-        if is_marked:
-            self._out.append(mark)
+        opening, closing = (mark, mark) if is_marked else ("", "")
+        if span.kind == Mark.STRUCK and not is_marked:
+            opening, closing = "<del>", "</del>"
+        if opening:
+            self._out.append(opening)
+            self._closed = ""
         self._write_spans(span.children, span.start, span.end, after)
-        if is_marked:
-            self._out.append(mark)
-            self._closed = True
+        if closing:
+            self._out.append(closing)
+            self._closed = mark[0] if is_marked else ""
 
-    def _write_link(self, span: Span) -> None:
+    def _write_link(self, span: Span, after: str) -> None:
+        if not span.address:
+            self._write_spans(span.children, span.start, span.end, after)
+            return
         self._put("[")
         self._write_spans(span.children, span.start, span.end, "]")
         self._put(f"]({_escape_address(span.address)})")
@@ -204,13 +249,11 @@ class _LineWriter:
         self._put(self._escape_bars(f"{fence}{space}{text}{space}{fence}"))
 
     def _write_formula(self, span: Span, after: str) -> None:
-        text = self._text[span.start : span.end]
-        slashes = len(text) - len(text.rstrip("\\"))
-        before = self._previous_character()
-        if "$" in text or slashes % 2 or before == "$" or before.isdigit() or after.isdigit() or after == "$":
-            self._write_plain(span.start, span.end)
+        written = _tex(span.meaning, self._previous_character(), after)
+        if written:
+            self._put(self._escape_bars(written))
         else:
-            self._put(self._escape_bars(f"${text}$"))
+            self._write_plain(span.start, span.end)
 
     def _escape_bars(self, literal: str) -> str:
         """Escape vertical bars in text that is written unchanged, as they would end a cell."""
@@ -238,16 +281,28 @@ class _LineWriter:
     def _flush_images(self, position: int) -> None:
         """Write the images that stand before a character."""
         while self._images and self._images[-1].character <= position:
-            parting = " " if position and self._text[position : position + 1] in ("", " ") else ""
-            self._put(parting + write_image(self._images.pop()))
+            image = self._images.pop()
+            self._put(image.before)
+            if image.is_formula:
+                self._put_formula(image.text, self._text[position : position + 1])
+            else:
+                self._put(write_image(image))
+            self._put(image.after)
+
+    def _put_formula(self, tex: str, after: str) -> None:
+        """Write a formula that is no part of the text, apart from digits and dollars."""
+        before = self._previous_character()
+        self._put(" " if before.isdigit() or before == "$" else "")
+        self._put(self._escape_bars(_tex(tex, "", "") or write_line(Line(tex), begins=False, in_cell=True)))
+        self._put(" " if after.isdigit() else "")
 
     def _put(self, text: str) -> None:
         if text:
             self._out.append(text)
-            self._closed = False
+            self._closed = ""
 
     def _previous_character(self) -> str:
-        """Return the last character written, apart from marks of emphasis that have begun."""
+        """Return the last character written, apart from stars of emphasis."""
         for text in reversed(self._out):
             if text not in ("*", "**"):
                 return text[-1]
@@ -255,29 +310,47 @@ class _LineWriter:
 
     def _next_character(self, position: int, following: Span | None) -> str:
         """Return the character that will be written after a position, apart from marks of emphasis."""
-        if self._images and any(image.character == position for image in self._images):
-            return "!"
+        here = [image for image in self._images if image.character == position]
+        if here:
+            return "$" if here[-1].is_formula else "!" if here[-1].kind == Embedded.IMAGE else "["
         if following is not None and following.start == position:
             return self._first_character(following)
         return self._text[position : position + 1]
 
     def _first_character(self, span: Span) -> str:
         """Return the first character that will be written of a span, apart from marks of emphasis."""
-        if span.kind in _FIRSTS:
+        if span.kind in _FIRSTS and not self._is_on_line(span):
             return _FIRSTS[Mark(span.kind)]
-        if self._is_exponent(span):
-            return "^"
+        return self._first_within(span)
+
+    def _first_within(self, span: Span) -> str:
+        """Return the first character that will be written between the marks of a span."""
         if span.children and span.children[0].start == span.start:
-            return self._first_character(span.children[0])
+            is_parted = span.kind == Mark.STRUCK and span.children[0].kind in _EMPHASIS
+            return "*" if is_parted else self._first_character(span.children[0])
         return self._text[span.start]
+
+    def _is_on_line(self, span: Span) -> bool:
+        """Return True for raised text that is written without an element."""
+        return span.kind == Mark.RAISED and (self._is_cents(span) or _is_reference(span))
 
     def _last_character(self, span: Span) -> str:
         """Return the last character that will be written of a span, apart from marks of emphasis."""
-        if span.kind in _FIRSTS:
-            return ")" if span.kind == Mark.LINK else _FIRSTS[Mark(span.kind)]
+        if span.kind in _LASTS and not self._is_on_line(span):
+            return "]" if span.meaning and span.kind == Mark.REFERENCE else _LASTS[Mark(span.kind)]
+        return self._last_within(span)
+
+    def _last_within(self, span: Span) -> str:
+        """Return the last character that will be written between the marks of a span."""
         if span.children and span.children[-1].end == span.end:
-            return self._last_character(span.children[-1])
+            is_parted = span.kind == Mark.STRUCK and span.children[-1].kind in _EMPHASIS
+            return "*" if is_parted else self._last_character(span.children[-1])
         return self._text[span.end - 1]
+
+
+def _is_reference(span: Span) -> bool:
+    """Return True if all of a raised text is a reference to a footnote."""
+    return len(span.children) == 1 and bool(span.children[0].meaning) and span.children[0].kind == Mark.REFERENCE
 
 
 def _positions(text: str, character: str) -> set[int]:

@@ -1,4 +1,8 @@
-"""The content of a page as Markdown: CommonMark, with tables as GitHub and formulas as Pandoc has them."""
+"""The content of a page as Markdown: CommonMark, and what GitHub and Pandoc add to it.
+
+Tables, tasks, struck text and footnotes are as GitHub, formulas as Pandoc, terms and their descriptions as PHP
+Markdown Extra has them.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,11 +15,13 @@ from dehusk.inference.document.blocks import (
     Image,
     Line,
     Paragraph,
+    Rule,
     Table,
     join,
 )
 from dehusk.inference.document.inline_markdown import longest_backticks, write_image, write_line
-from dehusk.schemas.markup import Container, Mark
+from dehusk.inference.document.notes import take_notes
+from dehusk.schemas.markup import Container, Embedded, Mark
 from dehusk.schemas.pages import BULLET
 
 _MAX_DEPTH = 8
@@ -25,7 +31,12 @@ _MAX_NUMBER = 999_999_999
 
 def markdown(root: Group) -> str:
     """Return the Markdown of an outline, without a line break at its end."""
-    return "\n".join(_blocks(root.children, 0))
+    blocks, notes = take_notes(root.children)
+    lines = _blocks(blocks, 0)
+    for note in notes:
+        first, *others = _blocks(note.children, 0) or [""]
+        lines += ["", f"[^{note.label}]: {first}", *(f"    {line}" if line else "" for line in others)]
+    return "\n".join(lines)
 
 
 def _blocks(blocks: Iterable[Block], depth: int) -> list[str]:
@@ -54,7 +65,11 @@ def _block(block: Block, depth: int, *, is_other: bool) -> list[str]:
             fence = "`" * max(3, 1 + longest_backticks(block.text))
             return [fence + block.language, *block.text.split("\n"), fence]
         case Image():
+            if block.kind == Embedded.DISPLAYED_FORMULA and "$" not in block.text:
+                return ["$$", block.text, "$$"]
             return [write_image(block)]
+        case Rule():
+            return ["---"]
         case Table():
             return _table(block)
         case Group():
@@ -63,16 +78,16 @@ def _block(block: Block, depth: int, *, is_other: bool) -> list[str]:
 
 def _paragraph(lines: Sequence[Line]) -> list[str]:
     if len(lines) == 1 and _is_displayed(lines[0]):
-        return ["$$", lines[0].text, "$$"]
+        return ["$$", lines[0].spans[0].meaning, "$$"]
     written = [write_line(line) for line in lines]
     return [*(line + "\\" for line in written[:-1]), written[-1]]
 
 
 def _is_displayed(line: Line) -> bool:
-    if len(line.spans) != 1 or line.images or "$" in line.text:
+    if len(line.spans) != 1 or line.images:
         return False
     span = line.spans[0]
-    return span.kind == Mark.DISPLAYED_FORMULA and (span.start, span.end) == (0, len(line.text))
+    return "$" not in span.meaning and span.kind == Mark.DISPLAYED_FORMULA and (span.start, span.end) == (0, len(line.text))
 
 
 def _with_end_escaped(heading: str) -> str:
@@ -90,7 +105,44 @@ def _group(group: Group, depth: int, *, is_other: bool) -> list[str]:
         return [f"> {line}" if line else ">" for line in _blocks(group.children, depth + 1)]
     if depth < _MAX_DEPTH and _is_list(group):
         return _list(group, depth + 1, is_other=is_other)
+    if depth < _MAX_DEPTH and group.kind == Container.TERMS and _are_lines(group.children):
+        return _terms(group.children, depth + 1)
     return _blocks(group.children, depth)
+
+
+def _are_lines(blocks: Sequence[Block]) -> bool:
+    """Return True for terms that are a line each, and descriptions of a paragraph each."""
+    kinds = [block.kind if isinstance(block, Group) else 0 for block in blocks]
+    if not set(kinds) <= {Container.TERM, Container.DESCRIPTION}:
+        return False
+    if not kinds or kinds[0] != Container.TERM or kinds[-1] != Container.DESCRIPTION:
+        return False
+    return all(isinstance(block, Group) and _is_line(block) for block in blocks)
+
+
+def _is_line(group: Group) -> bool:
+    """Return True for a single paragraph, of one line if it is a term."""
+    only = group.children[0] if len(group.children) == 1 else None
+    if not isinstance(only, Paragraph) or any(map(_is_displayed, only.lines)):
+        return False
+    return group.kind == Container.DESCRIPTION or len(only.lines) == 1
+
+
+def _terms(blocks: Sequence[Block], depth: int) -> list[str]:
+    """Return terms and their descriptions, these after a colon."""
+    lines: list[str] = []
+    was_description = False
+    for block in blocks:
+        if not isinstance(block, Group):
+            continue
+        is_description = block.kind == Container.DESCRIPTION
+        if was_description and not is_description:
+            lines.append("")
+        first, *others = _blocks(block.children, depth)
+        lines.append(f": {first}" if is_description else first)
+        lines += [f"  {line}" for line in others]
+        was_description = is_description
+    return lines
 
 
 def _list(group: Group, depth: int, *, is_other: bool) -> list[str]:
@@ -110,7 +162,8 @@ def _list(group: Group, depth: int, *, is_other: bool) -> list[str]:
             lines.append("")
         mark = _mark(group, item, is_other=is_other)
         margin = " " * len(mark)
-        lines.append(mark + written[0])
+        task = "" if item.is_done is None else "[x] " if item.is_done else "[ ] "
+        lines.append(mark + task + written[0])
         lines += [margin + line if line else "" for line in written[1:]]
     return lines
 

@@ -15,12 +15,15 @@ from dehusk.inference.document.blocks import (
     Image,
     Line,
     Paragraph,
+    Rule,
     Span,
     Table,
     join,
 )
 from dehusk.inference.document.content_tree import Leaf, Node, read_content_tree
-from dehusk.schemas.markup import Container, Mark
+from dehusk.inference.document.formulas import join_formulas
+from dehusk.inference.document.notes import settle_notes, without_outer_rules
+from dehusk.schemas.markup import Container, Mark, Markup
 from dehusk.schemas.options import NO_RENDERING, Rendering
 from dehusk.schemas.pages import Boundary, SegmentedPage
 
@@ -29,10 +32,14 @@ _DISSOLVED = frozenset({Container.ROW, Container.CELL, Container.HEADER_CELL, Co
 """Containers without a meaning outside of tables."""
 _CELLS = (Container.CELL, Container.HEADER_CELL)
 _LISTS = (Container.LIST, Container.NUMBERED_LIST)
+_ITEMS = (Container.TASK, Container.NOTE)
+"""Containers of the content of items."""
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-(?!default|text)|brush:\s*|(?:hljs|sourceCode)\s+)"
     r"([\w+#.-]{1,30})"
 )
+_NO_LANGUAGE = frozenset({"text", "plaintext", "plain", "txt", "none", "nohighlight", "no-highlight", "raw", "default"})
+"""Names by which highlighters are told that text is of no language."""
 _MAX_EMPTY_CELLS = 10
 """Limit of empty cells for each filled one; with more, it is no table."""
 _RUNNING_TEXT = 200
@@ -52,24 +59,34 @@ def outline(
     if page.markup is None:
         raise ValueError("Markdown and HTML are written from a page's markup, which this one came without")
     root = read_content_tree(page, page.markup, content, url, rendering)
-    return Group(0, 0, _BlockBuilder(page.markup.strings, tables=rendering.tables).blocks_of(root))
+    blocks = without_outer_rules(_BlockBuilder(page.markup, tables=rendering.tables).blocks_of(root))
+    settle_notes(blocks)
+    return Group(0, 0, blocks)
 
 
 class _BlockBuilder:
     """Builder of blocks from nodes."""
 
-    def __init__(self, strings: Sequence[str], *, tables: bool) -> None:
-        self._strings, self._tables = strings, tables
+    def __init__(self, markup: Markup, *, tables: bool) -> None:
+        self._strings, self._tables = markup.strings, tables
+        self._typesets = markup.typesets
 
     def blocks_of(self, node: Node) -> list[Block]:
         """Return the blocks within a node; consecutive lines of the same element are a paragraph."""
+        blocks = self._read(node)
+        for block in blocks:
+            if isinstance(block, Paragraph) and len(block.lines) > 1:
+                block.lines = join_formulas(block.lines, typesets=self._typesets)
+        return blocks
+
+    def _read(self, node: Node) -> list[Block]:
         blocks: list[Block] = []
         paragraph: Paragraph | None = None
         last: Leaf | None = None
         for child in node.children:
             if not isinstance(child, Leaf):
                 paragraph = None
-                blocks += [child] if isinstance(child, Image) else self._node(child, node.kind)
+                blocks += self._node(child, node.kind) if isinstance(child, Node) else [child]
                 continue
             if paragraph is not None and last is not None and _goes_on(last, child):
                 _add_line(paragraph, last, child)
@@ -89,10 +106,25 @@ class _BlockBuilder:
                 return self._table(node)
             case Container.LIST | Container.NUMBERED_LIST:
                 return _list(node, self.blocks_of(node))
-            case Container.ITEM if above not in _LISTS:
-                return [Group(Container.LIST, 0, [Group(node.kind, node.value, self.blocks_of(node))])]
+            case Container.ITEM:
+                item = self._item(node)
+                return [item] if above in _LISTS else [Group(Container.LIST, 0, [item])]
+            case Container.NOTE:
+                return [Group(node.kind, 0, self.blocks_of(node), label=node.label)]
         blocks = self.blocks_of(node)
         return blocks if node.kind in _DISSOLVED else [Group(node.kind, node.value, blocks)]
+
+    def _item(self, node: Node) -> Group:
+        """Return an item; what is in a task or a footnote that it is becomes its own."""
+        item, inner = Group(Container.ITEM, node.value), node
+        while len(inner.children) == 1 and isinstance(only := inner.children[0], Node) and only.kind in _ITEMS:
+            inner = only
+            if inner.kind == Container.TASK:
+                item.is_done = inner.value == 1
+            else:
+                item.label = inner.label
+        item.children = self.blocks_of(inner)
+        return item
 
     def _code(self, node: Node) -> list[Block]:
         text = "\n".join(leaf.line.text for leaf in node.leaves())
@@ -103,16 +135,19 @@ class _BlockBuilder:
         lines = [leaf.line for leaf in node.leaves()]
         if not lines:
             return images
+        if any("\n" in line.text for line in lines):
+            return self.blocks_of(node)
         return [Heading(min(max(node.value, 1), 6), join(lines)), *images]
 
     def _language(self, value: int) -> str:
         named = _LANGUAGE.search(self._strings[value - 1]) if value else None
-        return named[1].lower().rstrip(".") if named else ""
+        language = named[1].lower().rstrip(".") if named else ""
+        return "" if language in _NO_LANGUAGE else language
 
     def _table(self, node: Node) -> list[Block]:
         """Return the blocks above a table, then the table, or its texts where it has no columns to keep."""
         rows: list[Node] = []
-        others: list[Leaf | Image | Node] = []
+        others: list[Leaf | Image | Rule | Node] = []
         for child in node.children:
             if isinstance(child, Node) and child.kind == Container.ROW:
                 rows.append(child)
@@ -142,7 +177,7 @@ def _add_line(paragraph: Paragraph, last: Leaf, leaf: Leaf) -> None:
 def _list(node: Node, children: list[Block]) -> list[Block]:
     """Return a list of nothing but items; other blocks in it join the item before."""
     items = Group(node.kind, 0)
-    for child in children:
+    for child in without_outer_rules(children):
         if isinstance(child, Group) and child.kind == Container.ITEM:
             items.children.append(child)
         elif items.children and isinstance(items.children[-1], Group):
@@ -170,7 +205,7 @@ def _cells(row: Node) -> dict[int, Cell] | None:
     cells: dict[int, Cell] = {}
     is_line = all(leaf.in_row for leaf in row.leaves())
     for child in row.children:
-        if isinstance(child, Image):
+        if isinstance(child, Image | Rule):
             continue
         if not isinstance(child, Node) or child.kind not in _CELLS or _holds_table(child):
             return None

@@ -1,46 +1,48 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""The markup that text blocks stand in, recorded while a walk reads them: columns of `dehusk.schemas.markup.Markup`."""
+"""The markup that text blocks stand in, recorded while a walk reads them: columns of `dehusk.schemas.markup.Markup`.
 
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uintptr_t
-from libc.string cimport memset
+Without these, what is struck is recorded alone.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uintptr_t
 
 from dehusk.inference.native cimport lexbor, utf8
-from dehusk.inference.native.buffer cimport Buffer, content, free, more
-from dehusk.inference.native.lexbor cimport Attribute, Element, Node, String, decoded
-from dehusk.inference.native.lists cimport Item, Lists
-from dehusk.inference.native.markup cimport spells, tag_name
-from dehusk.inference.native.rows cimport NONE, Block, Row, Rows
-from dehusk.inference.native.tables cimport Tables
+from dehusk.inference.native.attributes cimport MAX_ADDRESS, attribute, attributes, classes
+from dehusk.inference.native.buffer cimport free, more
+from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
+from dehusk.inference.native.markup cimport number_of, spells, tag_name
+from dehusk.inference.native.rows cimport NONE, Row
 
 import numpy as np
 
-from dehusk.inference import pictures
-from dehusk.inference.native.markup import NUMBERED_ATTRIBUTES, NUMBERED_TAGS
-from dehusk.schemas.markup import Container, Mark
+from dehusk.inference import elements, pictures, players, tex
+from dehusk.inference.native.markup import NUMBERED_TAGS
+from dehusk.schemas.markup import Embedded, Mark
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
 
-ATTRIBUTES = (*pictures.ATTRIBUTES, "href", "display", "data-lang", "data-language", "lang")
-"""The attributes that are read."""
-
 cdef enum:  # kinds of events
     START
     END
-    IMAGE
+    THING
+
+cdef enum:  # white space beside something embedded
+    BEFORE = 1
+    AFTER = 2
 
 cdef enum:
-    MAX_ADDRESS = 2000  # bytes; no link of more is kept
-    MAX_TEXT = 1000  # bytes of an image's alternative text
-    MAX_CLASSES = 200  # bytes
-    MAX_AROUND_CODE = 3  # elements whose classes may name its language
-    MAX_AROUND_IMAGE = 5  # elements of which one may be its figure
+    MAX_TEXT = 1000  # characters of an image's alternative text
+    MAX_TEX = 10_000  # bytes
 
 cdef int LINK = Mark.LINK, FORMULA = Mark.FORMULA, DISPLAYED = Mark.DISPLAYED_FORMULA
-cdef int CODE = Container.CODE, ITEM = Container.ITEM, HEADING = Container.HEADING
-cdef int CELL = Container.CELL, HEADER_CELL = Container.HEADER_CELL
-cdef int FIGURE = Container.FIGURE
-cdef frozenset FIGURES = frozenset({"wp-caption", "caption", "image-caption", "captioned-image", "figure"})
+cdef int STRUCK = Mark.STRUCK
+cdef int LIST_ITEM = elements.ITEM
+cdef int IMAGE = Embedded.IMAGE, RULE = Embedded.RULE
+cdef int EMBEDDED_FORMULA = Embedded.FORMULA, EMBEDDED_DISPLAYED = Embedded.DISPLAYED_FORMULA
+cdef uintptr_t SCRIPT = number_of(b"script"), STYLE_SHEET = number_of(b"link"), BASE = number_of(b"base")
+cdef uintptr_t FRAME = number_of(b"iframe"), VIDEO = number_of(b"video"), AUDIO = number_of(b"audio")
+cdef uintptr_t INPUT = number_of(b"input"), HEAD = number_of(b"head")
 cdef dict MARKS = {
     "a": Mark.LINK,
     **dict.fromkeys(("b", "strong"), Mark.STRONG),
@@ -48,87 +50,149 @@ cdef dict MARKS = {
     **dict.fromkeys(("code", "kbd", "samp", "tt"), Mark.CODE),
     "sup": Mark.RAISED,
     "sub": Mark.LOWERED,
+    **dict.fromkeys(("del", "s", "strike"), Mark.STRUCK),
 }
-cdef dict CONTAINERS = {
-    **dict.fromkeys((f"h{level}" for level in range(1, 7)), Container.HEADING),
-    **dict.fromkeys(("ul", "menu", "dir"), Container.LIST),
-    "ol": Container.NUMBERED_LIST,
-    "li": Container.ITEM,
-    "blockquote": Container.QUOTE,
-    **dict.fromkeys(("listing", "plaintext", "pre", "textarea", "xmp"), Container.CODE),
-    "table": Container.TABLE,
-    "tr": Container.ROW,
-    "td": Container.CELL,
-    "th": Container.HEADER_CELL,
-    "caption": Container.CAPTION,
-    "figure": Container.FIGURE,
-    "figcaption": Container.FIGURE_CAPTION,
-    "dl": Container.TERMS,
-    "dt": Container.TERM,
-    "dd": Container.DESCRIPTION,
-}
-
 cdef uint8_t[lexbor.NUMBERED_TAGS] _marks_of_tags
-cdef uint8_t[lexbor.NUMBERED_TAGS] _containers_of_tags
-cdef dict _attribute_names = {}  # by the number that Lexbor has for each, or by its own bytes
-
-
-cdef int _fill_tables() except -1:
-    cdef int number
-    for number in range(lexbor.NUMBERED_TAGS):
-        _marks_of_tags[number] = MARKS.get(NUMBERED_TAGS[number], 0)
-        _containers_of_tags[number] = CONTAINERS.get(NUMBERED_TAGS[number], 0)
-    numbers = {name: number for number, name in enumerate(NUMBERED_ATTRIBUTES)}
-    for name in ATTRIBUTES:
-        _attribute_names[numbers.get(name, name.encode())] = name
-    return 0
-
-
-_fill_tables()
+for _number in range(lexbor.NUMBERED_TAGS):
+    _marks_of_tags[_number] = MARKS.get(NUMBERED_TAGS[_number], 0)
 
 
 cdef class Recording:
-    """Marks, images and containers in the order of a walk."""
+    """Marks, embedded things and containers in the order of a walk; what is struck alone unless it is `whole`."""
 
-    def __cinit__(self):
+    def __cinit__(self, *, bint whole):
+        self._whole = whole
         self._strings, self._known, self._base, self._depth = [], {}, "", 0
+        self._tasks, self._notes = {}, {}
 
     def __dealloc__(self):
         free(&self._spans)
         free(&self._events)
-        free(&self._images)
+        free(&self._embedded)
         free(&self._marks)
+        free(&self._linked)
 
-    cdef int note(self, Element *hidden) except -1:
-        """Record the first `<base>`, to which addresses are relative, if an element that is not shown holds it."""
-        cdef Node *node = &hidden.node
-        if not spells(tag_name(node.name), b"head") and not spells(tag_name(node.name), b"base"):
-            return 0
-        while node != NULL and not self._base:
-            if node.type == lexbor.ELEMENT and spells(tag_name(node.name), b"base"):
-                self._base = _attributes(<Element *> node).get("href", "")[:MAX_ADDRESS]
-            node = lexbor.following(node, &hidden.node)
+    cdef int note(self, Element *skipped, int row, int block, size_t offset) except -1:
+        """Record what an element whose text is not read is of the page, or those in it."""
+        cdef Node *node = &skipped.node
+        while self._whole and node != NULL:
+            if node.type == lexbor.ELEMENT:
+                self._look_at(<Element *> node, row, block, offset)
+            node = lexbor.following(node, &skipped.node) if skipped.node.name == HEAD else NULL
         return 0
 
-    cdef int enter(self, Row *row, int index, size_t offset) except -1:
+    cdef int _look_at(self, Element *element, int row, int block, size_t offset) except -1:
+        """Record the first `<base>`, to which addresses are relative, formulas, players, and a typesetter."""
+        cdef uintptr_t name = element.node.name
+        if name == SCRIPT:
+            self._add_script(element, row, block, offset)
+        elif name == STYLE_SHEET:
+            self._typesets = self._typesets or tex.typesets(attributes(element).get("href", ""))
+        elif name == BASE:
+            self._base = self._base or attributes(element).get("href", "")[:MAX_ADDRESS]
+        elif name == FRAME or name == VIDEO or name == AUDIO:
+            self._add_player(element, row, block, offset)
+        return 0
+
+    cdef int _add_script(self, Element *script, int row, int block, size_t offset) except -1:
+        """Record the formula that a script holds, unless it was read as it is typeset, or what typesets formulas."""
+        cdef String text = lexbor.text_of(script.node.first_child)
+        cdef int string
+        found = attributes(script)
+        declared = found.get("type", "").lower()
+        if not declared.startswith(tex.SCRIPT):
+            program = found.get("src") or text.data[: text.length].decode("latin-1")
+            self._typesets = self._typesets or tex.typesets(program)
+            self._typesets_dollars = self._typesets_dollars or tex.typesets_dollars(program)
+            return 0
+        self._typesets = True
+        string = self._tex_of(script)
+        if string == NO_STRING or (
+            self._typeset != NULL
+            and self._typeset == _element_before(&script.node)
+            and (block > self._typeset_block or offset > self._typeset_from)
+        ):
+            return 0
+        kind = EMBEDDED_DISPLAYED if "display" in declared else EMBEDDED_FORMULA
+        return self._embed(kind, row, block, offset, NO_STRING, string)
+
+    cdef int _tex_of(self, Element *script) except -2:
+        """Return the index of the TeX that a script holds; -1 for none."""
+        cdef String text = lexbor.text_of(script.node.first_child)
+        found = tex.of_script(decoded(text)) if text.length <= MAX_TEX else ""
+        return self._string_of(found) if found else NO_STRING
+
+    cdef int _add_player(self, Element *element, int row, int block, size_t offset) except -1:
+        cdef String tag = tag_name(element.node.name)
+        cdef Node *source = element.node.first_child
+        found = attributes(element)
+        while source != NULL and not found.get("src"):
+            if source.type == lexbor.ELEMENT and spells(tag_name(source.name), b"source"):
+                found["src"] = attributes(<Element *> source).get("src", "")
+            source = source.next
+        player = players.player_of(tag.data[: tag.length].decode(), found)
+        if player is None or len(player[1]) > MAX_ADDRESS:
+            return 0
+        title = self._string_of(players.title_of(found)[:MAX_TEXT])
+        return self._embed(player[0], row, block, offset, self._string_of(player[1]), title)
+
+    cdef int enter(self, Row *row, int index, int block, size_t offset) except -1:
         """Begin the mark that an element is, if any, at a byte of the open block's text."""
         cdef uintptr_t name = row.element.node.name
-        if name >= lexbor.NUMBERED_TAGS or not _marks_of_tags[name]:
-            return 0
-        return self.begin(_marks_of_tags[name], index, offset, row.element)
+        cdef int kind = _marks_of_tags[name] if name < lexbor.NUMBERED_TAGS else 0
+        cdef int string = NO_STRING
+        if not self._whole:
+            return self._begin(kind, index, offset, string) if kind == STRUCK else 0
+        if row.element.classes != NULL:
+            self._look_for_typeset(row.element, index, block, offset)
+        if row.tag.lists == LIST_ITEM:
+            self._item, self._item_block = row.item, block
+        elif name == INPUT and row.item == self._item and block == self._item_block:
+            self._add_task(row.element, row)
+        if kind == LINK:
+            string = self._string(attribute(row.element, "href"), MAX_ADDRESS)
+        return self._begin(kind, index, offset, string) if kind and (kind != LINK or string != NO_STRING) else 0
 
-    cdef int begin(self, int kind, int index, size_t offset, Element *element) except -1:
+    cdef int begin_formula(self, Element *formula, int index, size_t offset) except -1:
+        """Begin the mark of a formula that is read as TeX."""
+        if not self._whole:
+            return 0
+        kind = DISPLAYED if attributes(formula).get("display") == "block" else FORMULA
+        return self._begin(kind, index, offset, NO_STRING)
+
+    cdef int _look_for_typeset(self, Element *element, int index, int block, size_t offset) except -1:
+        """Begin the mark of a formula that a program has typeset, if its TeX follows in a script."""
+        cdef Node *script = _element_after(&element.node)
+        cdef int string
+        names = classes(element)
+        if "ath" not in names:
+            return 0
+        self._typesets = self._typesets or tex.is_typeset(names)
+        self._typesets_dollars = self._typesets_dollars or tex.is_typeset_with_dollars(names)
+        if "MathJax" not in names or script == NULL or script.name != SCRIPT:
+            return 0
+        declared = attributes(<Element *> script).get("type", "").lower()
+        string = self._tex_of(<Element *> script) if declared.startswith(tex.SCRIPT) else NO_STRING
+        if string == NO_STRING:
+            return 0
+        self._typeset, self._typeset_block, self._typeset_from = &element.node, block, offset
+        return self._begin(DISPLAYED if "display" in declared else FORMULA, index, offset, string)
+
+    cdef int _add_task(self, Element *box, Row *row) except -1:
+        """Let an item that a check box begins be a task, if readers cannot set it."""
+        found = attributes(box)
+        if row.item == NONE or found.get("type", "").lower() != "checkbox":
+            return 0
+        if "disabled" in found or "task-list" in classes(box):
+            self._tasks.setdefault(row.item, "checked" in found)
+        return 0
+
+    cdef int _begin(self, int kind, int index, size_t offset, int string) except -1:
         """Begin a mark, unless one of its kind is open."""
         cdef Span *span
-        cdef int level, string = 0
-        if kind == FORMULA and _attributes(element).get("display") == "block":
-            kind = DISPLAYED
+        cdef int level
         for level in range(self._depth):
             if (<Span *> self._spans.data)[self._stack[level]].kind == kind:
-                return 0
-        if kind == LINK:
-            string = self._string(_attribute(element, "href"), MAX_ADDRESS)
-            if string == NONE:
                 return 0
         span = <Span *> more(&self._spans, sizeof(Span))
         span.row, span.kind, span.string, span.start, span.end = index, kind, string, 0, 0
@@ -145,16 +209,47 @@ cdef class Recording:
 
     cdef int add_image(self, Element *element, int row, int block, size_t offset) except -1:
         """Record an image that is shown, at a byte of the open block's text, or before the next block."""
-        cdef Image *image
-        attributes = _attributes(element)
-        found = pictures.address_of(attributes)
-        if found is None or len(found) > MAX_ADDRESS:
+        if not self._whole:
             return 0
-        address = self._string_of(found)
-        text = self._string_of(" ".join(attributes.get("alt", "")[:MAX_TEXT].split()))
-        image = <Image *> more(&self._images, sizeof(Image))
-        image.block, image.character, image.row, image.address, image.text = block, NONE, row, address, text
-        return self._add_event(IMAGE, image - <Image *> self._images.data, offset) if offset else 0
+        found = attributes(element)
+        formula = pictures.tex_of(found, classes(element))
+        if formula and len(formula) <= MAX_TEX:
+            return self._embed(EMBEDDED_FORMULA, row, block, offset, NO_STRING, self._string_of(formula))
+        address = pictures.address_of(found)
+        if address is None or len(address) > MAX_ADDRESS:
+            return 0
+        text = self._string_of(" ".join(found.get("alt", "")[:MAX_TEXT].split()))
+        return self._embed(IMAGE, row, block, offset, self._string_of(address), text)
+
+    cdef int add_rule(self, int row, int block) except -1:
+        """Record a line between sections, before the next block."""
+        return self._embed(RULE, row, block, 0, NO_STRING, self._string_of("")) if self._whole else 0
+
+    cdef int _embed(self, int kind, int row, int block, size_t offset, int address, int text) except -1:
+        """Record something at a byte of the open block's text, or before the next block.
+
+        A formula at the beginning waits for the text of its block, in case there is any.
+        """
+        cdef Thing *thing = <Thing *> more(&self._embedded, sizeof(Thing))
+        thing.kind, thing.block, thing.character, thing.row = kind, block, NONE, row
+        thing.address, thing.text, thing.space = address, text, 0
+        if offset or kind == EMBEDDED_FORMULA:
+            self._waits = self._waits or not offset
+            self._add_event(THING, thing - <Thing *> self._embedded.data, offset)
+        return 0
+
+    cdef int part(self) except -1:
+        """Leave what waits for text before the next block: its own has none."""
+        cdef Event *events = <Event *> self._events.data
+        cdef int event, kept = 0
+        if not self._waits:
+            return 0
+        for event in range(<int> (self._events.used // sizeof(Event))):
+            if events[event].kind != THING:
+                events[kept] = events[event]
+                kept += 1
+        self._events.used, self._waits = kept * sizeof(Event), False
+        return 0
 
     cdef int _add_event(self, int kind, int span, size_t offset) except -1:
         cdef Event *event = <Event *> more(&self._events, sizeof(Event))
@@ -168,13 +263,16 @@ cdef class Recording:
         cdef int count = self._events.used // sizeof(Event), event = 0, waiting = 0, level
         cdef size_t position = 0, length
         cdef uint32_t written = 0, character
+        cdef Thing *thing
         cdef bint parted = False
         while count:
             while event < count and events[event].offset <= position:
                 if events[event].kind == END:
                     spans[events[event].span].end = written
-                elif events[event].kind == IMAGE:
-                    (<Image *> self._images.data)[events[event].span].character = written
+                elif events[event].kind == THING:
+                    thing = <Thing *> self._embedded.data + events[event].span
+                    thing.character = written
+                    thing.space = (BEFORE if parted else 0) | (AFTER if _is_space_at(text, position) else 0)
                 event += 1
             if position >= text.length:
                 break
@@ -204,13 +302,14 @@ cdef class Recording:
         cdef Span[KINDS] still_open
         cdef int event, level
         for event in range(<int> (self._events.used // sizeof(Event))):
-            if events[event].kind == IMAGE and not length:
-                (<Image *> self._images.data)[events[event].span].block = NONE
+            if events[event].kind == THING and not length:
+                (<Thing *> self._embedded.data)[events[event].span].block = NONE
         if length:
             self._mark(block, length)
         for level in range(self._depth):
             still_open[level] = (<Span *> self._spans.data)[self._stack[level]]
         self._spans.used = self._events.used = 0
+        self._waits = False
         for level in range(self._depth):
             still_open[level].start = still_open[level].end = 0
             (<Span *> more(&self._spans, sizeof(Span)))[0] = still_open[level]
@@ -227,12 +326,13 @@ cdef class Recording:
             if span.start < span.end <= <size_t> length:
                 mark = <int *> more(&self._marks, 5 * sizeof(int))
                 mark[0], mark[1], mark[2], mark[3], mark[4] = block, span.start, span.end, span.kind, span.string
+                (<int *> more(&self._linked, sizeof(int)))[0] = span.row if span.kind == LINK else NONE
         return 0
 
     cdef int _string(self, String value, size_t most) except -2:
-        """Return the index of a text among the strings; NONE for an empty one and one of more than `most` bytes."""
+        """Return the index of a text among the strings; -1 for an empty one and one of more than `most` bytes."""
         if not value.length or value.length > most:
-            return NONE
+            return NO_STRING
         return self._string_of(decoded(value))
 
     def _string_of(self, text: str) -> int:
@@ -241,221 +341,34 @@ cdef class Recording:
             self._strings.append(text)
         return index
 
-    cdef dict columns(self, Rows rows, Lists lists, Tables tables, object holders):
-        """Return the fields of `Markup`; call it after `Rows.columns` and `Lists.of_items`."""
-        cdef Block *blocks = <Block *> rows._blocks.data
-        cdef int count = rows._blocks.used // sizeof(Block), block
-        cdef RowContainers around = RowContainers(self, rows, lists, tables)
-        of_blocks = np.empty(count, np.int32)
-        cdef int32_t[::1] column = of_blocks
-        for block in range(count):
-            column[block] = around.container_of(blocks[block].row)
-        images = around.images_of(self)
-        return {
-            "base": self._base,
-            "containers": np.ascontiguousarray(_columns(content(&around.containers), 3)),
-            "blocks": of_blocks,
-            "holders": holders,
-            "marks": np.ascontiguousarray(_columns(content(&self._marks), 5)),
-            "images": np.array(images, np.int32).reshape(-1, 9).T.copy(),
-            "strings": tuple(self._strings),
-        }
+    cdef object struck(self):
+        """Return the blocks of what is struck, and its first and last characters; None if nothing is."""
+        cdef int *marks = <int *> self._marks.data
+        cdef int mark, count = self._marks.used // (5 * sizeof(int))
+        found = []
+        for mark in range(count):
+            if marks[5 * mark + 3] == STRUCK:
+                found.append((marks[5 * mark], marks[5 * mark + 1], marks[5 * mark + 2]))
+        return np.array(found, np.int32).T.copy() if found else None
 
 
-cdef class RowContainers:
-    """The containers around the elements of a page."""
-
-    cdef Buffer containers  # parent, kind and value of each
-    cdef Buffer _of_rows  # the container of each row, or NONE where that was not asked
-    cdef Buffer _firsts, _lasts  # block in each row, or NONE
-    cdef Buffer _way
-    cdef Recording _recording
-    cdef Rows _rows
-    cdef Lists _lists
-    cdef Tables _tables
-
-    def __init__(self, Recording recording, Rows rows, Lists lists, Tables tables):
-        cdef size_t size = rows._rows.used // sizeof(Row) * sizeof(int)
-        self._recording, self._rows, self._lists, self._tables = recording, rows, lists, tables
-        memset(more(&self._of_rows, size), 0xFF, size)
-
-    def __dealloc__(self):
-        free(&self.containers)
-        free(&self._of_rows)
-        free(&self._firsts)
-        free(&self._lasts)
-        free(&self._way)
-
-    cdef int container_of(self, int index) except -1:
-        """Return 1 + the index of the innermost container that a row stands in, or is; 0 for none."""
-        cdef int *known = <int *> self._of_rows.data
-        cdef int container, row
-        self._way.used = 0
-        while index != NONE and known[index] == NONE:
-            (<int *> more(&self._way, sizeof(int)))[0] = index
-            index = self._rows.at(index).parent
-        container = known[index] if index != NONE else 0
-        while self._way.used:
-            self._way.used -= sizeof(int)
-            row = (<int *> (self._way.data + self._way.used))[0]
-            container = self._own(row, container)
-            known[row] = container
-        return container
-
-    cdef int _own(self, int index, int outer) except -1:
-        """Return the container that a row is, or else the one around it."""
-        cdef Row *row = self._rows.at(index)
-        cdef uintptr_t name = row.element.node.name
-        cdef int kind = _containers_of_tags[name] if name < lexbor.NUMBERED_TAGS else 0
-        cdef int value = 0
-        cdef int *added
-        if not kind or (kind == CODE and row.parent != NONE and self._rows.at(row.parent).preformatted):
-            return outer
-        if kind == HEADING:
-            value = row.heading
-        elif kind == ITEM:
-            value = (<Item *> self._lists._items.data)[row.item].number if row.item != NONE else 0
-        elif kind == CODE:
-            value = self._language(index)
-        elif kind == CELL or kind == HEADER_CELL:
-            value = self._tables.column_of(row.cell)
-        added = <int *> more(&self.containers, 3 * sizeof(int))
-        added[0], added[1], added[2] = outer, kind, value
-        return self.containers.used // (3 * sizeof(int))
-
-    cdef int _language(self, int index) except -1:
-        """Return 1 + the index of the string of the names that may be the language of code; 0 for none."""
-        cdef Element *element = self._rows.at(index).element
-        cdef Node *child = element.node.first_child
-        cdef int around
-        names = []
-        while child != NULL and child.type != lexbor.ELEMENT:
-            child = child.next
-        if child != NULL:
-            names += _languages(<Element *> child)
-        for around in range(MAX_AROUND_CODE):
-            if index != NONE:
-                names += _languages(self._rows.at(index).element)
-                index = self._rows.at(index).parent
-        return 1 + self._recording._string_of(" ".join(names)) if names else 0
-
-    cdef int _find_ranges(self) except -1:
-        """Find the first and the last block in each row."""
-        cdef Block *blocks = <Block *> self._rows._blocks.data
-        cdef int count = self._rows._blocks.used // sizeof(Block), block
-        memset(more(&self._firsts, self._of_rows.used), 0xFF, self._of_rows.used)
-        memset(more(&self._lasts, self._of_rows.used), 0xFF, self._of_rows.used)
-        for block in range(count):
-            self._reach(<int *> self._firsts.data, blocks[block].row, block)
-        for block in range(count - 1, -1, -1):
-            self._reach(<int *> self._lasts.data, blocks[block].row, block)
-        return 0
-
-    cdef void _reach(self, int *reached, int row, int block) noexcept:
-        while row != NONE and reached[row] == NONE:
-            reached[row] = block
-            row = self._rows.at(row).parent
-
-    cdef list images_of(self, Recording recording):
-        """Return the columns of each image, in DOM order."""
-        cdef list found = []
-        cdef Image *image
-        cdef int index
-        if recording._images.used:
-            self._find_ranges()
-        for index in range(<int> (recording._images.used // sizeof(Image))):
-            image = <Image *> recording._images.data + index
-            if image.block != NONE:
-                near = self._blocks_near(image.row)
-                where = image.block, image.character, self.container_of(image.row)
-                around = self._blocks_around(self._figure_of(image.row))
-                found.append((*where, *near, *around, image.address, image.text))
-        return found
-
-    cdef tuple _blocks_near(self, int row):
-        """Return the first block of the innermost row around one that holds any, and the one after its last."""
-        cdef int *firsts = <int *> self._firsts.data
-        while row != NONE and firsts[row] == NONE:
-            row = self._rows.at(row).parent
-        if row == NONE:
-            return 0, 0
-        return firsts[row], (<int *> self._lasts.data)[row] + 1
-
-    cdef int _figure_of(self, int row) except -2:
-        """Return the figure that a row stands in, by its tag or its class of a caption; NONE if it holds no blocks."""
-        cdef int around
-        cdef Row *found
-        for around in range(MAX_AROUND_IMAGE):
-            if row == NONE:
-                return NONE
-            found = self._rows.at(row)
-            if (<int *> self._firsts.data)[row] != NONE and _is_figure(found.element):
-                return row
-            row = found.parent
-        return NONE
-
-    cdef tuple _blocks_around(self, int row):
-        """Return the blocks before and after those of the innermost row around one that holds any; NONE for none."""
-        cdef int *firsts = <int *> self._firsts.data
-        cdef int *lasts = <int *> self._lasts.data
-        cdef int first, last
-        if row == NONE:
-            return NONE, NONE
-        first, last = firsts[row], lasts[row]
-        while row != NONE and firsts[row] == first and lasts[row] == last:
-            row = self._rows.at(row).parent
-        if row == NONE:
-            return NONE, NONE
-        return first - 1 if firsts[row] < first else NONE, last + 1 if last < lasts[row] else NONE
+cdef bint _is_space_at(String text, size_t position) noexcept:
+    cdef uint32_t character
+    if position >= text.length:
+        return False
+    utf8.read(text.data + position, text.length - position, &character)
+    return Py_UNICODE_ISSPACE(character)
 
 
-cdef _columns(bytearray integers, int count):
-    return np.frombuffer(integers, np.int32).reshape(-1, count).T
+cdef Node *_element_before(Node *node) noexcept:
+    node = node.prev
+    while node != NULL and node.type != lexbor.ELEMENT:
+        node = node.prev
+    return node
 
 
-cdef bint _is_figure(Element *element) except -1:
-    """Return True if an element is a figure, or one with a caption by the classes that publishing systems give."""
-    cdef uintptr_t name = element.node.name
-    if name < lexbor.NUMBERED_TAGS and _containers_of_tags[name] == FIGURE:
-        return True
-    classes = decoded(lexbor.value_of(element.classes))[:MAX_CLASSES].split()
-    return any(each in FIGURES for each in classes)
-
-
-cdef list _languages(Element *element):
-    """Return the names that an element may have for the language of its code."""
-    attributes = _attributes(element)
-    declared = attributes.get("data-lang") or attributes.get("data-language") or attributes.get("lang")
-    classes = decoded(lexbor.value_of(element.classes))[:MAX_CLASSES]
-    return ([f"language-{declared[:MAX_CLASSES]}"] if declared else []) + ([classes] if classes else [])
-
-
-cdef str _name(Attribute *attribute):
-    """Return the one of `ATTRIBUTES` that an attribute is, or None."""
-    cdef String name
-    if attribute.node.name < lexbor.NUMBERED_ATTRIBUTES:
-        return _attribute_names.get(attribute.node.name)
-    name = lexbor.name_of(attribute.node.name)
-    return _attribute_names.get(name.data[: name.length])
-
-
-cdef String _attribute(Element *element, str wanted):
-    cdef Attribute *attribute = element.first_attribute
-    while attribute != NULL and _name(attribute) != wanted:
-        attribute = attribute.next
-    return lexbor.value_of(attribute)
-
-
-cdef dict _attributes(Element *element):
-    """Return the values of those of `ATTRIBUTES` that an element has; long ones cut."""
-    cdef Attribute *attribute = element.first_attribute
-    cdef String value
-    found = {}
-    while attribute != NULL:
-        name = _name(attribute)
-        if name is not None:
-            value = lexbor.value_of(attribute)
-            value.length = min(value.length, 16 * MAX_ADDRESS)
-            found[name] = decoded(value)
-        attribute = attribute.next
-    return found
+cdef Node *_element_after(Node *node) noexcept:
+    node = node.next
+    while node != NULL and node.type != lexbor.ELEMENT:
+        node = node.next
+    return node

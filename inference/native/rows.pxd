@@ -51,6 +51,9 @@ cdef class Rows:
     cdef inline Row *at(self, int index) noexcept:
         return <Row *> self._rows.data + index
 
+    cdef inline int count(self) noexcept:
+        return self._rows.used // sizeof(Row)
+
     cdef int add(self, Element *element, Tag *tag, int parent, uint16_t flags, Shown shown) except -2
     cdef bint hides(self, int index, Shown *shown) noexcept
     cdef bint _is_removed(self, int index, Shown *shown) noexcept

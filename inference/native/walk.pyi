@@ -20,6 +20,7 @@ class Walk:
     markup: dict[str, Any] | None
     hiding: dict[int, bool]
     items: npt.NDArray[np.int32]
+    struck: npt.NDArray[np.int32] | None
     lists_and_tables: npt.NDArray[np.int32]
     def __init__(
         self,
@@ -28,6 +29,6 @@ class Walk:
         max_blocks: int,
         *,
         fallback: bool,
-        recording: Recording | None = None,
+        recording: Recording,
         block_texts: BlockTexts | None = None,
     ) -> None: ...

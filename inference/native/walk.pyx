@@ -1,12 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """One walk over the parser's tree: the text blocks of a page and the elements that they stand in."""
 
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint16_t, uintptr_t
 from libc.string cimport memset, strlen
 
 from dehusk.inference.native cimport edges, formulas, lexbor, lines, marks, markup, symbols, utf8
 from dehusk.inference.native.block_texts cimport BlockTexts
 from dehusk.inference.native.buffer cimport Buffer, append, free
+from dehusk.inference.native.containers cimport columns
 from dehusk.inference.native.drawings cimport flags_around, holds_none, is_drawn
 from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
@@ -23,7 +24,6 @@ import numpy as np
 from dehusk.inference import elements
 from dehusk.schemas.errors import PageError
 from dehusk.schemas.outcomes import BrokenReason
-from dehusk.schemas.markup import Mark
 from dehusk.schemas.pages import Boundary, ElementFlag, TagCount
 
 cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, LINK = elements.LINK
@@ -33,14 +33,14 @@ cdef int VISIBILITY = Boundary.VISIBILITY.value, SPACE = Boundary.SPACE.value
 cdef int ITEM = elements.ITEM, CELL = elements.CELL
 cdef uint16_t CODE = ElementFlag.CODE, HIDDEN = ElementFlag.HIDDEN, MAIN = ElementFlag.MAIN
 cdef int IMAGES = TagCount.IMAGES, MAINS = TagCount.MAINS
-cdef int FORMULA_MARK = Mark.FORMULA
+cdef uintptr_t HR = markup.number_of(b"hr")
 cdef int FORMULA = elements.FORMULA, HOLDS_HTML = elements.HOLDS_HTML, TEMPLATE = elements.TEMPLATE
 
 
 cdef class Walk:
     """The blocks of an element, as columns, and the declarations of a page; `<noscript>` is walked or collected.
 
-    With a `Recording`, also the markup around the blocks, as the fields of `Markup`. `BlockTexts` record the texts
+    A whole `Recording` also has the markup around the blocks, as the fields of `Markup`. `BlockTexts` record the texts
     that are read.
     """
 
@@ -49,7 +49,7 @@ cdef class Walk:
     cdef readonly dict hiding  # True for each hidden element in a shown one, False for a shown one in a hidden one
     cdef readonly Head head
     cdef readonly bint has_shadow_roots
-    cdef readonly object items, lists_and_tables
+    cdef readonly object items, lists_and_tables, struck
     cdef object _document  # kept alive: its tree is read where it lies
     cdef bint _fallback
     cdef Py_ssize_t _max_blocks
@@ -79,7 +79,7 @@ cdef class Walk:
         Py_ssize_t max_blocks,
         *,
         bint fallback,
-        Recording recording = None,
+        Recording recording not None,
         BlockTexts block_texts = None,
     ):
         self._document, self._max_blocks = document, max_blocks
@@ -93,8 +93,10 @@ cdef class Walk:
         self.items = _two_columns(self._lists.of_items())
         self.lists_and_tables = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
         self.structure = {**self._rows.columns(), "counts": np.array(self.counts, np.int32)}
-        if recording is not None:
-            self.markup = recording.columns(self._rows, self._lists, self._tables, self.structure["elements"])
+        self.struck = recording.struck()
+        if recording._whole:
+            holders = self.structure["elements"]
+            self.markup = columns(recording, self._rows, self._lists, self._tables, holders, self.texts)
 
     def __dealloc__(self):
         free(&self._leaves)
@@ -139,8 +141,8 @@ cdef class Walk:
             if tag.role == TEMPLATE and markup.is_shadow_root(element):
                 self.has_shadow_roots = True
             self.head.look_into(&element.node)
-            if self._recording is not None:
-                self._recording.note(element)
+            if self._recording._whole and not self._is_hidden(element, tag, parent):
+                self._recording.note(element, parent, len(self.texts), self._leaves.used)
             return NONE
         if self._formula != NULL and element.node.prev == self._formula and formulas.is_drawing(element):
             return NONE
@@ -169,7 +171,7 @@ cdef class Walk:
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
-            if self._recording is not None and not self._rows.hides(parent, &shown) and (
+            if not self._rows.hides(parent, &shown) and (
                 self._formula == NULL or element.node.prev != self._formula
             ):
                 self._recording.add_image(element, parent, len(self.texts), self._leaves.used)
@@ -190,13 +192,20 @@ cdef class Walk:
             return NONE
         return index
 
+    cdef bint _is_hidden(self, Element *skipped, Tag *tag, int parent) except -1:
+        """Return True if an element whose text is not read is hidden by a style, or something around it."""
+        cdef Shown shown
+        if parent == NONE or skipped.first_attribute == NULL:
+            return False
+        markup.own_flags(skipped, tag, &shown)
+        return self._rows.hides(parent, &shown)
+
     cdef bint _read_tex(self, Element *formula, int index) except -1:
         """Read the TeX that stands for a formula, if any, and leave it."""
         cdef String tex = formulas.tex_of(formula)
         cdef bint is_there = utf8.leading_space(tex.data, tex.length) < tex.length
         if is_there:
-            if self._recording is not None:
-                self._recording.begin(FORMULA_MARK, index, self._leaves.used, formula)
+            self._recording.begin_formula(formula, index, self._leaves.used)
             self._read(tex, index, NULL)
             self._leave(index)
             self._formula = formula.node.parent
@@ -227,8 +236,9 @@ cdef class Walk:
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
         elif row.tag.shift:
             self._shift = row.tag.shift
-        if self._recording is not None:
-            self._recording.enter(row, index, self._leaves.used)
+        self._recording.enter(row, index, len(self.texts), self._leaves.used)
+        if row.element.node.name == HR and not row.flags & HIDDEN:
+            self._recording.add_rule(row.parent, len(self.texts))
         return index
 
     cdef int _break(self, bint preformatted) except -1:
@@ -239,6 +249,7 @@ cdef class Walk:
             self._end_block()
             self._boundary = LINE
         else:
+            self._recording.part()
             self._boundary |= PARAGRAPH
         return 0
 
@@ -267,8 +278,7 @@ cdef class Walk:
             self._edges |= edges.END
         elif tag.shift:
             self._shift = c" "
-        if self._recording is not None:
-            self._recording.leave(index, self._leaves.used)
+        self._recording.leave(index, self._leaves.used)
         if index == self._common:
             self._common = parent
         return parent
@@ -349,9 +359,10 @@ cdef class Walk:
     cdef int _end_block(self) except -1:
         """End the open block, if any; the boundaries of one without text part its neighbours."""
         if not self._open:
+            self._recording.part()
             return 0
         cdef Row *row = self._rows.at(self._block)
-        if self._recording is not None and not row.preformatted:
+        if not row.preformatted:
             self._recording.place(self._text())
         text = lines.kept(self._text()) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
@@ -370,8 +381,7 @@ cdef class Walk:
             self._passed = 0
         elif self._block_texts is not None:
             self._block_texts.drop(self._leaf_count)
-        if self._recording is not None:
-            self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
+        self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         return 0
 

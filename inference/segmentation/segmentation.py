@@ -167,6 +167,7 @@ def segment(
         hidden=tuple(walk.hidden),
         lists_and_tables=walk.lists_and_tables,
         items=walk.items,
+        struck=walk.struck,
         structure=structure,
         headline_sources=headline_sources(structure, walk.head.json_ld),
         metadata=found,
@@ -200,7 +201,7 @@ def _read(
     root = document.root
     address = root.mem_id if root is not None else 0
     try:
-        recording = Recording() if options.rendering.needs_markup else None
+        recording = Recording(whole=options.rendering.needs_markup)
         texts = BlockTexts() if with_tree else None
         walk = Walk(
             document, address, max_blocks, fallback=not scripting, recording=recording, block_texts=texts

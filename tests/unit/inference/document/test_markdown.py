@@ -6,7 +6,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.tasklists import tasklists_plugin
 
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
@@ -19,11 +22,15 @@ RENDERER = (
     MarkdownIt("commonmark", {"maxNesting": 100})
     .enable(["table", "strikethrough"])
     .use(dollarmath_plugin, allow_space=False, allow_digits=False)
+    .use(deflist_plugin)
+    .use(footnote_plugin, inline=False)
+    .use(tasklists_plugin)
 )
 URL = "https://a.test/b/c"
 WITH_MARKUP = DocumentOptions(rendering=Rendering(markdown=True))
 IMAGE = "\0"
-EXPONENT = re.compile(r"(?<=[\w)\]])\^(?=[+\-\u2212]?[0-9])")
+SHIFT = re.compile(r"(?<=[\w)\]])[\^_](?=[+\-\u2212]?[0-9])")
+ELEMENT = re.compile(r"</?(?:sub|sup|del)>|<input [^>]*>")
 
 
 def segmented(html: str) -> SegmentedPage:
@@ -50,7 +57,9 @@ def rendered(text: str) -> str:
 
 
 def _seen(token: Token) -> str:
-    if token.type in ("text", "code_inline", "math_inline", "math_inline_double", "html_inline"):
+    if token.type == "html_inline":
+        return ELEMENT.sub("", token.content)
+    if token.type in ("text", "code_inline", "math_inline", "math_inline_double"):
         return token.content
     if token.type == "image":
         return IMAGE
@@ -60,11 +69,11 @@ def _seen(token: Token) -> str:
 def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
     """The texts of the blocks that a reader of the Markdown does not see, in order, and nothing else.
 
-    The sign of an exponent is not looked at.
+    The signs of raised and lowered numbers are not looked at.
     """
-    seen, position, missing = EXPONENT.sub("", rendered(markdown(outline(page, content, URL)))), 0, []
+    seen, position, missing = SHIFT.sub("", rendered(markdown(outline(page, content, URL)))), 0, []
     for block in np.flatnonzero(content):
-        text = EXPONENT.sub("", page.texts[block])
+        text = SHIFT.sub("", page.texts[block])
         while position < len(seen) and seen[position].isspace():
             position += 1
         if seen.startswith(text, position):
@@ -88,11 +97,26 @@ def disagreeing(page: SegmentedPage, content: np.ndarray) -> list[str]:
         ("<div>a</div><div>b</div>", "a\n\nb"),
         ("<blockquote><p>a<p>b<blockquote>c</blockquote></blockquote>d", "> a\n>\n> b\n>\n> > c\n\nd"),
         ("<p>visible <span hidden>HIDDEN</span> text", "visible\\\nHIDDEN\\\ntext"),
-        ("<p>x<sup>2</sup> 10<sup>2</sup> m<sup>-3</sup> <i>(a)</i><sup>12</sup>", "x^2 10^2 m^-3 *(a)*^12"),
-        ("<p><b>E = mc<sup>2</sup></b>c<sup><i>2</i></sup>", "**E = mc^2**c^*2*"),
-        ("<p>1<sup>st</sup> a <sup>2</sup> H<sub>2</sub>O $19<sup>99</sup>", "1st a 2 H2O $19.99"),
-        ("<p>a<sup><a href=#b>2</a></sup>", "a [2](https://a.test/b/c#b)"),
-        ("<p>a<a href=#b><sup>2</sup></a>", "a [2](https://a.test/b/c#b)"),
+        (
+            "<p>x<sup>2</sup> 10<sup>2</sup> m<sup>-3</sup> <i>(a)</i><sup>12</sup>",
+            "x<sup>2</sup> 10<sup>2</sup> m<sup>-3</sup> *(a)*<sup>12</sup>",
+        ),
+        (
+            "<p><b>E = mc<sup>2</sup></b> 10<sup><i>2</i></sup>",
+            "**E = mc<sup>2</sup>** 10<sup>*2*</sup>",
+        ),
+        (
+            "<p>1<sup>st</sup> a <sup>2</sup> H<sub>2</sub>O 5<sub>2</sub> $19<sup>99</sup>",
+            "1<sup>st</sup> a <sup>2</sup> H<sub>2</sub>O 5<sub>2</sub> $19.99",
+        ),
+        ("<p>a<sup><a href=#b>2</a></sup>", "a <sup>[2](https://a.test/b/c#b)</sup>"),
+        ("<p>a<a href=#b><sup>2</sup></a>", "a [<sup>2</sup>](https://a.test/b/c#b)"),
+        ("<p>a <del>b</del> <s>c <i>d</i></s> <strike>e</strike>", "a ~~b~~ ~~c *d*~~ ~~e~~"),
+        ("<p>now <b><s>$9</s></b> a<s>(b)</s>c", "now **~~\\$9~~** a<del>(b)</del>c"),
+        ("<p><b>a</b><s>b</s><s>c</s>", "**a**~~bc~~"),
+        ("<del><p>a<p>b</del>", "~~a~~\n\n~~b~~"),
+        ("<p>a<hr><p>b<hr><hr><blockquote>c<hr>d</blockquote>", "a\n\n---\n\nb\n\n---\n\n> c\n>\n> ---\n>\n> d"),
+        ("<hr><p>a<p hidden>b</p><hr hidden><ul><li>c<li><hr></ul><hr>", "a\n\nb\n\n- c"),
         ("", ""),
     ],
 )
@@ -120,7 +144,19 @@ def test_a_line_goes_on_behind_hidden_text_that_is_left_out() -> None:
         ("<ol start=-5><li>a", "0. a"),
         ("<ol start=9999999999999><li>a", "999999999. a"),
         ("<ul><li>a<pre>b\n\n c</pre></ul>", "- a\n\n  ```\n  b\n\n   c\n  ```"),
-        ("<dl><dt>a<dd>b</dl>", "a\n\nb"),
+        ("<dl><dt>a<dd>b</dl>", "a\n: b"),
+        ("<dl><dt>a<dd>b<br>c<dd>d<dt>e<dt>f<dd>g</dl>", "a\n: b\\\n  c\n: d\n\ne\nf\n: g"),
+        ("<dl><div><dt>a</dt><dd>b</dd></div><div><dt>c</dt><dd>d</dd></div></dl>", "a\n: b\n\nc\n: d"),
+        ("<dl><dt>a<dd><p>b<p>c</dl>", "a\n\nb\n\nc"),
+        ("<dl><dt>a<dt>b</dl>", "a\n\nb"),
+        ("<p>a<br>: b", "a\\\n\\: b"),
+        ("<ul><li><input type=checkbox disabled>a<li><input type=checkbox checked disabled> b", "- [ ] a\n- [x] b"),
+        (
+            "<ul><li class=task-list-item><label><input type=checkbox class=task-list-item-checkbox>a</label>"
+            "<ul><li><input type=checkbox disabled checked><p>b<p>c",
+            "- [ ] a\n  - [x] b\n\n    c",
+        ),
+        ("<ul><li><input type=checkbox>a<li>b<input type=checkbox disabled>", "- a\n- b"),
     ],
 )
 def test_lists_keep_their_nesting_and_numbers(html: str, text: str) -> None:
@@ -244,6 +280,8 @@ def test_an_image_is_kept_where_its_caption_is_left_out(figure: str) -> None:
         ("<div class='highlight highlight-source-shell'><pre>", "shell"),
         ("<div class='highlight-python notranslate'><div class=highlight><pre>", "python"),
         ("<div class='highlight-default'><div class=highlight><pre>", ""),
+        ("<pre><code class='language-text'>", ""),
+        ("<pre><code class='language-plaintext'>", ""),
         ("<pre class='brush: js; gutter: false'>", "js"),
         ("<pre data-lang=Go>", "go"),
         ("<pre><code class='hljs rust'>", "rust"),
@@ -338,6 +376,39 @@ TEX = (
         ("<p>" + TEX.format(" display=block", "x^2"), "$$\nx^2\n$$"),
         ("<p>costs $5 " + TEX.format("", "x"), "costs \\$5 $x$"),
         ("<p>a " + TEX.format("", "\\text{$x$}"), "a \\text{\\$x\\$}"),
+        ("<p>a " + TEX.format("", "{\\displaystyle x_{1}}"), "a $x_{1}$"),
+        ("<p>a " + TEX.format("", "{\\displaystyle x}{y}"), "a ${\\displaystyle x}{y}$"),
+        ("<p>a <img class=latex src=d alt='x^2'>, b", "a $x^2$, b"),
+        ("<p><img class=latex src=d alt='x'> is <img src='//s0.wp.com/latex.php?latex=y' alt='y'>", "$x$ is $y$"),
+        ("<p>a<p><img class=latex src=d alt='\\displaystyle x'><p>b", "a\n\n$x$\n\nb"),
+        ("<p>see <script type='math/tex'>a<b</script>. 1<script type='math/tex'>x</script>2", "see $a<b$. 1 $x$ 2"),
+        (
+            "<p>a<p><script type='math/tex; mode=display'>% <![CDATA[\na %]]></script></p><p>b",
+            "a\n\n$$\na\n$$\n\nb",
+        ),
+        (
+            "<p>a <span class=MathJax_Preview></span><span class=MathJax><span>x2</span></span>"
+            "<script type='math/tex'>x^2</script> b",
+            "a $x^2$ b",
+        ),
+        (
+            "<p>a <span class=MathJax_SVG><svg><path></svg></span><script type='math/tex'>x^2</script> b",
+            "a $x^2$ b",
+        ),
+        ("<p>a <script type='math/tex'>$</script>", "a \\$"),
+        ("<p hidden>a <script type='math/tex'>x</script></p><p>b", "a\n\nb"),
+        ("<p>a \\(x_{1}\\) and \\[\\frac12\\].", "a $x_{1}$ and $\\frac12$."),
+        ("<p>a \\(x\\) $y$ $5", "a \\\\(x\\\\) $y\\$ $5"),
+        ("<script src=/MathJax.js></script><p>a \\(x*y\\) $y$ $5", "a $x*y$ $y$ \\$5"),
+        ("<link href=katex.min.css><p>\\[<br>a<br>\\]<p>$$<br>b = c<br>$$", "$$\na\n$$\n\n$$\nb = c\n$$"),
+        (
+            "<script>MathJax={tex:{inlineMath:[['$','$']]}}</script><p>a $word$ b",
+            "a $word$ b",
+        ),
+        ("<p><span class=math-container>$n$</span>", "$n$"),
+        ("<script src=katex.js></script><p>a <code>\\(x\\)</code>", "a `\\(x\\)`"),
+        ("<script src=katex.js></script><p>a \\(x<em>1 y</em>2\\) <b>b \\(c\\)</b>", "a $x1 y2$ **b $c$**"),
+        ("<p>\\begin{align} a &amp;= b \\end{align}", "$$\n\\begin{align} a &= b \\end{align}\n$$"),
         ("<p>from $5 to $10", "from $5 to $10"),
         ("<p>from $x$", "from $x\\$"),
         ("<p>from $x <code>y$</code>", "from \\$x `y$`"),
@@ -402,8 +473,126 @@ def test_without_its_markup_a_page_has_no_markdown() -> None:
         outline(page, np.ones(1, np.bool_), URL)
 
 
-BLOCKS = "p h1 h3 div blockquote ul ol li pre table tr td th figure figcaption dl dt dd br".split()  # noqa: SIM905
-INLINE = "b strong i em code kbd a sup span q".split()  # noqa: SIM905
+NOTES = {
+    "Pandoc": (
+        '<p>a<a href="#fn1" class="footnote-ref" id="fnref1" role="doc-noteref"><sup>1</sup></a> b.'
+        '<section id="footnotes" class="footnotes" role="doc-endnotes"><hr><ol><li id="fn1"><p>The <i>note</i>.'
+        '<a href="#fnref1" class="footnote-back" role="doc-backlink">\u21a9\ufe0e</a></p></li></ol></section>'
+    ),
+    "Goldmark": (
+        '<p>a<sup id="fnref:1"><a href="#fn:1" class="footnote-ref" role="doc-noteref">1</a></sup> b.'
+        '<div class="footnotes" role="doc-endnotes"><hr><ol><li id="fn:1"><p>The <i>note</i>.&#160;'
+        '<a href="#fnref:1" class="footnote-backref" role="doc-backlink">\u21a9\ufe0e</a></p></li></ol></div>'
+    ),
+    "kramdown": (
+        '<p>a<sup id="fnref:x"><a href="#fn:x" class="footnote" rel="footnote" role="doc-noteref">1</a></sup> b.'
+        '<div class="footnotes" role="doc-endnotes"><ol><li id="fn:x"><p>The <i>note</i>. '
+        '<a href="#fnref:x" class="reversefootnote" role="doc-backlink">\u21a9</a></p></li></ol></div>'
+    ),
+    "MediaWiki": (
+        '<p>a<sup id="cite_ref-1" class="reference"><a href="#cite_note-1"><span>[</span>1<span>]</span></a></sup>'
+        ' b.<div class="reflist"><ol class="references"><li id="cite_note-1"><span class="mw-cite-backlink"><b>'
+        '<a href="#cite_ref-1">^</a></b></span> <span class="reference-text">The <i>note</i>.</span></li></ol></div>'
+    ),
+    "WordPress": (
+        '<p>a<sup data-fn="e5" class="fn"><a href="#e5" id="e5-link">1</a></sup> b.'
+        '<ol class="wp-block-footnotes"><li id="e5">The <i>note</i>. '
+        '<a href="#e5-link" aria-label="Jump to footnote reference 1">\u21a9\ufe0e</a></li></ol>'
+    ),
+    "Word": (
+        '<p>a<a href="#_ftn1" name="_ftnref1">[1]</a> b.<hr>'
+        '<p><a href="#_ftnref1" name="_ftn1">[1]</a> The <i>note</i>.'
+    ),
+    "Docutils": (
+        '<p>a<a class="footnote-reference brackets" href="#id3" id="id1">1</a> b.'
+        '<aside class="footnote" id="id3"><span class="label"><a href="#id1">1</a></span><p>The <i>note</i>.</aside>'
+    ),
+}
+
+
+@pytest.mark.parametrize("html", NOTES.values(), ids=NOTES)
+def test_footnotes_are_such(html: str) -> None:
+    assert markdown_of(html) == "a[^1] b.\n\n[^1]: The *note*."
+    rendered = RENDERER.render(markdown_of(html))
+    assert "The <em>note</em>." in rendered
+    assert "footnote-backref" in rendered
+
+
+def test_a_footnote_of_several_blocks_is_indented_and_others_keep_their_list() -> None:
+    html = (
+        "<p>a<sup><a href=#n1 id=r1>1</a></sup><sup><a href=#n3 id=r3>3</a></sup>"
+        "<ol><li id=n1><p>b <a href=#r1>x</a><p>c<li>d<li id=n3>e <a href=#r3>x</a></ol><p>f"
+    )
+    assert markdown_of(html) == "a[^1][^3]\n\n2. d\n\nf\n\n[^1]: b\n\n    c\n\n[^3]: e"
+
+
+def test_footnotes_have_different_labels() -> None:
+    html = "<p>a<a href=#n1 id=r1>*</a>b<a href=#n2 id=r2>*</a><p id=n1>c<a href=#r1>*</a><p id=n2>d<a href=#r2>*</a>"
+    assert markdown_of(html) == "a[^1]b[^2]\n\n[^1]: c\n\n[^2]: d"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>a<sup><a href=#n id=r>1</a></sup><p id=n>MENU", "a <sup>[1](https://a.test/b/c#n)</sup>"),
+        (
+            "<p>a<sup><a href=#n id=r>1</a></sup><p id=n><a href=#r>MENU</a>",
+            "a <sup>[1](https://a.test/b/c#n)</sup>",
+        ),
+        ("<p><a href=#n id=r>1</a><p id=n>b <a href=#r>x</a>", "b [x](https://a.test/b/c#r)"),
+        (
+            "<p><a href=#s id=t>2</a><div id=s><h2>b</h2><a href=#top>x</a></div>",
+            "[2](https://a.test/b/c#s)\n\n## b\n\n[x](https://a.test/b/c#top)",
+        ),
+        (
+            "<div id=s>b <a href=#s id=s2>1</a> <a href=#s2>x</a></div>",
+            "b [1](https://a.test/b/c#s) [x](https://a.test/b/c#s2)",
+        ),
+    ],
+)
+def test_links_to_what_is_no_footnote_or_left_out_are_links(html: str, text: str) -> None:
+    assert markdown_of(html, "MENU 1") == text
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<iframe src='https://www.youtube.com/embed/x1?a=b' title='A [b]'></iframe>", "[A \\[b\\]](https://www.youtube.com/watch?v=x1)"),
+        ("<iframe data-src='//player.vimeo.com/video/12' src='about:blank'></iframe>", "[Video](https://vimeo.com/12)"),
+        ("<video src=v.mp4></video>", "[Video](https://a.test/b/v.mp4)"),
+        ("<audio><source src=a.ogg><source src=b.mp3></audio>", "[Audio](https://a.test/b/a.ogg)"),
+        ("<iframe src='https://ads.test/embed/x'></iframe>", ""),
+        ("<div hidden><video src=v.mp4></video></div>", ""),
+        ("<video src=v.mp4 style='display:none'></video>", ""),
+        ("<video src='javascript:x'></video>", ""),
+        ("<video src='blob:https://a.test/x'></video>", ""),
+    ],
+)
+def test_players_are_links(html: str, text: str) -> None:
+    expected = "\n\n".join(["a", *([text] if text else []), "b"])
+    assert markdown_of(f"<p>a</p>{html}<p>b") == expected
+    assert markdown_of(f"<p>a</p>{html}<p>b", rendering=Rendering(links=False)) == "a\n\nb"
+    assert markdown_of(f"<p>MENU</p>{html}<p>b", "MENU") == "b"
+
+
+def test_what_is_struck_leaves_the_text_alone() -> None:
+    page = segmented("<p>Was <del>$99</del> $79<p><s>b</s><p>c<s>d</s>e <s>f</s>.<ul><li><del>g</del><li>h</ul>")
+    assert page.texts == ("Was $99 $79", "b", "cde f.", "g", "h")
+    assert plain_text(page, np.ones(len(page), np.bool_)) == "Was $79\n\nce.\n\n- h"
+    assert plain_text(page, np.array([True, False, False, False, False])) == "Was $79"
+
+
+def test_without_markup_the_same_is_struck() -> None:
+    html = b"<p>a <del>b <b>c</b></del> d</p><del><p>e<p>f</del>"
+    page, whole = segment(html), segment(html, options=WITH_MARKUP)
+    assert page.markup is None
+    assert page.struck is not None
+    assert whole.struck is not None
+    assert page.struck.tolist() == whole.struck.tolist() == [[0, 1, 2], [2, 0, 0], [5, 1, 1]]
+
+
+BLOCKS = "p h1 h3 div blockquote ul ol li pre table tr td th figure figcaption dl dt dd br hr".split()  # noqa: SIM905
+INLINE = "b strong i em code kbd a sup sub span q s del".split()  # noqa: SIM905
 SNIPPETS = st.sampled_from(
     [
         *(f"<{tag}>" for tag in BLOCKS + INLINE if tag != "a"),
@@ -414,6 +603,8 @@ SNIPPETS = st.sampled_from(
             "<img src=a alt='*b*'>",
             "<ol start=7>",
             "<td colspan=3>",
+            "<dl><dt>a<dd>",
+            "<li><input type=checkbox disabled>",
         ),
         *(TEX.format("", "a_1*b*"), TEX.format(" display=block", "\\alpha|"), "<p hidden>", "<b hidden>"),
     ]
@@ -447,6 +638,20 @@ def test_rendered_markdown_gives_the_text_of_the_blocks_again(html: str, seed: i
         "<p>" + "*_`[" * 100_000,
         "<p>" + "<b></b>" * 100_000 + "a",
         "<p>a" + "<img src=x>" * 20_000,
+        "<script src=katex.js></script><p>" + "\\(" * 100_000,
+        "<script src=katex.js></script><p>" + "$$ $ \\[ \\begin{align}" * 20_000,
+        "<p>" + "$\\ab{" * 50_000,
+        "<script src=katex.js></script><p>" + "\\[<br>" * 20_000,
+        "<p>a<script type=math/tex>x</script>" + "<script type=math/tex>x</script>" * 20_000,
+        "<p>" + "<del>a</del>b" * 20_000,
+        "<del>" * 10_000 + "a",
+        "".join(f"<a href=#n{each} id=r{each}>1</a><p id=n{each}><a href=#r{each}>2</a>" for each in range(5_000)),
+        "<div id=r><div>" + "<a href=#n>1</a>" * 10_000 + "</div></div><div id=n>" + "<a href=#r>2</a>" * 10_000,
+        "<hr>" * 50_000 + "a",
+        "<dl>" * 10_000 + "<dt>a<dd>b",
+        "<dl>" + "<dt>a<dd>b" * 20_000,
+        "<ul>" + "<li><input type=checkbox disabled>a" * 20_000,
+        f"<iframe src='https://www.youtube.com/embed/videoseries?{'&list' * 100_000}'></iframe>a",
     ],
 )
 def test_no_page_is_too_much(html: str) -> None:

@@ -1,0 +1,1 @@
+ATTRIBUTES: tuple[str, ...]
