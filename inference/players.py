@@ -42,7 +42,7 @@ _OF_TAGS = {"video": _VIDEO, "audio": _AUDIO}
 
 
 def player_of(tag: str, attributes: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return the kind of an `<iframe>`, a `<video>` or an `<audio>` and its address; None for other frames."""
+    """Return the kind and the address of an `<iframe>`, `<video>` or `<audio>`; None for other frames."""
     sources = (attributes.get(name, "").strip() for name in ("data-src", "data-lazy-src", "src"))
     source = next((each for each in sources if each and not each.startswith(("about:", "data:"))), "")
     if not source:

@@ -17,7 +17,9 @@ _DELIMITER = re.compile(
 )
 _ENDS = {"\\(": "\\)", "\\[": "\\]"}
 _UNMISTAKABLE = re.compile(r"\\[A-Za-z]{2,}|[_^]\{")
-_LIKELY = re.compile(r"\\[A-Za-z,;:!|{}]|[_^][\w{\\]|\A[A-Za-z](?:['*]|\([A-Za-z]\))?\Z|[A-Za-z)\d]\s*[=<>+]\s*[A-Za-z(\d\\-]")
+_LIKELY = re.compile(
+    r"\\[A-Za-z,;:!|{}]|[_^][\w{\\]|\A[A-Za-z](?:['*]|\([A-Za-z]\))?\Z|[A-Za-z)\d]\s*[=<>+]\s*[A-Za-z(\d\\-]"
+)
 _ENVIRONMENTS = frozenset(
     name + star
     for name in ("equation", "align", "gather", "multline", "eqnarray", "alignat", "flalign")
@@ -78,7 +80,7 @@ def _is_balanced(tex: str) -> bool:
 
 
 def begins_formula(line: str) -> str:
-    """Return the mark that would end the displayed formula that a line begins, but does not end; empty for none."""
+    """Return the mark that would end the displayed formula that a line only begins; empty for none."""
     mark = _DELIMITER.match(line)
     if mark is None or mark[0] in ("\\(", "$"):
         return ""
@@ -108,7 +110,7 @@ def find_formulas(text: str, *, typesets: bool, dollars: bool) -> list[Formula]:
 def _formula(
     text: str, mark: re.Match[str], missing: set[str], *, typesets: bool, dollars: bool
 ) -> Formula | None:
-    """Return the formula that a mark begins, if any; `missing` collects the ends that the text has no more."""
+    """Return the formula that a mark begins, if any; `missing` collects the ends that come no more."""
     start, begin = mark.span()
     if mark["environment"]:
         return _environment(text, mark, missing)

@@ -78,14 +78,15 @@ class Embedded(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Markup:
-    """The C containers of a page's T blocks, the S marks in their texts, and M embedded things, in DOM order."""
+    """The C containers of a page's T blocks, the S marks in their texts, and M embedded things, in order."""
 
     base: str
     """Base that the page declares for its relative addresses, e.g. `/a/`; empty without one."""
     containers: npt.NDArray[np.int32]
     """Shape [3, C]: 1 + the index of the container around each, which comes before it, 0 for none; its
-    `Container`; and the level of a heading, the number of an item, the column of a cell from 1 on, 1 for a task
-    that is done, 1 + the index in `strings` of the language of code, 0 for none, or of a footnote's id."""
+    `Container`; and the level of a heading, the number of an item, the column of a cell from 1 on, 1 for a
+    task that is done, or 1 + the index in `strings` of a footnote's id, or of the language of code, 0 for
+    none."""
     blocks: npt.NDArray[np.int32]
     """Shape [T]: 1 + the index of the innermost container of each block, 0 for none."""
     holders: npt.NDArray[np.int32]
@@ -95,13 +96,16 @@ class Markup:
     and the index in `strings` of a link's address, or of the TeX that a formula's text only shows, -1 for
     none. Those that begin together come outermost first."""
     embedded: npt.NDArray[np.int32]
-    """Shape [11, M]: the `Embedded` that each is; the block that it stands in, or before; the character of its
-    text that it stands before, or -1 between blocks; 1 for white space before it, 2 for some after it, 3 for both,
-    though the text has it once; 1 + the index of its innermost container; the first block of the innermost element around it that holds blocks, and the one after its last; the blocks before and
-    after the figure with text that it stands in, of the innermost element around that holds others, -1 for
-    none; and the indices in `strings` of its address, -1 for none, and of its text: the alternative text of an
-    image, the title of a player, TeX."""
+    """Shape [11, M]: the `Embedded` that each is; the block that it stands in, or before; the character of
+    its text that it stands before, or -1 between blocks; 1 for white space before it, 2 for some after it, 3
+    for both, of which the text has but one; 1 + the index of its innermost container; the first block of the
+    innermost element around it that holds blocks, and the one after its last; the blocks before and after the
+    figure with text that it stands in, of the innermost element around that holds others, -1 for none; and
+    the indices in `strings` of its address, -1 for none, and of its text: the alternative text of an image,
+    the title of a player, TeX."""
     strings: tuple[str, ...]
+    indents: dict[int, int]
+    """Characters by which the first line of some blocks of code is indented beyond the others, by the block."""
     typesets: bool
     """True if the page has a program that typesets the TeX in its text: MathJax or KaTeX."""
     typesets_dollars: bool

@@ -107,7 +107,7 @@ class Table:
 
 @dataclass(slots=True)
 class Group:
-    """A list, an item, a quotation, a figure, terms and their descriptions, a footnote, or the root, of kind 0."""
+    """A list, an item, a quotation, a figure, terms, a part of these, a footnote, or the root, of kind 0."""
 
     kind: int
     """A `Container`."""

@@ -110,6 +110,8 @@ class Leaf:
     boundary: int
     """`Boundary` flags between it and the kept block before."""
     hidden: bool
+    indent: int
+    """Characters that its first line is indented by, if it is code."""
 
 
 @dataclass(slots=True)
@@ -209,11 +211,10 @@ class _Reader:
             if block in self._between:
                 yield from self._between[block]
             if content[block]:
-                line = Line(
-                    self._page.texts[block], nest(self._marks_of(block)), self._within.get(block, [])
-                )
+                line = Line(self._page.texts[block], nest(self._marks_of(block)), self._within.get(block, []))
                 in_row = columns[block] > 0
-                yield containers[block], Leaf(line, holders[block], in_row, boundary, hidden[block])
+                indent = self._markup.indents.get(block, 0)
+                yield containers[block], Leaf(line, holders[block], in_row, boundary, hidden[block], indent)
                 boundary = 0
         yield from self._between.get(len(containers), ())
 
@@ -245,7 +246,7 @@ class _Reader:
         return [0, *reversed(chain)]
 
     def _label_notes(self) -> dict[str, str]:
-        """Return the labels of the footnotes by their ids: those of the page, if they differ, else numbers."""
+        """Return the labels of the footnotes by their ids: those of the page, or numbers."""
         labels: dict[str, str] = {}
         strings, texts = self._markup.strings, self._page.texts
         taken: set[str] = set()
@@ -296,7 +297,16 @@ class _Reader:
 
     def _read_embedded(self) -> None:
         strings = self._markup.strings
-        for kind, block, character, space, container, *near, address, text in self._markup.embedded.T.tolist():
+        for (
+            kind,
+            block,
+            character,
+            space,
+            container,
+            *near,
+            address,
+            text,
+        ) in self._markup.embedded.T.tolist():
             if not self._is_wanted(kind) or not self._is_kept(block, character, near):
                 continue
             if kind == Embedded.RULE:
@@ -335,7 +345,7 @@ class _Reader:
 
 
 def _with_formulas(marks: list[Span], found: list[Formula]) -> list[Span]:
-    """Return marks with the formulas among them that are in no literal text, in place of marks that part them."""
+    """Return marks with the formulas that are in no literal text, in place of marks that part them."""
     literal = [each for each in marks if each.kind in _LITERAL]
     ends = [*accumulate((each.end for each in literal), max)]
     formulas = [each for each in found if not _meets(literal, ends, each)]

@@ -73,10 +73,8 @@ def _block(block: Block) -> str:
         case Code():
             language = f' class="language-{escape(block.language)}"' if block.language else ""
             return f"<pre><code{language}>{escape(block.text, quote=False)}</code></pre>"
-        case Image():
-            return _image(block) if block.kind == Embedded.IMAGE else f"<p>{_image(block)}</p>"
-        case Rule():
-            return "<hr>"
+        case Image() | Rule():
+            return _thing(block)
         case Table():
             return _table(block)
         case Group():
@@ -145,6 +143,12 @@ def _cell(cell: Cell) -> str:
     return f"<{name}>{_lines(cell.lines)}</{name}>"
 
 
+def _thing(thing: Image | Rule) -> str:
+    if isinstance(thing, Rule):
+        return "<hr>"
+    return _image(thing) if thing.kind == Embedded.IMAGE else f"<p>{_image(thing)}</p>"
+
+
 def _image(image: Image) -> str:
     """Return an image, a player as a link, or a formula."""
     if image.is_formula:
@@ -163,7 +167,7 @@ def _lines(lines: Iterable[Line]) -> str:
 def _inline(line: Line) -> str:
     images = list(reversed(line.images))
     written = _spans(line, line.spans, 0, len(line.text), images)
-    return written + _images(line.text, len(line.text), images)
+    return written + _images(len(line.text), images)
 
 
 def _spans(line: Line, spans: Sequence[Span], start: int, end: int, images: list[Image]) -> str:
@@ -194,12 +198,12 @@ def _plain(text: str, start: int, end: int, images: list[Image]) -> str:
     written: list[str] = []
     while images and images[-1].character < end:
         position = max(start, images[-1].character)
-        written += [escape(text[start:position], quote=False), _images(text, position, images)]
+        written += [escape(text[start:position], quote=False), _images(position, images)]
         start = position
     return "".join(written) + escape(text[start:end], quote=False)
 
 
-def _images(text: str, position: int, images: list[Image]) -> str:
+def _images(position: int, images: list[Image]) -> str:
     """Return the images that stand before a character."""
     written: list[str] = []
     while images and images[-1].character <= position:

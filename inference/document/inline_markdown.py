@@ -199,7 +199,9 @@ class _LineWriter:
         if is_marked:
             begin_at(span.children, start)
         self._put(f"<{name}>" if is_marked else "")
-        self._write_spans(span.children, start if is_marked else span.start, span.end, "<" if is_marked else after)
+        self._write_spans(
+            span.children, start if is_marked else span.start, span.end, "<" if is_marked else after
+        )
         self._put(f"</{name}>" if is_marked else "")
 
     def _put_reference(self, label: str) -> None:
@@ -350,7 +352,9 @@ class _LineWriter:
 
 def _is_reference(span: Span) -> bool:
     """Return True if all of a raised text is a reference to a footnote."""
-    return len(span.children) == 1 and bool(span.children[0].meaning) and span.children[0].kind == Mark.REFERENCE
+    return (
+        len(span.children) == 1 and bool(span.children[0].meaning) and span.children[0].kind == Mark.REFERENCE
+    )
 
 
 def _positions(text: str, character: str) -> set[int]:

@@ -1,7 +1,7 @@
 """The content of a page as Markdown: CommonMark, and what GitHub and Pandoc add to it.
 
-Tables, tasks, struck text and footnotes are as GitHub, formulas as Pandoc, terms and their descriptions as PHP
-Markdown Extra has them.
+Tables, tasks, struck text and footnotes are as GitHub, formulas as Pandoc, terms and their descriptions as
+PHP Markdown Extra has them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,16 +64,20 @@ def _block(block: Block, depth: int, *, is_other: bool) -> list[str]:
         case Code():
             fence = "`" * max(3, 1 + longest_backticks(block.text))
             return [fence + block.language, *block.text.split("\n"), fence]
-        case Image():
-            if block.kind == Embedded.DISPLAYED_FORMULA and "$" not in block.text:
-                return ["$$", block.text, "$$"]
-            return [write_image(block)]
-        case Rule():
-            return ["---"]
+        case Image() | Rule():
+            return _thing(block)
         case Table():
             return _table(block)
         case Group():
             return _group(block, depth, is_other=is_other)
+
+
+def _thing(thing: Image | Rule) -> list[str]:
+    if isinstance(thing, Rule):
+        return ["---"]
+    if thing.kind == Embedded.DISPLAYED_FORMULA and "$" not in thing.text:
+        return ["$$", thing.text, "$$"]
+    return [write_image(thing)]
 
 
 def _paragraph(lines: Sequence[Line]) -> list[str]:
@@ -87,7 +91,11 @@ def _is_displayed(line: Line) -> bool:
     if len(line.spans) != 1 or line.images:
         return False
     span = line.spans[0]
-    return "$" not in span.meaning and span.kind == Mark.DISPLAYED_FORMULA and (span.start, span.end) == (0, len(line.text))
+    return (
+        "$" not in span.meaning
+        and span.kind == Mark.DISPLAYED_FORMULA
+        and (span.start, span.end) == (0, len(line.text))
+    )
 
 
 def _with_end_escaped(heading: str) -> str:

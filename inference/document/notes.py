@@ -97,4 +97,3 @@ def _referring(lines: Iterable[Line]) -> Iterator[Span]:
         if span.kind == Mark.REFERENCE and span.meaning:
             yield span
         waiting += reversed(span.children)
-

@@ -38,7 +38,9 @@ _LANGUAGE = re.compile(
     r"(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-(?!default|text)|brush:\s*|(?:hljs|sourceCode)\s+)"
     r"([\w+#.-]{1,30})"
 )
-_NO_LANGUAGE = frozenset({"text", "plaintext", "plain", "txt", "none", "nohighlight", "no-highlight", "raw", "default"})
+_NO_LANGUAGE = frozenset(
+    {"text", "plaintext", "plain", "txt", "none", "nohighlight", "no-highlight", "raw", "default"}
+)
 """Names by which highlighters are told that text is of no language."""
 _MAX_EMPTY_CELLS = 10
 """Limit of empty cells for each filled one; with more, it is no table."""
@@ -109,15 +111,15 @@ class _BlockBuilder:
             case Container.ITEM:
                 item = self._item(node)
                 return [item] if above in _LISTS else [Group(Container.LIST, 0, [item])]
-            case Container.NOTE:
-                return [Group(node.kind, 0, self.blocks_of(node), label=node.label)]
         blocks = self.blocks_of(node)
-        return blocks if node.kind in _DISSOLVED else [Group(node.kind, node.value, blocks)]
+        return blocks if node.kind in _DISSOLVED else [Group(node.kind, node.value, blocks, label=node.label)]
 
     def _item(self, node: Node) -> Group:
         """Return an item; what is in a task or a footnote that it is becomes its own."""
         item, inner = Group(Container.ITEM, node.value), node
-        while len(inner.children) == 1 and isinstance(only := inner.children[0], Node) and only.kind in _ITEMS:
+        while (
+            len(inner.children) == 1 and isinstance(only := inner.children[0], Node) and only.kind in _ITEMS
+        ):
             inner = only
             if inner.kind == Container.TASK:
                 item.is_done = inner.value == 1
@@ -127,7 +129,7 @@ class _BlockBuilder:
         return item
 
     def _code(self, node: Node) -> list[Block]:
-        text = "\n".join(leaf.line.text for leaf in node.leaves())
+        text = "\n".join(" " * leaf.indent + leaf.line.text for leaf in node.leaves())
         return [Code(text, self._language(node.value))] if text else [*node.images()]
 
     def _heading(self, node: Node) -> list[Block]:

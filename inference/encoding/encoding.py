@@ -29,6 +29,7 @@ from dehusk.inference.tokens import tag_id
 from dehusk.schemas.markup import DocumentTree
 from dehusk.schemas.pages import (
     Declarations,
+    ElementFlag,
     EncodedPage,
     Encoding,
     SegmentedPage,
@@ -88,7 +89,7 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
         linked_words=linked_words,
         fingerprints=fingerprints(page.texts),
         hidden=hidden,
-        repeat=_repeats(blocks, tensors),
+        repeat=_repeats(page, blocks, tensors),
         structure=tensors,
         structures=_structures(page),
         title_parts=title_keys(page.title),
@@ -121,10 +122,22 @@ def _structures(page: SegmentedPage) -> npt.NDArray[np.uint64]:
     return structures(structure.parents, structure.tokens, structure.token_counts, structure.elements)
 
 
-def _repeats(blocks: _Blocks, tensors: StructureTensors | None) -> npt.NDArray[np.int32]:
+def _repeats(page: SegmentedPage, blocks: _Blocks, tensors: StructureTensors | None) -> npt.NDArray[np.int32]:
     """Return `EncodedPage.repeat`, as far as the kinds of blocks are known."""
-    alike, features = (None, None) if tensors is None else (tensors.alike, tensors.features)
-    return redundant(blocks.repeat, blocks.repeating, alike, features, _IN_CELL)
+    alike, features, code = None, None, None
+    if tensors is not None and page.structure is not None:
+        alike, features = tensors.alike, tensors.features
+        code = _shown_code(page.structure, blocks)
+    return redundant(blocks.repeat, blocks.repeating, alike, features, _IN_CELL, blocks.counts, code)
+
+
+def _shown_code(structure: Structure, blocks: _Blocks) -> npt.NDArray[np.uint8] | None:
+    """Return 1 for code that is shown, shape [T]; None where a page repeats nothing, as most do."""
+    if structure.counts[TagCount.CODES] == 0 or (blocks.repeat < 0).all():
+        return None
+    is_code = structure.flags[structure.elements] & ElementFlag.CODE != 0
+    shown: npt.NDArray[np.uint8] = (is_code & ~blocks.hidden).view(np.uint8)
+    return shown
 
 
 def _tensors(page: SegmentedPage, structure: Structure, blocks: _Blocks) -> StructureTensors:

@@ -72,6 +72,7 @@ cdef dict columns(Recording recording, Rows rows, Lists lists, Tables tables, ob
         "marks": np.ascontiguousarray(_columns(content(&recording._marks), 5)),
         "embedded": np.array(embedded, np.int32).reshape(-1, 11).T.copy(),
         "strings": tuple(recording._strings),
+        "indents": recording._indents,
         "typesets": recording._typesets,
         "typesets_dollars": recording._typesets_dollars,
     }

@@ -2,4 +2,4 @@ from dehusk.inference.native.lexbor cimport String
 
 
 cdef str folded(String text)
-cdef str kept(String text)
+cdef str kept(String text, int *indent)

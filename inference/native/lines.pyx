@@ -20,12 +20,18 @@ cdef str folded(String text):
     return line
 
 
-cdef str kept(String text):
-    """Return a preformatted text without invisible characters, common indentation, and empty lines around it."""
+cdef str kept(String text, int *indent):
+    """Return a preformatted text without invisible characters, indentation, and empty lines around it.
+
+    The indentation is that of all lines, and what the first one has beyond it, whose length `indent` becomes.
+    """
     text.length = without_invisible(<unsigned char *> text.data, text.length)
     lines = _readable(text).replace("\xa0", " ")
     lines = "\n".join([line.rstrip() for line in lines.splitlines()]).strip("\n")
-    return _unless_blank((dedent(lines) if lines[:1].isspace() else lines).strip())
+    if lines[:1].isspace():
+        lines = dedent(lines)
+        indent[0] = len(lines) - len(lines.lstrip())
+    return _unless_blank(lines.strip())
 
 
 cdef str _readable(String text):

@@ -43,6 +43,7 @@ cdef class Recording:
     cdef int _typeset_block
     cdef bint _typesets, _typesets_dollars
     cdef int _item, _item_block  # the last item, and the block that it would begin with
+    cdef dict _indents  # of blocks: of the first line
     cdef dict _tasks  # of items: True for one that is done
     cdef dict _notes  # of rows: the index of a footnote's id
     cdef int[KINDS] _stack  # of open spans
@@ -60,6 +61,7 @@ cdef class Recording:
     cdef int part(self) except -1
     cdef int place(self, String text) except -1
     cdef int end_block(self, int block, int length) except -1
+    cdef int indent(self, int block, int length) except -1
     cdef int _begin(self, int kind, int index, size_t offset, int string) except -1
     cdef int _tex_of(self, Element *script) except -2
     cdef int _look_at(self, Element *element, int row, int block, size_t offset) except -1

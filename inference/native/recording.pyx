@@ -63,7 +63,7 @@ cdef class Recording:
     def __cinit__(self, *, bint whole):
         self._whole = whole
         self._strings, self._known, self._base, self._depth = [], {}, "", 0
-        self._tasks, self._notes = {}, {}
+        self._tasks, self._notes, self._indents = {}, {}, {}
 
     def __dealloc__(self):
         free(&self._spans)
@@ -315,6 +315,12 @@ cdef class Recording:
             (<Span *> more(&self._spans, sizeof(Span)))[0] = still_open[level]
             self._stack[level] = level
             self._add_event(START, level, 0)
+        return 0
+
+    cdef int indent(self, int block, int length) except -1:
+        """Record how many characters the first line of code is indented by beyond the others."""
+        if self._whole:
+            self._indents[block] = length
         return 0
 
     cdef int _mark(self, int block, int length) except -1:

@@ -10,4 +10,6 @@ def redundant(
     alike: npt.NDArray[np.int32] | None,
     features: npt.NDArray[np.uint8] | None,
     in_cell: int,
+    counts: npt.NDArray[np.uint32],
+    code: npt.NDArray[np.uint8] | None,
 ) -> npt.NDArray[np.int32]: ...

@@ -59,14 +59,19 @@ def redundant(
     const int32_t[::1] alike,
     const uint8_t[:, ::1] features,
     Py_ssize_t in_cell,
+    const uint32_t[::1] counts,
+    const uint8_t[::1] code,
 ) -> object:
     """Return the block that each repeats in a long run, or -1 for none and for intended repetitions.
 
-    Intended are those near a block of the same kind, or in cells. `alike` and `features`, whose column `in_cell`
-    tells the blocks in cells, are None where the kinds are not known.
+    Intended are those near a block of the same kind, or in cells, and runs that are short without the code in
+    them. `alike` and `features`, whose column `in_cell` tells the blocks in cells, and `code`, which is 1 for code
+    that is shown, are None where the kinds are not known; `counts` are the words of each block.
     """
-    cdef Py_ssize_t count = len(repeats), block
+    cdef Py_ssize_t count = len(repeats), block, begin = 0
     cdef int32_t earlier
+    cdef uint32_t words = 0
+    cdef bint has_code = False
     found = np.empty(count, np.int32)
     cdef int32_t[::1] column = found
     for block in range(count):
@@ -75,6 +80,17 @@ def redundant(
             if block - earlier <= NEAR or features[block, in_cell]:
                 earlier = ABSENT
         column[block] = earlier
+    for block in range(count if code is not None else 0):
+        if block == begin or repeats[block] == ABSENT or repeats[block] != repeats[block - 1] + 1:
+            begin, words, has_code = block, 0, False
+        if code[block] and repeats[block] != ABSENT and code[repeats[block]]:
+            has_code = True
+        else:
+            words += counts[block]
+        if has_code and words < MIN_REPEATED_WORDS and (
+            block == count - 1 or repeats[block + 1] == ABSENT or repeats[block + 1] != repeats[block] + 1
+        ):
+            column[begin : block + 1] = ABSENT
     return found
 
 

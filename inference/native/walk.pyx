@@ -362,9 +362,10 @@ cdef class Walk:
             self._recording.part()
             return 0
         cdef Row *row = self._rows.at(self._block)
+        cdef int indent = 0
         if not row.preformatted:
             self._recording.place(self._text())
-        text = lines.kept(self._text()) if row.preformatted else lines.folded(self._text())
+        text = lines.kept(self._text(), &indent) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
         if text:
             if len(self.texts) == self._max_blocks:
@@ -382,6 +383,8 @@ cdef class Walk:
         elif self._block_texts is not None:
             self._block_texts.drop(self._leaf_count)
         self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
+        if indent:
+            self._recording.indent(len(self.texts) - 1, indent)
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0
         return 0
 
