@@ -26,6 +26,7 @@ from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, Seg
 _AFTER_WORDS = ("", *" .,;:!?)/")
 """Characters before which none or one space stands."""
 
+
 def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
     """Return the kept blocks as plain text, laid out as on the page; `content` has shape [T].
 

@@ -105,7 +105,7 @@ class Markup:
     the title of a player, TeX."""
     strings: tuple[str, ...]
     indents: dict[int, int]
-    """Characters by which the first line of some blocks of code is indented beyond the others, by the block."""
+    """Characters that the first line of some blocks of code is indented by beyond the others, by block."""
     typesets: bool
     """True if the page has a program that typesets the TeX in its text: MathJax or KaTeX."""
     typesets_dollars: bool

@@ -194,10 +194,12 @@ cdef class Walk:
 
     cdef bint _is_hidden(self, Element *skipped, Tag *tag, int parent) except -1:
         """Return True if an element whose text is not read is hidden by a style, or something around it."""
+        cdef Inherited inherited
         cdef Shown shown
-        if parent == NONE or skipped.first_attribute == NULL:
+        if parent == NONE:
             return False
-        markup.own_flags(skipped, tag, &shown)
+        inherited = self._rows.at(parent).inherited
+        markup.own_flags(skipped, tag, &inherited, self._scopes, &shown)
         return self._rows.hides(parent, &shown)
 
     cdef bint _read_tex(self, Element *formula, int index) except -1:
