@@ -8,6 +8,7 @@ from dehusk.schemas.markup import Embedded, Mark
 _MERGED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.CODE, Mark.STRUCK})
 _LITERAL = frozenset({Mark.CODE, Mark.FORMULA, Mark.DISPLAYED_FORMULA})
 """Marks that hold no others."""
+_SIGNS = {Mark.RAISED: "^", Mark.LOWERED: "_"}
 
 
 @dataclass(slots=True)
@@ -147,6 +148,13 @@ def _shifted(spans: list[Span], by: int) -> list[Span]:
         )
         for each in spans
     ]
+
+
+def start_of(text: str, span: Span) -> int:
+    """Return where the text of a mark begins: after the sign between a number and a raised or lowered one."""
+    start = span.start
+    is_signed = text[start] == _SIGNS.get(Mark(span.kind)) and start > 0 and text[start - 1].isdecimal()
+    return start + is_signed
 
 
 def begin_at(spans: list[Span], start: int) -> None:

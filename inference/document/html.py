@@ -16,6 +16,7 @@ from dehusk.inference.document.blocks import (
     Span,
     Table,
     begin_at,
+    start_of,
 )
 from dehusk.inference.document.inline_markdown import PLAYERS
 from dehusk.schemas.markup import Container, Embedded, Mark
@@ -53,8 +54,6 @@ _MARKS = {
 _LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
 _FORMULAS = (("\\(", "\\)"), ("\\[", "\\]"))
 """Marks of formulas in a line, and of displayed ones."""
-_SHIFTS = {Mark.RAISED: "^", Mark.LOWERED: "_"}
-"""Characters of the text that raising and lowering replace."""
 _LINES = (Container.ITEM, Container.TERM, Container.DESCRIPTION, Container.FIGURE_CAPTION)
 """Containers in which a single paragraph has no `<p>`."""
 
@@ -180,13 +179,11 @@ def _spans(line: Line, spans: Sequence[Span], start: int, end: int, images: list
 
 
 def _span(line: Line, span: Span, images: list[Image]) -> str:
-    start = span.start
     if span.kind in (Mark.FORMULA, Mark.DISPLAYED_FORMULA):
         opening, closing = _FORMULAS[span.kind == Mark.DISPLAYED_FORMULA]
         return opening + escape(span.meaning, quote=False) + closing
-    if line.text[start] == _SHIFTS.get(Mark(span.kind)):
-        start += 1
-        begin_at(span.children, start)
+    start = start_of(line.text, span)
+    begin_at(span.children, start)
     inner = _spans(line, span.children, start, span.end, images)
     if span.kind in _LINKS:
         return f'<a href="{escape(span.address)}">{inner}</a>' if span.address else inner

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from unicodedata import category
 
-from dehusk.inference.document.blocks import Image, Line, Span, begin_at
+from dehusk.inference.document.blocks import Image, Line, Span, begin_at, start_of
 from dehusk.schemas.markup import Embedded, Mark
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
@@ -36,8 +36,7 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 _BACKTICKS = re.compile("`+")
 _MAYBE_ESCAPED = re.compile(r"[\\`~*_\[\]<&$|!]")
 _EMPHASIS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRUCK: "~~"}
-_SHIFTED = {Mark.RAISED: ("sup", "^"), Mark.LOWERED: ("sub", "_")}
-"""Element for raised and lowered text, and the character of the text that it replaces."""
+_SHIFTED = {Mark.RAISED: "sup", Mark.LOWERED: "sub"}
 _FORMULAS = (Mark.FORMULA, Mark.DISPLAYED_FORMULA)
 _LINKS = (Mark.LINK, Mark.REFERENCE, Mark.RETURN)
 _FIRSTS = {
@@ -193,8 +192,7 @@ class _LineWriter:
 
     def _write_shifted(self, span: Span, after: str) -> None:
         """Write raised or lowered text; the cents of a price, which follow a point, stay on the line."""
-        name, sign = _SHIFTED[Mark(span.kind)]
-        start = span.start + (self._text[span.start] == sign)
+        name, start = _SHIFTED[Mark(span.kind)], start_of(self._text, span)
         is_marked = not self._is_on_line(span)
         if is_marked:
             begin_at(span.children, start)

@@ -170,10 +170,16 @@ def _list(group: Group, depth: int, *, is_other: bool) -> list[str]:
             lines.append("")
         mark = _mark(group, item, is_other=is_other)
         margin = " " * len(mark)
-        task = "" if item.is_done is None else "[x] " if item.is_done else "[ ] "
-        lines.append(mark + task + written[0])
+        lines.append(mark + _task(item) + written[0])
         lines += [margin + line if line else "" for line in written[1:]]
     return lines
+
+
+def _task(item: Group) -> str:
+    """Return the box of a task, which only text can have."""
+    if item.is_done is None or not isinstance(item.children[0], Paragraph):
+        return ""
+    return "[x] " if item.is_done else "[ ] "
 
 
 def _mark(group: Group, item: Group, *, is_other: bool) -> str:

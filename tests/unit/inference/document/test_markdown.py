@@ -162,6 +162,7 @@ def test_a_line_goes_on_behind_hidden_text_that_is_left_out() -> None:
             "<ul><li><input type=checkbox disabled checked><p>b<p>c",
             "- [ ] a\n  - [x] b\n\n    c",
         ),
+        ("<ul><li><input type=checkbox disabled><h2>a</h2>", "- ## a"),
         ("<ul><li><input type=checkbox>a<li>b<input type=checkbox disabled>", "- a\n- b"),
     ],
 )
