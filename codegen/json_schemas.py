@@ -1,4 +1,4 @@
-"""`schemas/json/*.schema.json`: the published JSON Schemas of what workers write, from its types.
+"""`schemas/json/*.schema.json`: the published JSON Schemas of what workers and `clean` write, from its types.
 
 Types give the fields, docstrings of attributes their descriptions, and `KEYWORDS` patterns and limits. The
 names of headers are those of real dead letters.
@@ -20,6 +20,7 @@ from dehusk.inference.labelers.labeler import LABELERS
 from dehusk.schemas.documents import SCHEMA_VERSION, CleanedDocument
 from dehusk.schemas.outcomes import Broken, BrokenReason, SkipReason
 from dehusk.schemas.pages import Message
+from dehusk.streams.offline.lines import BLOCK_FIELDS, FIELDS, OPTIONAL_FIELDS, failure_fields
 from dehusk.streams.topics.audit import AuditRecord
 from dehusk.streams.topics.dead_letters import dead_letter, read_dead_letter, replay
 
@@ -71,10 +72,8 @@ KEYWORDS: dict[str, Schema] = {
 }
 """Keywords that the type of a field does not say, by type and field."""
 
-OPTIONAL = {"CleanedDocument.markdown", "CleanedDocument.blocks"}
+OPTIONAL = {"CleanedDocument.markdown", "CleanedDocument.html", "CleanedDocument.blocks"}
 """Fields that are written where they were asked for, and are never null."""
-UNPUBLISHED = {"CleanedDocument.html"}
-"""Fields that no message has."""
 
 _NUMBER = {"type": "string", "pattern": "^(0|[1-9][0-9]*)$"}
 _REASON = {"enum": list(BrokenReason)}
@@ -133,6 +132,16 @@ def schemas() -> dict[str, str]:
                 f"schema-version is {SCHEMA_VERSION}."
             ),
         },
+        "clean-line": {
+            "$id": "urn:dehusk:schema:clean-line:1",
+            "title": "Line of dehusk clean",
+            "description": (
+                "Main content of one page, or why it could not be cleaned: a line that dehusk clean writes, "
+                "as --format json writes it."
+            ),
+            "type": "object",
+            "oneOf": [_cleaned_line(), _failed_line()],
+        },
         "audit-record": {
             "$id": "urn:dehusk:schema:audit-record:1",
             "title": "Audit record",
@@ -166,8 +175,6 @@ def _object(kind: type) -> Schema:
     properties, required = {}, []
     for name in (field.name for field in fields(kind)):
         path = f"{kind.__name__}.{name}"
-        if path in UNPUBLISHED:
-            continue
         description = {"description": docstrings[name]} if name in docstrings else {}
         hint = hints[name]
         if path in OPTIONAL:
@@ -181,6 +188,34 @@ def _object(kind: type) -> Schema:
         "additionalProperties": False,
         "required": required,
         "properties": properties,
+    }
+
+
+def _cleaned_line() -> Schema:
+    """Return the schema of a line of `clean` for a page that was cleaned."""
+    properties = _object(CleanedDocument)["properties"]
+    required = ("id", "url", *FIELDS)
+    properties["blocks"]["items"]["required"] = list(BLOCK_FIELDS)
+    named = {name: properties[name] for name in (*required, *OPTIONAL_FIELDS)}
+    return {
+        "description": "A page that was cleaned.",
+        "additionalProperties": False,
+        "required": [*required, "error"],
+        "properties": {**named, "error": {"type": "null"}},
+    }
+
+
+def _failed_line() -> Schema:
+    """Return the schema of a line of `clean` for a page that could not be cleaned."""
+    identified: Schema = {name: {"type": ["string", "null"]} for name in ("id", "url")}
+    empty = failure_fields(with_template=True, with_markdown=True, with_blocks=True)
+    constant = {name: {"const": value} for name, value in empty.items()}
+    error = {"type": "string", "minLength": 1, "description": "Reason, with details."}
+    return {
+        "description": "A page that could not be cleaned.",
+        "additionalProperties": False,
+        "required": [*identified, *failure_fields(), "error"],
+        "properties": {**identified, **constant, "error": error},
     }
 
 

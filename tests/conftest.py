@@ -18,6 +18,13 @@ else:
 # Before a test module imports ONNX Runtime, which would collect usage data.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
+try:
+    from tests.published import validate_writers
+except ImportError:  # the environment for training has no jsonschema
+    pass
+else:
+    validate_writers()
+
 # Where the tests are started in the background of a shell, they and all that they start would ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -238,10 +238,10 @@ Examples:
     ),
     choice_option(
         "--format",
-        values=["json", "markdown", "html"],
+        values=["json", "datatrove", "dolma", "markdown", "html"],
         default="json",
-        help="Output per page: a line of JSON, or nothing but its content as Markdown, below "
-        "its title and URL, or as HTML, one page after the other.",
+        help="Output per page: a line of JSON, a line for datatrove or Dolma, or nothing but its content as "
+        "Markdown, below its title and URL, or as HTML, one page after the other.",
     ),
 )
 @page_limit_options("gets an error", with_size=True)

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
@@ -20,7 +21,7 @@ Input = RawPage | Skipped | Broken
 WriteFailure = Callable[[Input, Skipped | Broken], bytes]
 """Writer of the output of a page without a document."""
 _HEADERS = ("url", "id", "fetched-at", "language")
-_FIELDS = (
+FIELDS = (
     "site",
     "fetched_at",
     "title",
@@ -36,7 +37,11 @@ _FIELDS = (
     "minhash",
     "metadata",
 )
-_BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")
+"""Fields of a document that each line has, beside `id` and `url`."""
+OPTIONAL_FIELDS = ("template", "markdown", "blocks")
+"""Fields that a line has by the options: `--site-statistics`, `--with-markdown`, unless `--no-blocks`."""
+BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")
+"""Fields that each block of a line has; with `--site-statistics`, it has `frequency`, too."""
 
 
 class DecodedPages:
@@ -82,6 +87,10 @@ def failure_writer(
             return _fail_in_markdown
         case "html":
             return _fail_in_html
+        case "datatrove":
+            return _fail_in_datatrove
+        case "dolma":
+            return _fail_in_dolma
         case _:
             return partial(failure_line, options=options, with_template=with_template)
 
@@ -106,23 +115,49 @@ def failure_line(
     with_template: bool = False,
 ) -> bytes:
     """Write the line of a page without a document."""
-    fields: dict[str, Any] = {"id": page.id or page.url, "url": page.url}
-    fields |= dict.fromkeys(_FIELDS) | {"title": "", "text": ""}
+    known = {"id": page.id or page.url, "url": page.url}
+    empty = failure_fields(
+        with_template=with_template,
+        with_markdown=options.rendering.markdown,
+        with_blocks=options.with_blocks,
+    )
+    return _line({**known, **empty, "error": str(outcome)})
+
+
+def failure_fields(
+    *, with_template: bool = False, with_markdown: bool = False, with_blocks: bool = False
+) -> dict[str, Any]:
+    """Return what the line of any page without a document has for the fields of documents."""
+    fields: dict[str, Any] = {**dict.fromkeys(FIELDS), "title": "", "text": ""}
     if with_template:
         fields["template"] = None
-    if options.rendering.markdown:
+    if with_markdown:
         fields["markdown"] = None
-    if options.with_blocks:
+    if with_blocks:
         fields["blocks"] = []
-    return _line({**fields, "error": str(outcome)})
+    return fields
+
+
+def _fail_in_datatrove(page: Input, outcome: Skipped | Broken) -> bytes:
+    """Write a document without text, which datatrove's reader leaves out; its metadata have the error."""
+    return orjson.dumps({"text": "", **_without_text(page, outcome)}, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _fail_in_dolma(page: Input, outcome: Skipped | Broken) -> bytes:
+    unknown = {"text": "", "source": "dehusk", "added": None, "created": None}
+    return orjson.dumps(unknown | _without_text(page, outcome), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _without_text(page: Input, outcome: Skipped | Broken) -> dict[str, Any]:
+    return {"id": page.id or page.url or "", "metadata": {"url": page.url, "error": str(outcome)}}
 
 
 def _write_line(document: CleanedDocument) -> bytes:
     fields: dict[str, Any] = {"id": document.id or document.url, "url": document.url}
-    fields |= {name: getattr(document, name) for name in _FIELDS}
+    fields |= {name: getattr(document, name) for name in FIELDS}
     if document.fetched_at is not None:
         fields["fetched_at"] = document.fetched_at.astimezone(UTC)
-    block_fields = _BLOCK_FIELDS
+    block_fields = BLOCK_FIELDS
     if document.template is not None:
         fields["template"] = document.template
         block_fields += ("frequency",)
@@ -144,8 +179,19 @@ def pickle_document(document: CleanedDocument) -> bytes:
     return pickle.dumps(document, pickle.HIGHEST_PROTOCOL)
 
 
+def _line_of(document_format: str) -> Format:
+    """Return a format of the worker whose documents are lines."""
+    return replace(FORMATS[document_format], write=partial(_end_line, FORMATS[document_format]))
+
+
+def _end_line(document_format: Format, document: CleanedDocument) -> bytes:
+    return document_format.write(document) + b"\n"
+
+
 OFFLINE_FORMATS = {
     "json": Format("application/x-ndjson", write=_write_line),
+    "datatrove": _line_of("datatrove"),
+    "dolma": _line_of("dolma"),
     "markdown": FORMATS["markdown"],
     "html": FORMATS["html"],
 }

@@ -33,6 +33,7 @@ from dehusk.streams.local.stack import LocalStack
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.dead_letters import DeadLetter, read_dead_letter
+from tests.published import validated_message
 
 DEHUSK = Path(sys.executable).with_name("dehusk")
 PATIENCE = 90.0
@@ -202,7 +203,8 @@ class Bench:
             await consumer.stop()
 
     async def messages(self, topic: str) -> list[Message]:
-        return [message async for message, _ in read(self.kafka, topic)]
+        """The messages of a topic, each as published."""
+        return [validated_message(message) async for message, _ in read(self.kafka, topic)]
 
     async def documents(self) -> list[Message]:
         return await self.messages(self.topics.output)

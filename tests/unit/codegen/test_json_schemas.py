@@ -5,7 +5,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from codegen import json_schemas
-from codegen.json_schemas import FOLDER, KEYWORDS, OPTIONAL, UNPUBLISHED, schemas
+from codegen.json_schemas import FOLDER, KEYWORDS, OPTIONAL, schemas
 from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
@@ -29,7 +29,7 @@ def test_a_schema_is_one_of_the_standard(name: str) -> None:
 
 def test_keywords_are_of_fields_that_exist() -> None:
     names = {f"{kind.__name__}.{name}" for kind in TYPES for name in kind.__dataclass_fields__}
-    assert {*KEYWORDS, *OPTIONAL, *UNPUBLISHED} <= names
+    assert {*KEYWORDS, *OPTIONAL} <= names
 
 
 def test_a_type_that_json_has_not_is_refused() -> None:

@@ -4,35 +4,28 @@ import asyncio
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import pytest
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import ValidationError
 
-import dehusk.schemas
 from dehusk.inference.extraction import extract
-from dehusk.inference.labelers.labeler import LABELERS
+from dehusk.inference.labelers.labeler import LABELERS, LOCAL_LABELERS, encodings_read, open_local_labeler
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.inference.preparing import prepare
 from dehusk.schemas.documents import CleanedDocument, Origin
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Rendering
-from dehusk.schemas.outcomes import Broken, BrokenReason
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import BlockFrequencies, Message, RawPage
+from dehusk.streams.offline.lines import OFFLINE_FORMATS, failure_writer
 from dehusk.streams.topics.dead_letters import DeadLetter, dead_letter, read_dead_letter, replay
+from tests.published import validated, validated_message, validator
 
-FOLDER = Path(dehusk.schemas.__file__).parent / "json"
 HTML = (
     b"""<!DOCTYPE html><html lang="en"><title>Gr\xc3\xbc\xc3\x9fe</title><nav><a href="/">Home</a></nav>
 <p>"""
     + b"A paragraph that is long enough to be taken for content by any rules. " * 5
 )
-
-
-def validator(name: str) -> Draft202012Validator:
-    schema = json.loads((FOLDER / f"{name}.schema.json").read_text())
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
 
 
 def document(
@@ -51,10 +44,12 @@ def document(
 
 
 BLOCKS = DocumentOptions(with_blocks=True)
+MARKDOWN = DocumentOptions(rendering=Rendering(markdown=True))
 DOCUMENTS = {
     "streamed": document(BLOCKS, frequencies=True, origin=Origin("raw", 0, 12)),
     "degraded": document(frequencies=False, origin=Origin("raw", 0, 12), degraded=("frequencies", "model")),
-    "with Markdown": document(DocumentOptions(rendering=Rendering(markdown=True)), frequencies=False),
+    "with Markdown": document(MARKDOWN, frequencies=False),
+    "with HTML": document(DocumentOptions(rendering=Rendering(html=True)), frequencies=False),
     "offline": document(BLOCKS, frequencies=False),
 }
 DOCUMENTS["without metadata"] = replace(DOCUMENTS["offline"], metadata=None)
@@ -138,9 +133,58 @@ def test_documents_of_every_labeler_are_as_published(labeler):
     validator("cleaned-document").validate(fields)
 
 
-@pytest.mark.parametrize("field", ["blocks", "markdown"])
+@pytest.mark.parametrize("field", ["blocks", "markdown", "html"])
 def test_what_was_not_asked_for_is_missing_and_not_null(field):
     fields = json.loads(replace(DOCUMENTS["streamed"], **{field: None}).to_json())
     validator("cleaned-document").validate(fields)
     with pytest.raises(ValidationError):
         validator("cleaned-document").validate(fields | {field: None})
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_lines_of_clean_are_as_published(name):
+    line = validated("clean-line", OFFLINE_FORMATS["json"].write(DOCUMENTS[name]))
+    assert line["error"] is None
+    assert line["text"]
+
+
+FAILED = {
+    "a page": RawPage("https://example.org/", b"<p>"),
+    "a line without a URL": Skipped(SkipReason.NO_BODY, "the message holds no content"),
+    "a line with an id": Broken(BrokenReason.MALFORMED_MESSAGE, "no JSON", None, "7"),
+}
+
+
+@pytest.mark.parametrize("options", [DEFAULT_OPTIONS, BLOCKS, MARKDOWN])
+@pytest.mark.parametrize("with_template", [False, True])
+@pytest.mark.parametrize("page", FAILED.values(), ids=FAILED)
+def test_lines_of_pages_that_cannot_be_cleaned_are_as_published(page, with_template, options):
+    outcome = Broken(BrokenReason.PAGE_TOO_LARGE, "too large")
+    written = failure_writer("json", options, with_template=with_template)(page, outcome)
+    line = validated("clean-line", written)
+    assert line["error"] == "page-too-large: too large"
+    for change in ({"text": "x"}, {"error": None}, {"extra": 1}):
+        with pytest.raises(ValidationError):
+            validator("clean-line").validate(line | change)
+
+
+@pytest.mark.parametrize("labeler", LOCAL_LABELERS)
+def test_a_document_that_a_labeler_made_is_as_published(labeler):
+    opened = open_local_labeler(labeler)
+    page = prepare(RawPage("https://www.example.org/a", HTML), encodings=encodings_read(opened))
+    fields = validated("cleaned-document", extract(page, opened.label_here(page.encoded)).to_json())
+    assert fields["labeler"] == labeler
+
+
+def test_messages_that_are_read_back_are_validated_by_their_kind():
+    headers = (("content-type", b"application/json"), ("schema-version", b"1"))
+    value = DOCUMENTS["streamed"].to_json_bytes()
+    assert validated_message(Message(b"key", value, headers)).value == value
+    with pytest.raises(ValidationError):
+        validated_message(Message(b"key", value.replace(b'"revision":1', b'"revision":0'), headers))
+    letter = dead_letter(
+        Message(b"key", b"value", (), "raw", 3, 17), Broken(BrokenReason.INTERNAL_ERROR, ""), "x"
+    )
+    assert validated_message(Message(letter.key, letter.value, letter.headers)).key == b"key"
+    with pytest.raises(ValidationError):
+        validated_message(Message(b"key", b"value", (("dehusk.reason", b"unheard-of"),)))

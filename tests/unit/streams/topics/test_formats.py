@@ -8,7 +8,9 @@ from dehusk.inference.segmentation.segmentation import segment
 from dehusk.schemas.documents import CleanedDocument, Origin
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.options import Rendering
-from dehusk.schemas.pages import ModelVersion
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
+from dehusk.schemas.pages import ModelVersion, RawPage
+from dehusk.streams.offline.lines import OFFLINE_FORMATS, failure_writer
 from dehusk.streams.topics.formats import FORMATS
 
 DOCUMENT = CleanedDocument(
@@ -181,3 +183,29 @@ def test_dolma_tells_when_a_page_was_created(published, created, told):
     dated = replace(DOCUMENT, metadata=Metadata(published=published))
     fields = json.loads(FORMATS["dolma"].write(dated))
     assert (fields["created"], fields["metadata"]["published"]) == (created, told)
+
+
+def test_datatrove_reads_lines_of_clean(tmp_path):
+    """By its own reader, which leaves out the page without a document."""
+    from datatrove.pipeline.readers import JsonlReader
+
+    write, fail = OFFLINE_FORMATS["datatrove"].write, failure_writer("datatrove")
+    failed = fail(RawPage("https://example.org/b", b""), Skipped(SkipReason.NO_BODY, ""))
+    lines = [write(DOCUMENT), failed, write(UNDATED)]
+    (tmp_path / "cleaned.jsonl").write_bytes(b"".join(lines))
+    first, second = JsonlReader(str(tmp_path)).run()
+    assert (first.text, first.id) == (second.text, second.id) == (DOCUMENT.text, DOCUMENT.id)
+    written = json.loads(FORMATS["datatrove"].write(DOCUMENT))["metadata"]
+    assert {name: first.metadata[name] for name in written} == written
+    assert second.metadata["date"] is None
+
+
+@pytest.mark.parametrize("name", ["datatrove", "dolma"])
+def test_lines_of_pages_without_a_document_have_no_text_and_the_error(name):
+    page = Broken(BrokenReason.MALFORMED_MESSAGE, "no JSON")
+    written = failure_writer(name)(page, page)
+    line = json.loads(written)
+    assert line["metadata"] == {"url": None, "error": "malformed-message: no JSON"}
+    assert (line["text"], line["id"]) == ("", "")
+    assert line.keys() == json.loads(OFFLINE_FORMATS[name].write(DOCUMENT)).keys()
+    assert written.endswith(b"}\n")
