@@ -2,15 +2,28 @@
 
 import os
 import signal
+import sys
 from types import FrameType
 
 
 def main() -> None:
     """Run the command line; Ctrl-C while its modules load ends it silently."""
     signal.signal(signal.SIGINT, _end)
-    from dehusk.streams.cli import main
-
+    try:
+        from dehusk.streams.cli import main
+    except ModuleNotFoundError as error:
+        sys.exit(_describe(error))
     main()
+
+
+def _describe(error: ModuleNotFoundError) -> str:
+    """Return the line that ends the command without the modules of commands; raise any other error again."""
+    from dehusk.streams.wording import missing
+
+    message = missing(error)
+    if message is None:
+        raise error
+    return f"dehusk: {message}"
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -5,7 +5,9 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 
 def pluralize(count: int, noun: str) -> str:
@@ -46,5 +48,21 @@ def program() -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """Return the commands that install an extra of dehusk in its checkout."""
-    return f"`make setup` in dehusk's checkout, or `pip install '.[{extra}]'` there"
+    """Return the commands that install an extra of dehusk."""
+    return f"`pip install 'dehusk[{extra}]'`, or `make setup` in its checkout"
+
+
+EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "cli": ("brotli", "click", "fastavro", "msgpack", "msgspec", "publicsuffixlist", "rich", "warcio"),
+        "kafka": ("aiohttp", "aiokafka", "cramjam", "faust", "prometheus_client", "redis", "tritonclient"),
+    }
+)
+"""Modules that commands import, by the extra that brings them."""
+
+
+def missing(error: ModuleNotFoundError) -> str | None:
+    """Return how to install a module that an extra brings, in a sentence; None for any other module."""
+    module = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+    return None if extra is None else f"{module} is not installed: {how_to_install(extra)}"

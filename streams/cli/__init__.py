@@ -4,7 +4,8 @@ import errno
 import logging
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from pathlib import Path
 import click
 
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
-from dehusk.schemas.errors import DehuskError
+from dehusk.schemas.errors import ConfigurationError, DehuskError
 from dehusk.streams.cli.shared.configuration import (
     config_option,
     configure,
@@ -29,6 +30,7 @@ from dehusk.streams.cli.shared.interrupts import (
 )
 from dehusk.streams.logs import are_json
 from dehusk.streams.settings import TritonSettings
+from dehusk.streams.wording import missing
 
 
 def version_option(command: click.decorators.FC) -> click.decorators.FC:
@@ -147,7 +149,8 @@ def main() -> None:
     """Run the command line; an error of dehusk ends it with its message and status 1."""
     try:
         interrupt_on_signals()
-        sys.exit(cli(standalone_mode=False))
+        with _extras_named():
+            sys.exit(cli(standalone_mode=False))
     except click.ClickException as error:
         _print_error(error)
         sys.exit(error.exit_code)
@@ -169,6 +172,17 @@ def main() -> None:
             raise
         sys.stderr.write(f"dehusk: cannot write the output: {error.strerror}\n")
         exit_at_once(1)
+
+
+@contextmanager
+def _extras_named() -> Iterator[None]:
+    """Raise the lack of a module that an extra brings as an error that names it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (message := missing(error)) is None:
+            raise
+        raise ConfigurationError(message) from error
 
 
 def _print_error(error: click.ClickException | DehuskError) -> None:

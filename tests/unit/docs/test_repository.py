@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[3]
 REGISTRIES = re.compile(
     rb"[.]io\b(?:(?<=\bnvcr[.]io)|(?<=\bdocker[.]io)|(?<=\bghcr[.]io)|(?<=\bquay[.]io)|(?<=\bgcr[.]io))"
 )
-RELEASE = re.compile(rb"pip install ['\"]?dehus[k]")
+RELEASE = re.compile(rb"pip install ['\"]?dehus[k](?!\[)")
+"""A release, of which there is none; extras of an installed one are added by its name."""
 TOP = {"pyproject.toml", "streams", "inference", "model_repository", "schemas", "docker", "tests"}
 
 

@@ -10,4 +10,4 @@ def test_what_it_names_is_there_in_a_checkout() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {"local", "demo"} <= set(extras)
     assert "\nsetup:" in (ROOT / "Makefile").read_text()
-    assert how_to_install("local") == "`make setup` in dehusk's checkout, or `pip install '.[local]'` there"
+    assert how_to_install("local") == "`pip install 'dehusk[local]'`, or `make setup` in its checkout"

@@ -81,7 +81,7 @@ def test_without_scrapy_one_line_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
     result = CliRunner().invoke(demo.command, ["--site", "shipped"])
-    assert "`make setup` in dehusk's checkout, or `pip install '.[demo]'` there" in str(result.exception)
+    assert "`pip install 'dehusk[demo]'`, or `make setup` in its checkout" in str(result.exception)
     assert runs == []
 
 
