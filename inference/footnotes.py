@@ -4,7 +4,7 @@ import re
 from urllib.parse import unquote
 
 _REFERENCE = re.compile(
-    r"[\[(]?\s?(?:(?:note|nb|fn|n)\.?\s?)?(?P<label>[0-9]{1,4}|[a-z]{1,2}|[ivxl]{1,7}|[*\u2020\u2021\xa7\xb6#]{1,3})\s?[\])]?",
+    r"[\[(]?\s?(?:(?:note|nb|fn|n)[.\s]\s?)?(?P<label>[0-9]{1,4}|[a-z]{1,2}|[ivxl]{1,7}|[*\u2020\u2021\xa7\xb6#]{1,3})\s?[\])]?",
     re.IGNORECASE,
 )
 _MAX_LENGTH = 16

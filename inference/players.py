@@ -35,7 +35,7 @@ _HOSTS = [
     (r"asciinema\.org/a/|[\w.-]+/videos/embed/", _VIDEO, ""),
 ]
 _PLAYERS = [
-    (re.compile(rf"(?:https?:)?//(?:www\.|m\.)?{host}", re.ASCII), kind, address)
+    (re.compile(rf"(?:https?:)?//(?:www\.|m\.)?(?:{host})", re.ASCII), kind, address)
     for host, kind, address in _HOSTS
 ]
 _OF_TAGS = {"video": _VIDEO, "audio": _AUDIO}

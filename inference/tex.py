@@ -20,6 +20,8 @@ _UNMISTAKABLE = re.compile(r"\\[A-Za-z]{2,}|[_^]\{")
 _LIKELY = re.compile(
     r"\\[A-Za-z,;:!|{}]|[_^][\w{\\]|\A[A-Za-z](?:['*]|\([A-Za-z]\))?\Z|[A-Za-z)\d]\s*[=<>+]\s*[A-Za-z(\d\\-]"
 )
+_PRICE = re.compile(r"\d[\d.,]*[,;]?\s+(?:[A-Za-z]{2}|\\\$)|\d[\d.,]*\s*\Z")
+"""An amount of money, and words after it."""
 _ENVIRONMENTS = frozenset(
     name + star
     for name in ("equation", "align", "gather", "multline", "eqnarray", "alignat", "flalign")
@@ -123,8 +125,10 @@ def _formula(
     if is_single and (text[begin].isspace() or text[end - 1].isspace() or text[end + 1 : end + 2].isdigit()):
         return None
     is_sure = dollars if is_single else typesets
-    if is_single and typesets and not dollars:
-        is_sure = _LIKELY.search(tex) is not None
+    if is_single and not dollars:
+        if _PRICE.match(tex):
+            return None
+        is_sure = typesets and _LIKELY.search(tex) is not None
     if not tex or not (is_sure or _UNMISTAKABLE.search(tex)):
         return None
     return Formula(start, end + len(closing), tex, closing in ("\\]", "$$"))

@@ -177,7 +177,8 @@ def _list(group: Group, depth: int, *, is_other: bool) -> list[str]:
 
 def _task(item: Group) -> str:
     """Return the box of a task, which only text can have."""
-    if item.is_done is None or not isinstance(item.children[0], Paragraph):
+    first = item.children[0]
+    if item.is_done is None or not isinstance(first, Paragraph) or _is_displayed(first.lines[0]):
         return ""
     return "[x] " if item.is_done else "[ ] "
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dehusk.inference.pictures import address_of
+from dehusk.inference.pictures import address_of, tex_of
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,21 @@ def test_an_image_has_the_address_that_a_script_would_load(
     attributes: dict[str, str], address: str | None
 ) -> None:
     assert address_of(attributes) == address
+
+
+@pytest.mark.parametrize(
+    ("attributes", "classes", "tex"),
+    [
+        ({"alt": "x^2"}, "latex aligncenter", "x^2"),
+        ({"alt": "\\displaystyle  x ^2"}, "latex", "x ^2"),
+        ({"alt": "$x$"}, "tex", "x"),
+        ({"alt": "{\\displaystyle x}"}, "mwe-math-fallback-image-inline", "{\\displaystyle x}"),
+        ({"alt": "x", "src": "https://s0.wp.com/latex.php?latex=x"}, "", "x"),
+        ({"alt": "x", "src": "//latex.codecogs.com/gif.latex?x"}, "", "x"),
+        ({"alt": "x", "src": "https://www.zhihu.com/equation?tex=x"}, "", "x"),
+        ({"alt": " "}, "latex", ""),
+        ({"alt": "A latex glove", "src": "/latex.png"}, "gloves", ""),
+    ],
+)
+def test_an_image_of_a_formula_has_its_tex(attributes: dict[str, str], classes: str, tex: str) -> None:
+    assert tex_of(attributes, classes) == tex

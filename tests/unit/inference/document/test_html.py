@@ -68,6 +68,22 @@ def assert_allowed(written: str) -> None:
             "<table><tr><th>a<th>b<tr><td><ul><li>c<li>d</ul><td><pre>e</pre></table>",
             "<tbody><tr><td>c<br>d</td><td><code>e</code></td></tr></tbody>",
         ),
+        ("<p>a <s>b</s><hr><p>c", "<p>a <del>b</del></p>\n<hr>\n<p>c</p>"),
+        (
+            "<ul><li><input type=checkbox disabled checked>a<li>b</ul>",
+            '<ul><li><input type="checkbox" checked disabled> a</li><li>b</li></ul>',
+        ),
+        (
+            "<p>a<p><iframe src='//player.vimeo.com/video/1' title='b<c'></iframe><p>d",
+            '<p><a href="https://vimeo.com/1">b&lt;c</a></p>',
+        ),
+        ("<p>a <script type='math/tex'>b<c</script>.", "<p>a \\(b&lt;c\\).</p>"),
+        (
+            "<p>a<sup><a href=#n id=r>1</a></sup><ol><li id=n>b <a href=#r>x</a></ol>",
+            '<p>a <sup><a href="https://a.test/b/c#n">1</a></sup></p>\n'
+            '<ol><li>b <a href="https://a.test/b/c#r">x</a></li></ol>',
+        ),
+        ("<p>1<sub>^</sub> 10<sup>2</sup>", "<p>1<sub>^</sub> 10<sup>2</sup></p>"),
         ("<p>a <img src=x> b", '<p>a <img src="https://a.test/b/x" alt=""> b</p>'),
         ("<p>a <a href='?d&e'>f</a>", '<a href="https://a.test/b/c?d&amp;e">f</a>'),
         (

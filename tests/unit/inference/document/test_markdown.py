@@ -163,6 +163,7 @@ def test_a_line_goes_on_behind_hidden_text_that_is_left_out() -> None:
             "- [ ] a\n  - [x] b\n\n    c",
         ),
         ("<ul><li><input type=checkbox disabled><h2>a</h2>", "- ## a"),
+        ("<ul><li><input type=checkbox disabled>\\[x_{1}\\]", "- $$\n  x_{1}\n  $$"),
         ("<ul><li><input type=checkbox>a<li>b<input type=checkbox disabled>", "- a\n- b"),
     ],
 )
@@ -299,6 +300,18 @@ def test_an_image_is_kept_where_its_caption_is_left_out(figure: str) -> None:
 )
 def test_code_is_fenced_with_its_language(html: str, language: str) -> None:
     assert markdown_of(f"{html}if a:\n    b") == f"```{language}\nif a:\n    b\n```"
+
+
+@pytest.mark.parametrize(
+    ("html", "code"),
+    [
+        ("<pre>    a:\n  b</pre>", "  a:\nb"),
+        ("<pre>\n\n\ta\n\t\tb</pre>", "a\n\tb"),
+        ("<pre>a\n<button>Copy</button>    b\n  c</pre>", "a\nCopy\n  b\nc"),
+    ],
+)
+def test_code_keeps_the_indentation_of_its_first_line(html: str, code: str) -> None:
+    assert markdown_of(html) == f"```\n{code}\n```"
 
 
 def test_a_fence_is_longer_than_those_in_the_code() -> None:

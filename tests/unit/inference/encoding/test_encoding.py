@@ -271,3 +271,12 @@ def test_a_page_is_described(html: str, expected: dict[str, float]) -> None:
     values = structure(html).page_features / 255 * (highest - lowest) + lowest
     columns = {feature.name: value for feature, value in zip(PAGE_FEATURES, values.tolist(), strict=True)}
     assert {name: columns[name] for name in expected} == pytest.approx(expected, abs=0.03)
+
+
+def test_code_that_is_shown_again_is_meant_but_not_with_the_text_around_it() -> None:
+    code = f"<pre>{' '.join(f'word{number}' for number in range(40))}</pre>"
+    text = f"<p>{' '.join(f'text{number}' for number in range(40))}</p>"
+    between = "<h2>x</h2>" * 12
+    assert (encode(segment(f"{code}{between}<div><p>Output</p>{code}</div>".encode())).repeat == -1).all()
+    assert (encode(segment(f"{text}{code}{between}<div>{text}{code}</div>".encode())).repeat[-2:] >= 0).all()
+    assert (encode(segment(f"{code}{between}<div hidden>{code}</div>".encode())).repeat[-1:] >= 0).all()
