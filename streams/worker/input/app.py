@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
 import faust
+from aiokafka.errors import KafkaError
 from faust.auth import Credentials
 from faust.exceptions import ConsumerNotStarted
 from faust.types import TP, AppT, EventT, StreamT
@@ -39,6 +41,9 @@ _NEVER = 1e6
 """Timeout in seconds that no worker reaches."""
 _COMMIT_SECONDS = 1.0
 _REJOIN_SECONDS = 1.0
+_BOUNDS_SECONDS = 3.0
+_BOUNDS_LIMIT_SECONDS = 10.0
+"""Time limit of the brokers' answer."""
 _REQUEST_SECONDS = 90.0
 REBALANCE_SECONDS = 60.0
 """Time that Kafka waits for a worker to release its partitions before it rebalances without it."""
@@ -146,9 +151,9 @@ class FaustApp(faust.App):
         return buffer
 
     @property
-    def buffered(self) -> int:
-        """Number of messages that wait for the agent."""
-        return sum(buffer.messages for buffer in self._buffers)
+    def waiting(self) -> set[TP]:
+        """Partitions of which messages wait for the agent."""
+        return {partition for buffer in self._buffers for partition in +buffer.messages}
 
 
 class _BytesQueue(ThrowableQueue[EventT[bytes]]):
@@ -156,10 +161,10 @@ class _BytesQueue(ThrowableQueue[EventT[bytes]]):
 
     _bytes = 0
 
-    @property
-    def messages(self) -> int:
-        """Number of messages in it."""
-        return super().qsize()
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 Faust's
+        super().__init__(*args, **options)
+        self.messages: Counter[TP] = Counter()
+        """Number of the messages of each partition in it."""
 
     def qsize(self) -> int:
         return self._bytes
@@ -170,14 +175,17 @@ class _BytesQueue(ThrowableQueue[EventT[bytes]]):
     def clear(self) -> None:
         super().clear()
         self._bytes = 0
+        self.messages.clear()
 
     def _put(self, item: EventT[bytes]) -> None:
         self._bytes += _size(item)
+        self.messages[item.message.tp] += 1
         super()._put(item)
 
     def _get(self) -> EventT[bytes]:
         item: EventT[bytes] = super()._get()
         self._bytes -= _size(item)
+        self.messages[item.message.tp] -= 1
         return item
 
 
@@ -233,23 +241,32 @@ def create_app(
 
 
 def lag(app: FaustApp) -> int | None:
-    """Return the lag of the assigned partitions in messages, by the last fetches.
+    """Return the lag of the assigned partitions: messages that are not done with, in flight or not read.
 
     Messages beyond the last stable offset, after an open transaction, cannot be read and do not count. None
     while the worker waits for its partitions.
     """
     lags = lag_by_partition(app)
-    return None if lags is None else sum(lags.values()) + app.buffered
+    return None if lags is None else sum(lags.values())
 
 
 def lag_by_partition(app: FaustApp) -> dict[TP, int] | None:
-    """Return the lag of each assigned partition, without the buffered messages."""
+    """Return the lag of each assigned partition."""
     if app.waits_for_partitions:
         return None
     try:
-        return app.consumer.lag()
+        return app.consumer.lag(app.waiting)
     except ConsumerNotStarted:
         return None
+
+
+async def follow_bounds(app: FaustApp) -> None:
+    """Keep the bounds of the assigned partitions up to date, also while they are paused, until cancelled."""
+    while True:
+        await asyncio.sleep(_BOUNDS_SECONDS)
+        with suppress(ConsumerNotStarted, KafkaError, TimeoutError):
+            async with asyncio.timeout(_BOUNDS_LIMIT_SECONDS):
+                await app.consumer.find_bounds()
 
 
 async def commit_acknowledged(app: FaustApp) -> None:

@@ -6,10 +6,10 @@ and creates it again. aiokafka would silently continue at another position; here
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import (
@@ -35,6 +35,7 @@ from dehusk.streams.worker.process import fail_at
 
 DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
 """Errors of rights that are missing, which the checks of Kafka name."""
+_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
@@ -111,15 +112,21 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         except AssertionError:  # aiokafka is releasing the partition at this moment
             return 0
 
-    def lag(self) -> dict[TP, int]:
-        """Return the lag of each partition in offsets, up to the last stable one."""
+    def read_states(self) -> dict[TP, Any]:
+        """Return aiokafka's state of each assigned partition."""
         subscription = self._ensure_consumer()._subscription.subscription  # noqa: SLF001 position() may wait
         assignment = subscription and subscription.assignment
         partitions = assignment.tps if assignment else ()
-        return {
-            TP(partition.topic, partition.partition): lag_of(assignment.state_value(partition))
-            for partition in partitions
-        }
+        return {TP(each.topic, each.partition): assignment.state_value(each) for each in partitions}
+
+    async def ask(self, request: Callable[[AIOKafkaConsumer], Coroutine[Any, Any, _T]]) -> _T:
+        """Send a request, past the queue of Faust's calls, which one broker that is away would hold up.
+
+        Raises:
+            KafkaError: the brokers do not answer.
+        """
+        asking = asyncio.run_coroutine_threadsafe(request(self._ensure_consumer()), self.thread_loop)
+        return await asyncio.wrap_future(asking)
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Commit offsets and return True, or False for those of partitions or topics that have gone."""
@@ -165,11 +172,27 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return all(consumer.partitions_for_topic(partition.topic) for partition in partitions)
 
 
-def lag_of(state: Any) -> int:  # noqa: ANN401 aiokafka has no types
-    """Return the lag of a partition by the last fetch; 0 before the first."""
-    if state.lso is None or not state.has_valid_position:
-        return 0
-    return max(0, int(state.lso - state.position))
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Offsets of a partition, as the brokers last told them."""
+
+    begin: int
+    end: int
+    """Last stable offset."""
+
+
+def lag_of(state: Any, bounds: Bounds | None, committed: int | None, *, is_outstanding: bool) -> int:  # noqa: ANN401 aiokafka has no types
+    """Return the lag of a partition: the offsets up to the newest end known that are not done with.
+
+    What follows the committed offset is, or, where no message is outstanding, what is not read: transactions
+    leave offsets without a message. Before a partition is read and its bounds are known, it is 0.
+    """
+    end = max(state.lso or 0, 0 if bounds is None else bounds.end)
+    if not is_outstanding and state.has_valid_position:
+        return max(0, int(end - state.position))
+    if committed is None:
+        return 0 if bounds is None else max(0, end - bounds.begin)
+    return max(0, int(end - committed))
 
 
 class Consumer(driver.Consumer):
@@ -186,6 +209,7 @@ class Consumer(driver.Consumer):
         self._drained = asyncio.Event()
         self._removed: dict[TP, tuple[int, int]] = {}
         """Offsets after the last read and after the last removed message, until the latter is committed."""
+        self._bounds: Mapping[TP, Bounds] = {}
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
@@ -212,12 +236,26 @@ class Consumer(driver.Consumer):
         """Join the group again if an error keeps this worker out of it."""
         await self._thread.call_thread(self._thread.rejoin_after_error)
 
-    def lag(self) -> dict[TP, int]:
-        """Return the lag of each partition in offsets, up to the last stable one.
+    def lag(self, waiting: Collection[TP]) -> dict[TP, int]:
+        """Return the lag of each partition, given those of which messages wait for the agent."""
+        outstanding = {message.tp for message in self.unacked}.union(waiting)
+        return {
+            partition: lag_of(
+                state,
+                self._bounds.get(partition),
+                self._committed_offset[partition],
+                is_outstanding=partition in outstanding,
+            )
+            for partition, state in self._thread.read_states().items()
+        }
 
-        Transactions leave offsets without a message; these count until they are passed over.
+    async def find_bounds(self) -> None:
+        """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them.
+
+        Raises:
+            KafkaError: they do not answer.
         """
-        return self._thread.lag()
+        self._bounds = await self._thread.ask(_find_bounds)
 
     async def _getmany(
         self,
@@ -357,6 +395,12 @@ class Consumer(driver.Consumer):
         for known in (self._gap, self._acked, self._acked_index, self._read_offset, self._committed_offset):
             known.pop(partition, None)
         self._removed.pop(partition, None)
+
+
+async def _find_bounds(consumer: AIOKafkaConsumer) -> dict[TP, Bounds]:
+    partitions = consumer.assignment()
+    begins, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
+    return {TP(each.topic, each.partition): Bounds(begins[each], ends[each]) for each in partitions}
 
 
 def _describe(partition: TP) -> str:

@@ -109,7 +109,8 @@ class Metrics:
         for dependency in dependencies:
             unavailable.labels(dependency.name).set_function(partial(attrgetter("unavailable"), dependency))
         self.lag = gauge(
-            "dehusk_lag", "Messages of the assigned partitions yet to be read; NaN while there are none."
+            "dehusk_lag",
+            "Messages of the assigned partitions not done with; NaN while there are none.",
         )
 
         self._start_at_zero()
@@ -221,7 +222,7 @@ class _PartitionLag(Collector):
     def _family(self) -> GaugeMetricFamily:
         return GaugeMetricFamily(
             "dehusk_partition_lag",
-            "Messages of an assigned partition yet to be read.",
+            "Messages of an assigned partition not done with.",
             labels=["topic", "partition"],
         )
 

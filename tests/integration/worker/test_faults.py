@@ -61,6 +61,27 @@ async def test_a_worker_that_starts_without_redis_or_triton_misses_them_before_a
     assert not worker.is_ready()
 
 
+async def test_the_lag_is_what_kafka_says_while_a_worker_waits(bench, site, stack) -> None:
+    records = site(3000)
+    worker = bench.worker("--labeler", "triton", "--triton-seconds", "2")
+    await bench.produce(records[:200])
+    await bench.until(worker.has_partitions)
+    await bench.until_done()
+    triton = stack.services["triton"]
+    await asyncio.to_thread(triton.pause)
+    try:
+        await bench.produce(records[200:1600])
+        await bench.until(lambda: not worker.is_ready())
+        await bench.produce(records[1600:])  # while no partition is fetched, once the buffers are full
+        await bench.until(lambda: worker.report()["lag"] == 2800)
+        assert await bench.left() == 2800
+        assert sum(worker.metric("dehusk_partition_lag", "partition").values()) == 2800
+    finally:
+        await asyncio.to_thread(triton.resume)
+    await bench.until_done()
+    await bench.until(lambda: worker.report()["lag"] == 0)
+
+
 @pytest.mark.parametrize("go", ["stop", "kill", "pause"])
 async def test_a_stop_does_not_wait_for_a_kafka_that_is_gone(bench, site, stack, go: str) -> None:
     records = site(600)

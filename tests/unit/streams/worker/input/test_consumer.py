@@ -9,7 +9,7 @@ from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input.app import FaustApp, create_app
-from dehusk.streams.worker.input.consumer import Conductor, Consumer, ConsumerThread, lag_of
+from dehusk.streams.worker.input.consumer import Bounds, Conductor, Consumer, ConsumerThread, lag_of
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings
@@ -47,7 +47,7 @@ async def test_partitions_of_any_topic_reach_the_agent(made: FaustApp) -> None:
 
 async def test_of_partitions_that_were_given_up_nothing_is_committed(made: FaustApp) -> None:
     assert not await made.consumer._thread._commit({TP("crawl-a", 3): 17})
-    assert made.consumer.lag() == {}
+    assert made.consumer.lag(()) == {}
     assert made.consumer.highwater(TP("crawl-a", 3)) == 0
 
 
@@ -67,11 +67,25 @@ async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
 
 
 @pytest.mark.parametrize(
-    ("position", "stable", "offsets"), [(7, 10, 3), (10, 10, 0), (11, 10, 0), (7, None, 0), (None, 10, 0)]
+    ("position", "fetched", "bounds", "committed", "is_outstanding", "lag"),
+    [
+        (7, 10, None, 7, False, 3),
+        (10, 10, None, 8, False, 0),  # the rest is markers of transactions
+        (10, 10, None, 8, True, 2),
+        (10, 10, Bounds(0, 15), 8, True, 7),
+        (10, None, Bounds(0, 15), 8, False, 5),
+        (10, 20, Bounds(0, 15), 8, True, 12),
+        (10, 10, Bounds(4, 15), None, True, 11),
+        (10, 10, None, None, True, 0),
+        (None, 10, None, 8, False, 2),
+        (None, None, None, None, False, 0),
+    ],
 )
-def test_offsets_count_up_to_the_last_stable_one(position, stable, offsets) -> None:
-    state = SimpleNamespace(position=position, lso=stable, has_valid_position=position is not None)
-    assert lag_of(state) == offsets
+def test_the_lag_is_what_is_not_done_with(  # noqa: PLR0917 columns of the table
+    position, fetched, bounds, committed, is_outstanding, lag
+) -> None:
+    state = SimpleNamespace(position=position, lso=fetched, has_valid_position=position is not None)
+    assert lag_of(state, bounds, committed, is_outstanding=is_outstanding) == lag
 
 
 def test_what_faust_says_of_its_services_is_not_logged_as_dehusks() -> None:
