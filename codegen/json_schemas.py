@@ -30,6 +30,7 @@ FOLDER = Path(__file__).parents[1] / "schemas/json"
 Schema = dict[str, Any]
 
 _LANGUAGE = {"pattern": "^[a-z]{1,8}$"}
+_TAG = {"pattern": "^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$"}
 _DAY_PATTERN = "(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}"
 _DAY = {"pattern": f"^{_DAY_PATTERN}$"}
 _DATE = {"pattern": f"^{_DAY_PATTERN}(T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(Z|[+-][0-9]{{2}}:[0-9]{{2}}))?$"}
@@ -43,7 +44,8 @@ KEYWORDS: dict[str, Schema] = {
     "CleanedDocument.labeler": {"enum": list(LABELERS)},
     "CleanedDocument.degraded": _DEGRADED,
     "CleanedDocument.revision": {"minimum": 1},
-    "CleanedDocument.declared_language": _LANGUAGE,
+    "CleanedDocument.declared_language": _TAG,
+    "CleanedDocument.language_probability": {"minimum": 0, "maximum": 1},
     "CleanedDocument.content_hash": {"pattern": "^[0-9a-f]{32}$"},
     "CleanedDocument.simhash": {"pattern": "^[0-9a-f]{16}$"},
     "CleanedDocument.minhash": {"pattern": "^[0-9A-Za-z+/]{683}=$"},

@@ -9,6 +9,7 @@ from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
+from dehusk.inference.language_codes import primary_language
 from dehusk.inference.metadata.headline import find_headline
 from dehusk.inference.native.writing import written
 from dehusk.inference.selection.selection import Choice, choose
@@ -97,6 +98,7 @@ def document_of(
         begin_with_headline(tree, headline)
     keys = duplicate_keys(text, options.duplicates)
     declared = segmented.language or identity.language
+    language = language_of(text, primary_language(declared))
     tells_comments = options.comments is Comments.SEPARATE and labels.comments is not None
     return CleanedDocument(
         id=identity.id,
@@ -106,7 +108,7 @@ def document_of(
         title=segmented.title,
         text=text,
         comments=plain_text(segmented, choice.comment) if tells_comments else None,
-        language=language_of(text, declared),
+        language=language.code,
         raw_length=identity.raw_length,
         text_length=len(text),
         model=labels.model,
@@ -116,6 +118,7 @@ def document_of(
         source=origin,
         headline=headline,
         declared_language=declared,
+        language_probability=language.probability,
         content_hash=keys.content_hash,
         simhash=keys.simhash,
         minhash=keys.minhash,

@@ -1,4 +1,6 @@
-"""The codes in ISO 639 of the languages that pages and servers declare."""
+"""The codes in ISO 639 of the languages that pages and servers declare, and the tags that have them."""
+
+import re
 
 _OF_MODEL = """
     af als am an ar arz as ast av az azb ba bar bcl be bg bh bn bo bpy br bs bxr ca cbk ce ceb ckb co cs
@@ -15,14 +17,35 @@ _OTHERS = """
 """
 """Two letters: all that the model does not know. Three: some that pages declare."""
 _RENAMED = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro"}
+_REGION = re.compile("[a-z]{2}|[0-9]{3}")
 _CODES = frozenset((*_OF_MODEL.split(), *_OTHERS.split()))
 
 
-def primary_language(tag: str | None) -> str | None:
-    """Return the primary subtag of a language tag, or of the first in a list: `en` of `en-GB, fr`.
+_SCRIPTS_OF_WINDOWS = {"chs": "Hans", "cht": "Hant"}
 
-    Return None if it is no code of a language; a deprecated code is replaced, such as `iw` by `he`.
+
+def language_tag(tag: str | None) -> str | None:
+    """Return the language, script and region of a tag, or of the first in a list: `en-GB` of `en_gb, fr`.
+
+    Return None if the language is no code of one; a deprecated code is replaced, such as `iw` by `he`.
+    Variants, extensions and what is malformed are left out.
     """
-    code = (tag or "").replace("_", "-").split(",")[0].split("-")[0].strip().lower()
-    code = _RENAMED.get(code, code)
-    return code if code in _CODES else None
+    first, *others = (tag or "").split(",")[0].strip().lower().replace("_", "-").split("-")
+    code = _RENAMED.get(first, first)
+    if code not in _CODES:
+        return None
+    script = region = ""
+    for subtag in (_SCRIPTS_OF_WINDOWS.get(each, each) for each in others):
+        if len(subtag) == 1:  # of an extension
+            break
+        if not script and not region and len(subtag) == 4 and subtag.isascii() and subtag.isalpha():
+            script = subtag.capitalize()
+        elif not region and _REGION.fullmatch(subtag):
+            region = subtag.upper()
+    return "-".join(filter(None, (code, script, region)))
+
+
+def primary_language(tag: str | None) -> str | None:
+    """Return the primary subtag of a language tag, as `language_tag` reads it: `en` of `en-GB, fr`."""
+    found = language_tag(tag)
+    return found.split("-")[0] if found else None

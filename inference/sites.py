@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from dehusk.inference.language_codes import primary_language
+from dehusk.inference.language_codes import language_tag
 from dehusk.schemas.pages import PageIdentity, RawPage
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def identify(page: RawPage, name_site: NameSite = site_of) -> PageIdentity:
         url=page.url,
         site=name_site(page.url),
         fetched_at=page.fetched_at,
-        language=primary_language(page.language),
+        language=language_tag(page.language),
         raw_length=len(page.html),
     )
 

@@ -143,7 +143,12 @@ class CleanedDocument(PickledByFields):
     revision: int = 1
     """1 for the first cleaning of the page, 2 for the one repeated when more of its site was known."""
     declared_language: str | None = None
-    """Primary language that the page declares, else its server."""
+    """Language that the page declares, else its server, with script and region, e.g. `pt-BR`, `zh-Hant`."""
+    language_probability: float | None = None
+    """Probability of the detected language, or share of the letters in the script that tells it.
+
+    It is None where the language is unknown, or as declared without being detected.
+    """
     content_hash: str | None = None
     """BLAKE2b of the normalised text, 16 bytes in hexadecimal digits; None for an empty text.
 

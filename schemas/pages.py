@@ -69,7 +69,7 @@ class PageIdentity(PickledByFields):
     """Name that the page's texts are counted under: the URL's host, as a rule."""
     fetched_at: datetime | None
     language: str | None
-    """Primary language that the server declared, e.g. `en`."""
+    """Language that the server declared, e.g. `en-GB`."""
     raw_length: int
     """Bytes of the page's HTML in UTF-8."""
 
@@ -197,7 +197,7 @@ class SegmentedPage(PickledByFields):
     title: str
     """Text of `<title>`, white space folded."""
     language: str | None
-    """Primary language that the document declares (`<html lang>`), e.g. `en`."""
+    """Language that the document declares (`<html lang>`), e.g. `en-GB`."""
     texts: tuple[str, ...]
     """Text of each block, white space folded but for the line breaks of `<pre>`; never empty."""
     paths: tuple[str, ...]

@@ -5,7 +5,7 @@ import sys
 from functools import partial
 from typing import NamedTuple
 
-from dehusk.inference.language_codes import primary_language
+from dehusk.inference.language_codes import language_tag
 from dehusk.inference.metadata.headline import headline_sources
 from dehusk.inference.metadata.reading import read_metadata
 from dehusk.inference.metadata.visible_dates import Blocks
@@ -159,7 +159,7 @@ def segment(
     structure = _structure(walk, noscript_words)
     return SegmentedPage(
         title=walk.head.title or "",
-        language=primary_language(reading.language_tag),
+        language=language_tag(reading.language_tag),
         texts=tuple(walk.texts),
         paths=tuple(walk.paths),
         linked=tuple(walk.linked),

@@ -28,6 +28,7 @@ FIELDS = (
     "headline",
     "language",
     "declared_language",
+    "language_probability",
     "text",
     "comments",
     "model",

@@ -60,6 +60,8 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "url": document.url,
         "date": _milliseconds(document.fetched_at),
         "language": document.language,
+        "declared_language": document.declared_language,
+        "language_score": document.language_probability,
         "title": document.title,
         "headline": document.headline,
         "comments": document.comments,
@@ -128,7 +130,8 @@ def _write_html(document: CleanedDocument) -> bytes:
     if document.html is None:
         raise ValueError("the document came without its HTML")
     canonical = (document.metadata and document.metadata.canonical_url) or document.url
-    language = f' lang="{escape(document.language)}"' if document.language else ""
+    tag = _language_tag(document)
+    language = f' lang="{escape(tag)}"' if tag else ""
     return _encoded(
         f"<!DOCTYPE html>\n"
         f'<html{language}><head><meta charset="utf-8"><title>{escape(document.title)}</title>\n'
@@ -136,6 +139,13 @@ def _write_html(document: CleanedDocument) -> bytes:
         f'<meta name="dehusk-revision" content="{document.revision}"></head><body>\n'
         f"{document.html}\n</body></html>\n"
     )
+
+
+def _language_tag(document: CleanedDocument) -> str | None:
+    """Return the language of the text, with the script and region that the page declares for it."""
+    declared = document.declared_language
+    is_declared = declared is not None and declared.split("-")[0] == document.language
+    return declared if is_declared else document.language
 
 
 def _encoded(text: str) -> bytes:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from dehusk.inference.document.duplicates import duplicate_keys
+from dehusk.inference.document.language import language_of
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.extraction import extract
 from dehusk.inference.segmentation.segmentation import segment
@@ -197,6 +198,14 @@ def test_the_language_is_that_of_the_text_and_the_declared_one_is_kept() -> None
     assert (document.language, document.declared_language) == ("de", "en")
     short = cleaned("<html lang=en><p>Kurz")
     assert (short.language, short.declared_language) == ("en", "en")
+    assert document.language_probability == language_of(document.text, "en").probability is not None
+    assert short.language_probability is None
+
+
+def test_the_declared_language_keeps_its_region() -> None:
+    assert cleaned("<html lang=pt-br><p>Curto").declared_language == "pt-BR"
+    chinese = cleaned("<html lang=zh_hant_tw><p>圖書館早上九點開門")
+    assert (chinese.language, chinese.declared_language) == ("zh", "zh-Hant-TW")
 
 
 def test_the_keys_of_duplicates_are_those_of_the_text() -> None:

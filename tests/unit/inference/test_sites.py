@@ -101,6 +101,6 @@ def test_an_identity_is_all_but_the_html() -> None:
     fetched = datetime(2024, 1, 1, tzinfo=UTC)
     page = RawPage("http://www.x.test/a", b"<p>x", None, fetched, "en-US, de")
     assert identify(page) == PageIdentity(
-        "http://www.x.test/a", "http://www.x.test/a", "x.test", fetched, "en", 4
+        "http://www.x.test/a", "http://www.x.test/a", "x.test", fetched, "en-US", 4
     )
     assert identify(RawPage("http://x.test/", b"", "7")).id == "7"

@@ -296,9 +296,9 @@ def test_what_parted_a_block_without_text_parts_its_neighbours() -> None:
 @pytest.mark.parametrize(
     ("html", "title", "language"),
     [
-        ("<html lang=en-GB><title> A\n title </title>", "A title", "en"),
+        ("<html lang=en-GB><title> A\n title </title>", "A title", "en-GB"),
         ("<title>\ue000 A&shy;\u200e\xa0title &#x202c;</title>", "A title", None),
-        ("<html lang=DE_at><title>first</title><title>second</title>", "first", "de"),
+        ("<html lang=DE_at><title>first</title><title>second</title>", "first", "de-AT"),
         ("<svg><title>icon</title></svg><p>x", "", None),
         ("<html lang=''><head><title></title>", "", None),
         ("<html lang='not a language'>", "", None),

@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from dehusk.inference.document.duplicates import duplicate_keys
+from dehusk.inference.document.language import language_of
 from dehusk.inference.labelers.rules import RulesLabeler
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import Metadata
@@ -76,6 +77,7 @@ async def test_a_line_has_just_these_fields():
         "headline": "Page 7",
         "language": "en",
         "declared_language": "en",
+        "language_probability": pytest.approx(language_of(PROSE, "en").probability),
         "text": PROSE.strip(),
         "comments": None,
         "model": {"name": "boilerpipe", "version": "1"},
@@ -115,7 +117,7 @@ async def test_a_line_says_when_the_page_was_fetched(fetched_at, written):
 async def test_a_line_says_which_language_the_server_declared():
     prose = RawPage("https://example.org/", f"<p>{PROSE}</p>".encode(), language="de-AT")
     (line,) = await cleaned([prose])
-    assert (line["declared_language"], line["language"]) == ("de", "en")
+    assert (line["declared_language"], line["language"]) == ("de-AT", "en")
 
 
 @pytest.mark.parametrize("processes", [1, 3])

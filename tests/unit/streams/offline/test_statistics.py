@@ -110,9 +110,18 @@ async def test_the_headline_is_what_the_titles_of_other_pages_do_not_share() -> 
 async def test_a_line_says_what_is_known_of_the_site() -> None:
     first, second = map(json.loads, await lines([page(1), page(2)]))
     assert list(first) == [
-        *("id", "url", "site", "fetched_at", "title", "headline", "language", "declared_language", "text"),
-        *("comments", "model", "labeler", "content_hash", "simhash", "minhash", "metadata", "template"),
-        *("blocks", "error"),
+        *("id", "url", "site", "fetched_at", "title", "headline", "language", "declared_language"),
+        *(
+            "language_probability",
+            "text",
+            "comments",
+            "model",
+            "labeler",
+            "content_hash",
+            "simhash",
+            "minhash",
+        ),
+        *("metadata", "template", "blocks", "error"),
     ]
     assert (first["template"]["pages_seen"], first["template"]["blocks_matched"]) == (1, 0)
     assert (second["template"]["pages_seen"], second["template"]["blocks_matched"]) == (2, 2)

@@ -30,6 +30,8 @@ DOCUMENT = CleanedDocument(
     template=None,
     source=Origin("crawl-7", 0, 3),
     headline="Fish",
+    declared_language="en-GB",
+    language_probability=0.75,
     content_hash="0123456789abcdef0123456789abcdef",
     simhash="0123456789abcdef",
     metadata=Metadata(
@@ -57,6 +59,8 @@ def test_datatrove():
             "url": "https://example.org/a?b=1&c=2",
             "date": "2026-03-01T12:30:05.123Z",
             "language": "en",
+            "declared_language": "en-GB",
+            "language_score": 0.75,
             "title": "Fish & <chips>",
             "headline": "Fish",
             "comments": "Nice!",
@@ -135,7 +139,7 @@ def test_markdown_stands_below_what_is_known_of_the_document():
 def test_html_is_a_page_of_its_own():
     assert FORMATS["html"].write(DOCUMENT).decode() == (
         "<!DOCTYPE html>\n"
-        '<html lang="en"><head><meta charset="utf-8"><title>Fish &amp; &lt;chips&gt;</title>\n'
+        '<html lang="en-GB"><head><meta charset="utf-8"><title>Fish &amp; &lt;chips&gt;</title>\n'
         '<link rel="canonical" href="https://example.org/a">'
         '<meta name="dehusk-revision" content="1"></head><body>\n'
         "<h1>Fish</h1>\n<p>are nice</p>\n"

@@ -1,0 +1,5 @@
+SAMPLE_CHARACTERS: int
+SEARCHED_CHARACTERS: int
+SCRIPTS: tuple[str, ...]
+
+def sample_of(text: str) -> tuple[str, int, tuple[int, ...]]: ...
