@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,14 +66,24 @@ def ask(question: str, otherwise: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    of_event_loop = signal.signal(signal.SIGINT, signal.default_int_handler)  # it would wait for the answer
-    try:
+    with _own_interrupt():
         click.echo(f"{question} [y/N] ", nl=False, err=True)
         answer = sys.stdin.readline()
-    finally:
-        signal.signal(signal.SIGINT, of_event_loop)
     if answer.strip().lower() not in {"y", "yes"}:
         raise ConfigurationError(f"{otherwise}; --yes does not ask")
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end a read, for which an event loop would wait; only the main thread gets signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    of_event_loop = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, of_event_loop)
 
 
 Advance = Callable[[int, int], None]

@@ -18,4 +18,4 @@ def test_pages_without_sentences_have_no_mirrors_with_a_sentence_changed() -> No
 
 def test_pages_that_are_too_short_have_no_mirrors() -> None:
     mirrors, false = measure([Page("http://mill.example/", b"<p>short", content="short")], "dehusk")
-    assert (mirrors, false) == ([], [0, 0, 0])
+    assert (mirrors, false) == ([], [0, 0, 0, 0])
