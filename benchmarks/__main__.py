@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import duplicates, markdown, memory, metadata, pairs, rollout, sites, steps, stream
+from benchmarks import duplicates, headlines, markdown, memory, metadata, pairs, rollout, sites, steps, stream
 from benchmarks.pages import Page, load_pages, stripped
 from dehusk.inference.labelers.labeler import LABELERS
 
@@ -134,6 +134,8 @@ def _measure_documents(pages: list[Page], options: _Options) -> None:
         _show(memory.report(memory.measure(pages, options.labelers, options.repeat)))
     if options.wants("metadata"):
         _show(metadata.report("metadata", metadata.measure(pages, options.rounds)))
+        if any(page.title for page in pages):
+            _show(headlines.report(headlines.measure(pages)))
     if known and options.wants("duplicates"):
         _show(duplicates.report(*duplicates.measure(known, options.model)))
     if has_content and options.wants("markdown"):

@@ -1,4 +1,4 @@
-"""Pages that the benchmarks measure on: JSON lines with `html` and `url`, perhaps `main_content`."""
+"""Pages that the benchmarks measure on: JSON lines with `html` and `url`, perhaps `main_content`, `title`."""
 
 import json
 import lzma
@@ -21,6 +21,8 @@ class Page:
     html: bytes
     content: str | None = None
     """Content of the page, where the file has it."""
+    title: str | None = None
+    """Headline of the page, where the file has it."""
 
 
 def load_pages(path: Path, every: int = 1) -> list[Page]:
@@ -33,7 +35,7 @@ def load_pages(path: Path, every: int = 1) -> list[Page]:
 
 def _page(row: dict[str, Any]) -> Page:
     html = row["html"].encode("utf-8", "replace")
-    return Page(row["url"] or "", html, row.get("main_content"))
+    return Page(row["url"] or "", html, row.get("main_content"), row.get("title"))
 
 
 def stripped(page: Page) -> Page:

@@ -69,7 +69,7 @@ def headline_sources(structure: Structure, json_ld: Iterable[str]) -> HeadlineSo
         og_title=structure.declared.og_title[:_MAX_READ],
         site_name=structure.declared.site_name[:_MAX_READ],
         json_ld=_declared_headline(json_ld),
-        headings=tuple(_headings(structure)),
+        headings=_headings(structure),
     )
 
 
@@ -80,7 +80,11 @@ def title_keys(title: str) -> npt.NDArray[np.uint64]:
 
 def counted_parts(title: str) -> list[str]:
     """Return the first and the last parts of a title, normalised, none twice."""
-    parts = list(dict.fromkeys(_split(_clean(title)).names))
+    return _counted(_split(_clean(title)))
+
+
+def _counted(title: "_Title") -> list[str]:
+    parts = list(dict.fromkeys(title.names))
     return parts if len(parts) <= MAX_PARTS else [*parts[: MAX_PARTS // 2], *parts[-(MAX_PARTS // 2) :]]
 
 
@@ -106,6 +110,8 @@ def _declared_headline(json_ld: Iterable[str]) -> str:
     """Return the only headline in JSON-LD; empty if there are none or several."""
     found: set[str] = set()
     for text in json_ld:
+        if '"headline"' not in text:
+            continue
         for literal in _HEADLINE.findall(text):
             try:
                 found.add(orjson.loads(literal))
@@ -114,25 +120,23 @@ def _declared_headline(json_ld: Iterable[str]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _headings(structure: Structure) -> Iterator[tuple[int, int, int]]:
-    """Yield the first headings: the level, the first block, and the block after the last."""
+def _headings(structure: Structure) -> tuple[tuple[int, int, int], ...]:
+    """Return the first headings: the level, the first block, and the block after the last."""
     levels = structure.headings[structure.elements]
-    heading, first, end, count = -1, 0, 0, 0
-    for block in np.flatnonzero((levels > 0) & (levels <= _MAX_LEVEL))[: 2 * _MAX_HEADINGS].tolist():
-        element = int(structure.elements[block])
-        while (parent := int(structure.parents[element])) >= 0 and structure.headings[parent]:
+    blocks = np.flatnonzero((levels > 0) & (levels <= _MAX_LEVEL))[: 2 * _MAX_HEADINGS]
+    level_of, parent_of = structure.headings.data, structure.parents.data
+    found: list[tuple[int, int, int]] = []
+    heading, end = -1, 0
+    for block, innermost in zip(blocks.tolist(), structure.elements[blocks].tolist(), strict=True):
+        element = innermost
+        while (parent := parent_of[element]) >= 0 and level_of[parent]:
             element = parent
         if element == heading and block == end:
-            end += 1
-            continue
-        if heading >= 0:
-            yield int(structure.headings[heading]), first, end
-            count += 1
-        if count == _MAX_HEADINGS:
-            return
-        heading, first, end = element, block, block + 1
-    if heading >= 0:
-        yield int(structure.headings[heading]), first, end
+            found[-1] = (*found[-1][:2], block + 1)
+        else:
+            found.append((level_of[element], block, block + 1))
+        heading, end = element, block + 1
+    return tuple(found[:_MAX_HEADINGS])
 
 
 def _clean(text: str) -> str:
@@ -229,23 +233,25 @@ class _Search:
         self._others = 0 if frequencies is None else frequencies.pages_seen - 1
         self._site_name = _normal(_clean(self._sources.site_name))
         self._labels = _labels(url)
+        self._title = _split(_clean(page.title))
         self._shared = self._shared_parts()
         self._main = list(self._headings_of((1,)))
 
     def result(self) -> str | None:
         """Return the headline, or None."""
-        title = self._own(self._page.title)
-        og_title = title if self._sources.og_title == self._page.title else self._own(self._sources.og_title)
-        owns = [own for own in (title, og_title) if own.text]
+        declared, json_ld = self._sources.og_title, self._sources.json_ld
+        title = self._own(self._title)
+        og_title = title if declared == self._page.title else self._own(_split(_clean(declared)))
+        owns = [own for own in dict.fromkeys((title, og_title)) if own.text]
         found = (
             self._named(owns)
             or self._alike(owns)
             or self._sole(owns)
-            or self._own(self._sources.json_ld).text
+            or self._own(_split(_clean(json_ld))).text
             or og_title.text
             or title.text
             or self._first()
-            or _clean(self._page.title)
+            or self._title.text
         )
         return found if len(found) <= MAX_LENGTH and _normal(found) else None
 
@@ -258,24 +264,35 @@ class _Search:
         rarest = min(others, default=0)
         return frozenset(
             part
-            for part, count in zip(counted_parts(self._page.title), others, strict=True)
+            for part, count in zip(_counted(self._title), others, strict=True)
             if 2 * count > self._others or count >= max(_MIN_PAGES, _MANY_TIMES * (rarest + 1))
         )
 
-    def _headings_of(self, levels: Sequence[int]) -> Iterator[_Heading]:
-        """Yield the headings of some levels that are not the name of the site."""
+    def _headings_of(
+        self, levels: Sequence[int], lengths: tuple[int, int] = (0, MAX_LENGTH)
+    ) -> Iterator[_Heading]:
+        """Yield the headings of some levels, and between two lengths, that are not the name of the site."""
+        shortest, longest = lengths
         for level, first, end in self._sources.headings:
             if level in levels:
-                text = _clean(" ".join(self._page.texts[first:end]))
-                name = _normal(text)
+                text = " ".join(self._page.texts[first:end])
+                if not shortest <= len(text) <= longest and "&" not in text:
+                    continue
+                if "&" in text or not text.isprintable():
+                    text = _clean(text)
+                name = _normal(text[: MAX_LENGTH + 1])
                 if name and len(text) <= MAX_LENGTH and not self._is_site(name):
                     yield _Heading(text, name, first)
 
     def _is_shared(self, heading: _Heading) -> bool:
-        """Return True if most other pages have a heading's text, which is counted without digits."""
+        """Return True if most other pages have a heading's text, and the page does not have it elsewhere.
+
+        Menus name many pages of a site. Texts that differ in digits alone are counted as one.
+        """
         if self._frequencies is None or self._others < _MIN_PAGES or any(map(str.isdigit, heading.name)):
             return False
-        return 2 * (int(self._frequencies.counts[heading.block]) - 1) > self._others
+        is_frequent = 2 * (int(self._frequencies.counts[heading.block]) - 1) > self._others
+        return is_frequent and self._page.texts.count(self._page.texts[heading.block]) == 1
 
     def _is_site(self, name: str) -> bool:
         """Return True if a normalised text is the name of the site."""
@@ -291,9 +308,8 @@ class _Search:
             for label in self._labels
         )
 
-    def _own(self, text: str) -> _Own:
+    def _own(self, title: _Title) -> _Own:
         """Return a title without the site's parts at its ends."""
-        title = _split(_clean(text))
         names, first, end = title.names, 0, len(title.names)
         is_site = self._names_site if end > 1 else self._is_site
         while end > first and is_site(names[end - 1]):
@@ -332,7 +348,8 @@ class _Search:
         ]
         if named:
             return max(named, key=lambda each: len(each.name)).text
-        return next((each.text for each in self._headings_of((2, 3)) if each.name in exact), "")
+        lengths = (min(map(len, exact), default=0) // 2, 2 * max(map(len, exact), default=0))
+        return next((each.text for each in self._headings_of((2, 3), lengths) if each.name in exact), "")
 
     def _alike(self, owns: Sequence[_Own]) -> str:
         """Return the heading of level 1 that shares most words with a title, if it shares half of them."""

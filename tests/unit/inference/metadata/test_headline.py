@@ -147,6 +147,15 @@ def test_a_page_whose_title_says_nothing_has_the_first_heading_that_others_do_no
     assert find_headline(page, URL) == "All of it"
 
 
+def test_a_heading_that_most_other_pages_have_is_none_unless_it_is_in_the_menu() -> None:
+    parts, seen = np.array([1], np.uint32), np.array([9, 9, 1], np.uint32)
+    alone = segmented(page_of("On foxes", "<h1>Our offers</h1><h2>Red foxes</h2>"))
+    assert find_headline(alone, URL) == "Our offers"
+    assert find_headline(alone, URL, BlockFrequencies(9, seen, parts)) == "On foxes"
+    in_menu = segmented(page_of("On foxes", "<ul><li>Our offers</ul><h1>Our offers</h1>"))
+    assert find_headline(in_menu, URL, BlockFrequencies(9, seen, parts)) == "Our offers"
+
+
 def test_parts_are_counted_by_their_words_the_first_and_the_last() -> None:
     assert counted_parts("On Foxes! | on foxes · Wild-life") == ["on foxes", "wild life"]
     assert counted_parts(" | ".join("abcdefg")) == ["a", "b", "f", "g"]
