@@ -3,7 +3,8 @@ from benchmarks.pages import Page
 
 
 def page(number: int, label: str | None) -> Page:
-    html = f"<title>Seen from here - Foxes {number}</title><h1>Seen from here</h1><p>Foxes number {'x' * number}."
+    title, text = f"Seen from here - Foxes {number}", f"Foxes number {'x' * number}."
+    html = f"<title>{title}</title><h1>Seen from here</h1><p>{text}"
     return Page(f"https://example.org/{number}", html.encode(), title=label)
 
 
