@@ -49,6 +49,7 @@ KEYWORDS: dict[str, Schema] = {
     "CleanedDocument.content_hash": {"pattern": "^[0-9a-f]{32}$"},
     "CleanedDocument.simhash": {"pattern": "^[0-9a-f]{16}$"},
     "CleanedDocument.minhash": {"pattern": "^[0-9A-Za-z+/]{683}=$"},
+    "CleanedDocument.expected_f1": {"maximum": 1},
     "CleanedBlock.text": {"minLength": 1},
     "CleanedBlock.probability": {"maximum": 1},
     "CleanedBlock.frequency": {"minimum": 1},

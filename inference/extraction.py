@@ -9,10 +9,11 @@ from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
+from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.language_codes import primary_language
 from dehusk.inference.metadata.headline import find_headline
 from dehusk.inference.native.writing import written
-from dehusk.inference.selection.selection import Choice, choose
+from dehusk.inference.selection.selection import Choice, calibrate, choose
 from dehusk.schemas.documents import (
     CleanedBlock,
     CleanedDocument,
@@ -26,6 +27,9 @@ from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, Seg
 
 _AFTER_WORDS = ("", *" .,;:!?)/")
 """Characters before which none or one space stands."""
+
+_DIGITS = 3
+"""Decimals of an expected F1."""
 
 
 def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
@@ -123,10 +127,18 @@ def document_of(
         simhash=keys.simhash,
         minhash=keys.minhash,
         metadata=segmented.metadata,
+        expected_f1=_expected_f1(choice, labels, text),
         blocks=_blocks(segmented, choice, frequencies) if options.with_blocks else None,
         markdown=markdown(tree) if rendering.markdown and tree is not None else None,
         html=html(tree) if rendering.html and tree is not None else None,
     )
+
+
+def _expected_f1(choice: Choice, labels: Prediction, text: str) -> float | None:
+    """Return the expected F1 of a text, which only a model's probabilities tell; None where it is empty."""
+    if choice.expected_f1 is None or not text or labels.labeler in LOCAL_LABELERS:
+        return None
+    return round(calibrate(choice.expected_f1), _DIGITS)
 
 
 def _blocks(

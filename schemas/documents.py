@@ -167,6 +167,11 @@ class CleanedDocument(PickledByFields):
     """
     metadata: Metadata | None = None
     """Metadata declared by the page; None where they were not asked for (--metadata none)."""
+    expected_f1: float | None = None
+    """F1 of the words of `text`, from 0 to 1, that its model's probabilities let expect, calibrated.
+
+    It is None for an empty text, and where no model labeled the page.
+    """
     blocks: tuple[CleanedBlock, ...] | None = None
     """Every text block of the page with its label, in document order; where asked for (--with-blocks)."""
     markdown: str | None = None

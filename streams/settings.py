@@ -46,6 +46,8 @@ REVISIT_TOPIC = "dehusk-revisits"
 AUDIT_TOPIC = "dehusk-audit"
 MONITORING_TOPIC = "dehusk-monitoring"
 CONTROL_TOPIC = "dehusk-control"
+UNSURE_BELOW = 0.7
+"""Expected F1 below which a document is unsure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class TopicSettings:
     """Figures of all workers; None if each shows only its own."""
     control: str | None = None
     """Versions of models that serve; None if Triton decides."""
+    unsure: str | None = None
+    """Documents whose content is unsure, which the output has, too; None if they are not wanted apart."""
 
     @property
     def revisit_group(self) -> str:
@@ -74,7 +78,10 @@ class TopicSettings:
     @property
     def written(self) -> tuple[str, ...]:
         """Topics that a worker writes to."""
-        wanted = (self.output, self.dead_letters, self.revisits, self.audit, self.monitoring, self.control)
+        wanted = (
+            *(self.output, self.dead_letters, self.unsure, self.revisits, self.audit),
+            *(self.monitoring, self.control),
+        )
         return tuple(topic for topic in wanted if topic)
 
 

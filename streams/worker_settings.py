@@ -7,6 +7,7 @@ from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY
 from dehusk.inference.sites import SiteKey
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
 from dehusk.streams.settings import (
+    UNSURE_BELOW,
     Compression,
     FlowLimits,
     Guarantee,
@@ -75,6 +76,8 @@ class WorkerSettings:
     """Processes that decode, segment and encode pages."""
     format: str = "document"
     """Format of documents, a name in `dehusk.streams.topics.formats`."""
+    unsure_below: float = UNSURE_BELOW
+    """Expected F1 below which documents go to `topics.unsure`, too."""
     compression: Compression = "none"
     """Kafka's codec for documents and dead letters."""
     options: DocumentOptions = DEFAULT_OPTIONS

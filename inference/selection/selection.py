@@ -1,5 +1,6 @@
 """Selection of content by probabilities: the blocks that a cleaned text is made of."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -41,6 +42,12 @@ _DIGITS = 4
 """Decimals of a published probability: fewer than a labeler's, so that the same page gives the same bytes."""
 
 
+_SLOPE, _INTERCEPT = 0.7, 0.53
+"""Calibration of an expected F1: docs/reference/messages.md says what by."""
+_LEAST_F1 = 0.001
+"""Bound of an expected F1, at both ends, where its logarithm is taken."""
+
+
 class ContentWeights(NamedTuple):
     """Weights that decide on the T blocks of a page."""
 
@@ -64,6 +71,8 @@ class Choice:
     """True if part of the text only without the statistics of the site."""
     saved: Bools
     """True if part of the text only by the statistics of the site."""
+    expected_f1: float | None = None
+    """F1 of the words of the content that the probabilities let expect; None without content."""
 
 
 def select(
@@ -233,7 +242,9 @@ def _chosen(
     """Choose the blocks of a document by these probabilities alone."""
     probabilities = rounded(labels, _DIGITS)
     likely, is_comment = candidates(page, probabilities, like_comments, drop_hidden=options.drop_hidden)
-    content = choose_content(likely, page.words, page.repeat, is_comment, options.favor)
+    weights, threshold = weigh(likely, page.words, page.repeat, is_comment, options.favor)
+    content = is_comment if threshold is None else weights >= threshold
+    expected_f1 = _expected_f1(likely if threshold is None else weights, page.words, content)
     is_comment = is_comment & ~content
     if options.drop_hidden:
         content &= ~page.hidden
@@ -241,4 +252,20 @@ def _chosen(
     if options.comments is Comments.INCLUDE:
         content |= is_comment
     none = np.zeros_like(content)
-    return Choice(probabilities, content, is_comment, dropped=none, saved=none)
+    return Choice(probabilities, content, is_comment, dropped=none, saved=none, expected_f1=expected_f1)
+
+
+def _expected_f1(probabilities: Probabilities, words: npt.NDArray[np.uint32], content: Bools) -> float | None:
+    """Return the F1 that is expected of the words of this content; None without any."""
+    kept = int(words[content].sum())
+    if not kept:
+        return None
+    right_of_all = probabilities * words
+    return float(2 * right_of_all[content].sum() / (kept + right_of_all.sum()))
+
+
+def calibrate(expected_f1: float) -> float:
+    """Return the mean F1 of pages of which the default model lets expect this one, by a logistic function."""
+    bounded = min(max(expected_f1, _LEAST_F1), 1 - _LEAST_F1)
+    log_odds = math.log(bounded / (1 - bounded))
+    return 1 / (1 + math.exp(-(_SLOPE * log_odds + _INTERCEPT)))

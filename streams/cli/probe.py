@@ -19,6 +19,7 @@ from dehusk.streams.cli.shared.page_options import source_options
 from dehusk.streams.cli.shared.service_options import (
     checked_topics,
     kafka_options,
+    optional_topic_option,
     revisit_options,
     topic_option,
 )
@@ -62,6 +63,7 @@ Examples:
     default=_TOPICS.dead_letters,
     help="The topic for what the worker cannot clean.",
 )
+@optional_topic_option("--unsure-topic", help="The topic for the worker's unsure documents, if wanted.")
 @revisit_options
 @click.option(
     "--sample",
@@ -93,6 +95,7 @@ def command(
     source_settings: SourceSettings,
     output: str,
     dead_letters: str,
+    unsure_topic: str | None,
     revisit_after: int,
     revisit_topic: str,
     sample: int,
@@ -117,7 +120,8 @@ def command(
 
     context = click.get_current_context()
     revisits = revisit_topic if revisit_after else None
-    attached = checked_topics(TopicSettings(",".join(topics), output, dead_letters, revisits=revisits))
+    written = TopicSettings(",".join(topics), output, dead_letters, revisits=revisits, unsure=unsure_topic)
+    attached = checked_topics(written)
     limits = PageLimits(source_settings.max_bytes)
     created = asyncio.run(create_all_topics(kafka, attached, partitions, limits.max_bytes)) if create else ()
     result = asyncio.run(probe(kafka, attached, source, source_settings, sample=sample, limits=limits))

@@ -82,9 +82,10 @@ def _topics(
     audit_topic: str | None,
     monitoring_topic: str | None,
     control_topic: str | None,
+    unsure_topic: str | None,
 ) -> TopicSettings:
     revisits = revisit_topic if revisit_after else None
-    others = (revisits, audit_topic, monitoring_topic, control_topic)
+    others = (revisits, audit_topic, monitoring_topic, control_topic, unsure_topic)
     return checked_topics(TopicSettings(input_topic, output, dead_letters, group, *others))
 
 
@@ -134,6 +135,19 @@ def _monitoring(
     "--audit-topic",
     help="A topic for what became of each message, whether or not it gave a document: a record of some 400 "
     "bytes, from which `dehusk why` answers. None by default.",
+)
+@optional_topic_option(
+    "--unsure-topic",
+    help="A topic for documents whose expected_f1 is below --unsure-below, which --output has, too: for a "
+    "slower extractor or a person. None by default.",
+)
+@click.option(
+    "--unsure-below",
+    type=click.FloatRange(0, 1),
+    metavar="F1",
+    default=_WORKER.unsure_below,
+    show_default=True,
+    help="The expected_f1 below which documents go to --unsure-topic.",
 )
 @optional_topic_option(
     "--monitoring-topic",

@@ -293,7 +293,11 @@ def missing_topics(topics: TopicSettings, existing: WorkerTopics, largest: int =
     limits = {_LIMIT: str(max_bytes)} if any(_LIMIT in topic.settings for topic in existing.inputs) else {}
     letter_limits = {_LIMIT: str(max(max_bytes, largest) + _HEADER_BYTES)}
     needed = (
-        Topic(topics.output, partitions, replicas, {"cleanup.policy": "compact", **limits}),
+        *(
+            Topic(name, partitions, replicas, {"cleanup.policy": "compact", **limits})
+            for name in (topics.output, topics.unsure)
+            if name
+        ),
         Topic(topics.dead_letters, partitions, replicas, letter_limits),
         *(Topic(name, partitions, replicas) for name in (topics.revisits, topics.audit) if name),
         *_compacted_topics(topics, replicas),

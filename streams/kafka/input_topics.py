@@ -53,6 +53,7 @@ def _options(topics: TopicSettings) -> dict[str, str]:
     written = {
         "--output": topics.output,
         "--dead-letters": topics.dead_letters,
+        "--unsure-topic": topics.unsure,
         "--revisit-topic": topics.revisits,
         "--audit-topic": topics.audit,
         "--monitoring-topic": topics.monitoring,

@@ -37,6 +37,7 @@ FIELDS = (
     "simhash",
     "minhash",
     "metadata",
+    "expected_f1",
 )
 """Fields of a document that each line has, beside `id` and `url`."""
 OPTIONAL_FIELDS = ("template", "markdown", "blocks")

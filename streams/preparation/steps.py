@@ -157,6 +157,8 @@ class WrittenDocument(PickledByFields, Record):
     """Model that labeled its page."""
     characters: int = 0
     """Length of its text."""
+    expected_f1: float | None = None
+    """As in the document."""
     samples: tuple[TextSample, ...] = ()
     """Samples of text that its site repeats, if wanted and known."""
 
@@ -215,6 +217,7 @@ class Writing:
             blocks_saved=template.blocks_saved if template else 0,
             model=document.model,
             characters=len(document.text),
+            expected_f1=document.expected_f1,
             samples=samples,
         )
 

@@ -73,6 +73,7 @@ def _provenance(document: CleanedDocument) -> dict[str, object]:
         "content_hash": document.content_hash,
         "simhash": document.simhash,
         "minhash": document.minhash,
+        "expected_f1": document.expected_f1,
         **_declared(document.metadata or Metadata()),
     }
 

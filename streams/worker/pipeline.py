@@ -97,7 +97,7 @@ async def open_pipeline(
         cleaner = MessageCleaner(batches, Assembler(settings.format), context.metrics, context.traces)
         producer = await resources.enter_async_context(open_producer(settings.kafka, settings.compression))
         context.membership.guard(producer)
-        writer = ResultWriter(settings.topics, context.drops)
+        writer = ResultWriter(settings.topics, context.drops, settings.unsure_below)
         sender = Delivery(producer, writer, context.membership)
         delivery: Delivery | TransactionalDelivery = sender
         if settings.is_transactional:

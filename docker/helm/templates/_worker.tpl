@@ -45,6 +45,7 @@
 {{- end }}
 {{- with .Values.worker }}
 - --revisit-after={{ int .revisitAfter }}
+- --unsure-below={{ .unsureBelow }}
 - {{ printf "--group=%s" .group | quote }}
 - --source={{ .source }}
 {{- range .fields }}
@@ -94,6 +95,7 @@ and the variables of `worker.env`. */ -}}
 {{- include "dehusk.redisVariables" .Values.redis }}
 {{- with .Values.topics }}
 {{- include "dehusk.variable" (list "AUDIT_TOPIC" .audit) }}
+{{- include "dehusk.variable" (list "UNSURE_TOPIC" .unsure) }}
 {{- include "dehusk.variable" (list "MONITORING_TOPIC" .monitoring) }}
 {{- include "dehusk.variable" (list "CONTROL_TOPIC" .control) }}
 {{- end }}

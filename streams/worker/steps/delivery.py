@@ -18,7 +18,7 @@ from dehusk.streams.availability import back_off
 from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
 from dehusk.streams.preparation.batch import Failure
 from dehusk.streams.preparation.steps import WrittenDocument
-from dehusk.streams.settings import TopicSettings
+from dehusk.streams.settings import UNSURE_BELOW, TopicSettings
 from dehusk.streams.sources.source import Record, named_url
 from dehusk.streams.topics.audit import AuditedBatch, AuditedPage, AuditRecord, PageOutcome, shorten
 from dehusk.streams.topics.dead_letters import PREFIX, dead_letter
@@ -69,6 +69,11 @@ def _without_document(
     return AuditedPage(url, outcome, drop.reason.value, shorten(drop.detail), stage)
 
 
+def is_unsure(document: WrittenDocument, below: float) -> bool:
+    """Return True if the F1 that is expected of a document's text is known and below this."""
+    return document.expected_f1 is not None and document.expected_f1 < below
+
+
 class Sender(Protocol):
     """Interface of what sends records to Kafka."""
 
@@ -84,9 +89,10 @@ class Sender(Protocol):
 class ResultWriter:
     """Writer of documents, dead letters and audit records of messages."""
 
-    def __init__(self, topics: TopicSettings, drops: DropLog) -> None:
+    def __init__(self, topics: TopicSettings, drops: DropLog, unsure_below: float = UNSURE_BELOW) -> None:
         self._topics = topics
         self._drops = drops
+        self._unsure_below = unsure_below
 
     async def write(self, batch: Sequence[CleanedMessage], sender: Sender) -> None:
         """Send all results; a document that is too large becomes a dead letter."""
@@ -109,6 +115,22 @@ class ResultWriter:
             if not was_accepted:
                 cleaned.records.remove(record)
                 cleaned.fail("deliver", _too_large(record))
+        if self._topics.unsure is not None:
+            await self._write_unsure(self._topics.unsure, batch, sender)
+
+    async def _write_unsure(self, topic: str, batch: Sequence[CleanedMessage], sender: Sender) -> None:
+        """Send the documents that the output topic has accepted and whose content is unsure."""
+        documents = [document for cleaned in batch for document in cleaned.documents]
+        unsure = [each for each in documents if is_unsure(each, self._unsure_below)]
+        accepted = await sender.send(topic, unsure)
+        for each, was_accepted in zip(unsure, accepted, strict=True):
+            if not was_accepted:
+                url = each.key.decode(errors="replace") if each.key else ""
+                _log.error(
+                    "topic %s refuses the document of %s for its size: raise its max.message.bytes",
+                    topic,
+                    url,
+                )
 
     async def _write_dead_letter(self, message: Message, failure: Failure, sender: Sender) -> None:
         letter = dead_letter(message, failure.broken, failure.stage)

@@ -9,6 +9,7 @@ from dehusk.inference.document.language import language_of
 from dehusk.inference.encoding.encoding import encode
 from dehusk.inference.extraction import extract
 from dehusk.inference.segmentation.segmentation import segment
+from dehusk.inference.selection.selection import calibrate
 from dehusk.schemas.documents import CleanedDocument, Comments, Origin, Template
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.options import DocumentOptions
@@ -220,3 +221,30 @@ def test_metadata_are_those_of_the_page() -> None:
     segmented = segment(b"<meta name=author content=Ann><p>x", options=DocumentOptions())
     page = PreparedPage(IDENTITY, segmented, encode(segmented))
     assert extract(page, labels(1), None).metadata == segmented.metadata == Metadata(author="Ann")
+
+
+PARAGRAPHS = "<p>one two three four</p><p>five six</p><p>seven</p>"
+
+
+def test_the_expected_f1_is_that_of_the_words_of_the_text() -> None:
+    document = cleaned(PARAGRAPHS, 0.9, 0.8, 0.1)
+    assert document.text == "one two three four\n\nfive six"
+    right, kept, expected = 0.9 * 4 + 0.8 * 2, 6, 0.9 * 4 + 0.8 * 2 + 0.1
+    assert document.expected_f1 == round(calibrate(2 * right / (kept + expected)), 3)
+
+
+def test_the_surer_the_model_the_greater_the_expected_f1() -> None:
+    unsure, sure = (cleaned(PARAGRAPHS, *each).expected_f1 for each in ((0.6, 0.6, 0.4), (1.0, 1.0, 0.0)))
+    assert unsure is not None
+    assert sure is not None
+    assert unsure < sure
+
+
+def test_a_page_without_content_has_no_expected_f1() -> None:
+    assert cleaned(PARAGRAPHS, 0.0, 0.0, 0.0).expected_f1 is None
+
+
+def test_labelers_without_a_model_let_expect_nothing() -> None:
+    segmented = segment(PARAGRAPHS.encode())
+    page = PreparedPage(IDENTITY, segmented, encode(segmented))
+    assert extract(page, replace(labels(1.0, 1.0, 0.0), labeler="rules")).expected_f1 is None

@@ -35,7 +35,7 @@ EVERYTHING: Values = {
     "image": {"repository": "registry.example/dehusk", "tag": "2026-11"},
     "imagePullSecrets": [{"name": "registry"}],
     "kafka": SASL,
-    "topics": {"input": "news, shops", "audit": "audit", "monitoring": "figures"},
+    "topics": {"input": "news, shops", "audit": "audit", "unsure": "unsure", "monitoring": "figures"},
     "redis": {"existingSecret": "redis", "cluster": True, "tls": {"existingSecret": "redis-tls"}},
     "worker": {
         "otlp": "http://collector:4318",
@@ -44,6 +44,7 @@ EVERYTHING: Values = {
         "schemaRegistry": "http://schema-registry:8081",
         "modelVersion": 7,
         "revisitAfter": 20,
+        "unsureBelow": 0.65,
         "headline": "include",
         "duplicates": "minhash",
         "withMarkdown": True,

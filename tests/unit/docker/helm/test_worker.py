@@ -105,6 +105,8 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "sasl_password": "secret",
         "input_topic": "news, shops",
         "audit_topic": "audit",
+        "unsure_topic": "unsure",
+        "unsure_below": 0.65,
         "monitoring_topic": "figures",
         "redis": "rediss://:secret@redis:6379/0",
         "redis_cluster": True,

@@ -8,6 +8,7 @@ from dehusk.inference.selection.selection import (
     MIN_PROBABILITY,
     MIN_PROBABILITY_OF_FEW,
     MIN_WORDS,
+    calibrate,
     choose_content,
     likely_comments,
     select,
@@ -43,6 +44,17 @@ def expected_f1(probabilities, words, content):
 )
 def test_the_most_probable_blocks_are_kept_while_the_expected_f1_rises(probabilities, words, content):
     assert chosen(probabilities, words) == content
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_calibrated_f1_is_one_and_rises(low, high):
+    low, high = sorted((low, high))
+    assert 0 < calibrate(low) <= calibrate(high) < 1
+
+
+def test_what_is_expected_with_near_certainty_is_a_little_less_certain():
+    assert 0.95 < calibrate(1.0) < 0.999
+    assert 0.001 < calibrate(0.0) < 0.1
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 200)), min_size=1, max_size=8))

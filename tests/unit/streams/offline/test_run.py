@@ -85,6 +85,7 @@ async def test_a_line_has_just_these_fields():
         "content_hash": duplicate_keys(PROSE).content_hash,
         "simhash": duplicate_keys(PROSE).simhash,
         "minhash": None,
+        "expected_f1": None,
         "blocks": [
             {
                 "text": PROSE.strip(),

@@ -34,6 +34,7 @@ DOCUMENT = CleanedDocument(
     language_probability=0.75,
     content_hash="0123456789abcdef0123456789abcdef",
     simhash="0123456789abcdef",
+    expected_f1=0.875,
     metadata=Metadata(
         author="Ann",
         published=date(2026, 2, 28),
@@ -72,6 +73,7 @@ def test_datatrove():
             "content_hash": "0123456789abcdef0123456789abcdef",
             "simhash": "0123456789abcdef",
             "minhash": None,
+            "expected_f1": 0.875,
             "author": "Ann",
             "published": "2026-02-28",
             "published_day": "2026-02-28",

@@ -82,6 +82,39 @@ async def test_records_arrive_in_order(message: Message) -> None:
     assert producer.taken == [(TOPICS.output, record) for record in records]
 
 
+UNSURE = [
+    WrittenDocument(b"https://e.org/%d" % number, b"document", expected_f1=expected)
+    for number, expected in enumerate([0.69, 0.7, None, 0.2])
+]
+
+
+async def test_unsure_documents_go_to_a_topic_of_their_own_too(message: Message) -> None:
+    producer = Producer()
+    topics = replace(TOPICS, unsure="unsure")
+    await delivery(producer, topics).deliver([cleaned(message, *UNSURE, Record(b"gone", None))])
+    assert [record.key for topic, record in producer.taken if topic == TOPICS.output][-1] == b"gone"
+    assert [each for each in producer.taken if each[0] == "unsure"] == [
+        ("unsure", Record(UNSURE[number].key, b"document")) for number in (0, 3)
+    ]
+
+
+async def test_without_that_topic_unsure_documents_are_written_once(message: Message) -> None:
+    producer = Producer()
+    await delivery(producer).deliver([cleaned(message, *UNSURE)])
+    assert [topic for topic, _ in producer.taken] == [TOPICS.output] * len(UNSURE)
+
+
+async def test_an_unsure_document_that_is_too_large_is_a_dead_letter_alone(
+    message: Message,
+) -> None:
+    producer = Producer(largest=500)
+    large = WrittenDocument(b"https://e.org/large", bytes(1000), expected_f1=0.1)
+    batch = [cleaned(message, large)]
+    await delivery(producer, replace(TOPICS, unsure="unsure")).deliver(batch)
+    assert [topic for topic, _ in producer.taken] == [TOPICS.dead_letters]
+    assert batch[0].failure is not None
+
+
 @pytest.mark.parametrize("errors", [1, 9])
 async def test_what_may_still_succeed_is_tried_until_it_does(message: Message, errors: int) -> None:
     failures = [KafkaTimeoutError(), NotLeaderForPartitionError()] * errors

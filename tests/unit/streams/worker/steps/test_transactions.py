@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import cast
 
@@ -147,6 +148,18 @@ async def test_each_partition_has_a_transaction_with_the_offset_after_its_last_m
         ("g/raw/0", [b"4", b"5"], {FIRST: 6}),
         ("g/raw/1", [b"9"], {SECOND: 10}),
     ]
+
+
+async def test_unsure_documents_are_in_the_transaction_of_their_page(
+    kafka: Kafka, membership: Membership
+) -> None:
+    topics = TopicSettings(unsure="unsure")
+    writer = ResultWriter(topics, DropLog("k:1", "dead"), unsure_below=0.5)
+    create = partial(Producer, kafka)
+    delivery = TransactionalDelivery(create, "g", writer, membership, kafka.fetch_committed)
+    unsure = WrittenDocument(b"4", b"d", expected_f1=0.4)
+    await delivery.deliver([CleanedMessage(cleaned(0, 4).message, records=[unsure])])
+    assert kafka.committed == [("g/raw/0", [b"4", b"4"], {FIRST: 5})]
 
 
 @pytest.mark.parametrize("error", [ProducerFenced(), KafkaTimeoutError(), KafkaConnectionError()])
