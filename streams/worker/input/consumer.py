@@ -30,6 +30,7 @@ from faust.types import TP
 from dehusk.streams.kafka.errors import unreadable_batch
 from dehusk.streams.kafka.input_topics import is_pattern
 from dehusk.streams.wording import pluralize
+from dehusk.streams.worker.input.lag import Bounds, find_bounds, lag_of
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.process import fail_at
 
@@ -172,29 +173,6 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return all(consumer.partitions_for_topic(partition.topic) for partition in partitions)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Offsets of a partition, as the brokers last told them."""
-
-    begin: int
-    end: int
-    """Last stable offset."""
-
-
-def lag_of(state: Any, bounds: Bounds | None, committed: int | None, *, is_outstanding: bool) -> int:  # noqa: ANN401 aiokafka has no types
-    """Return the lag of a partition: the offsets up to the newest end known that are not done with.
-
-    What follows the committed offset is, or, where no message is outstanding, what is not read: transactions
-    leave offsets without a message. Before a partition is read and its bounds are known, it is 0.
-    """
-    end = max(state.lso or 0, 0 if bounds is None else bounds.end)
-    if not is_outstanding and state.has_valid_position:
-        return max(0, int(end - state.position))
-    if committed is None:
-        return 0 if bounds is None else max(0, end - bounds.begin)
-    return max(0, int(end - committed))
-
-
 class Consumer(driver.Consumer):
     """Consumer that reports messages removed before they were read, and restarts re-created topics."""
 
@@ -250,12 +228,8 @@ class Consumer(driver.Consumer):
         }
 
     async def find_bounds(self) -> None:
-        """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them.
-
-        Raises:
-            KafkaError: they do not answer.
-        """
-        self._bounds = await self._thread.ask(_find_bounds)
+        """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them."""
+        self._bounds = await self._thread.ask(find_bounds)
 
     async def _getmany(
         self,
@@ -395,12 +369,6 @@ class Consumer(driver.Consumer):
         for known in (self._gap, self._acked, self._acked_index, self._read_offset, self._committed_offset):
             known.pop(partition, None)
         self._removed.pop(partition, None)
-
-
-async def _find_bounds(consumer: AIOKafkaConsumer) -> dict[TP, Bounds]:
-    partitions = consumer.assignment()
-    begins, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
-    return {TP(each.topic, each.partition): Bounds(begins[each], ends[each]) for each in partitions}
 
 
 def _describe(partition: TP) -> str:

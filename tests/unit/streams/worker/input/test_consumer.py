@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from types import SimpleNamespace
 
 import pytest
 from faust.types import TP
 
 from dehusk.streams.settings import TopicSettings
 from dehusk.streams.worker.input.app import FaustApp, create_app
-from dehusk.streams.worker.input.consumer import Bounds, Conductor, Consumer, ConsumerThread, lag_of
+from dehusk.streams.worker.input.consumer import Conductor, Consumer, ConsumerThread
 from dehusk.streams.worker.input.intake import Arrival
 from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker_settings import WorkerSettings
@@ -64,28 +63,6 @@ async def test_a_partition_is_read_again_as_soon_as_the_buffer_has_room(
     consumer.on_buffer_drop(full)
     assert await asyncio.wait_for(waiting, 60) == ({}, set())
     assert consumer._get_active_partitions() == {full}
-
-
-@pytest.mark.parametrize(
-    ("position", "fetched", "bounds", "committed", "is_outstanding", "lag"),
-    [
-        (7, 10, None, 7, False, 3),
-        (10, 10, None, 8, False, 0),  # the rest is markers of transactions
-        (10, 10, None, 8, True, 2),
-        (10, 10, Bounds(0, 15), 8, True, 7),
-        (10, None, Bounds(0, 15), 8, False, 5),
-        (10, 20, Bounds(0, 15), 8, True, 12),
-        (10, 10, Bounds(4, 15), None, True, 11),
-        (10, 10, None, None, True, 0),
-        (None, 10, None, 8, False, 2),
-        (None, None, None, None, False, 0),
-    ],
-)
-def test_the_lag_is_what_is_not_done_with(  # noqa: PLR0917 columns of the table
-    position, fetched, bounds, committed, is_outstanding, lag
-) -> None:
-    state = SimpleNamespace(position=position, lso=fetched, has_valid_position=position is not None)
-    assert lag_of(state, bounds, committed, is_outstanding=is_outstanding) == lag
 
 
 def test_what_faust_says_of_its_services_is_not_logged_as_dehusks() -> None:
