@@ -51,6 +51,7 @@ KEYWORDS: dict[str, Schema] = {
     "CleanedDocument.minhash": {"pattern": "^[0-9A-Za-z+/]{683}=$"},
     "CleanedDocument.expected_f1": {"maximum": 1},
     "CleanedBlock.text": {"minLength": 1},
+    "CleanedBlock.xpath": {"pattern": r"^/[^/]+(/([a-z_][a-z0-9_-]*|\*)\[[1-9][0-9]*\])*$"},
     "CleanedBlock.probability": {"maximum": 1},
     "CleanedBlock.frequency": {"minimum": 1},
     "Template.pages_seen": {"minimum": 1},

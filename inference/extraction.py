@@ -146,7 +146,8 @@ def _blocks(
 ) -> tuple[CleanedBlock, ...]:
     counts = [None] * len(segmented) if frequencies is None else frequencies.counts.tolist()
     labels = (each.tolist() for each in (choice.probabilities, choice.content, choice.comment))
-    columns = zip(segmented.texts, segmented.paths, *labels, counts, strict=True)
+    xpaths = [None] * len(segmented) if segmented.xpaths is None else segmented.xpaths
+    columns = zip(segmented.texts, segmented.paths, *labels, counts, xpaths, strict=True)
     return tuple(CleanedBlock(*column) for column in columns)
 
 

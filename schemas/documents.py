@@ -60,6 +60,11 @@ class CleanedBlock(PickledByFields):
     """True for a user comment that is no content."""
     frequency: int | None = None
     """Distinct pages of the site with this text; None if unknown."""
+    xpath: str | None = None
+    """XPath of that element in the page as HTML5 parsers read it, e.g. /html/body[1]/p[2].
+
+    It is None for elements in more than 63 others, and where the page is not read as it is.
+    """
 
 
 @dataclass(frozen=True, slots=True)

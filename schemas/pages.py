@@ -218,6 +218,9 @@ class SegmentedPage(PickledByFields):
     struck: npt.NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
     """Shape [3, S]: the block of each struck text, and the characters of its text where it begins and ends;
     None for none."""
+    xpaths: tuple[str | None, ...] | None = field(default=None, compare=False, repr=False)
+    """XPath of the innermost element that holds each whole block, where blocks are asked for; None for those
+    deeper than 64, and of all if the page is not read as it is."""
     structure: Structure | None = field(default=None, compare=False, repr=False)
     """Elements around the blocks, needed to encode; dropped afterwards."""
     headline_sources: HeadlineSources | None = field(default=None, compare=False, repr=False)

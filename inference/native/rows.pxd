@@ -63,6 +63,7 @@ cdef class Rows:
     cdef bint _holds_line(self, int index) noexcept
     cdef int add_block(self, int index, int leaves) except -1
     cdef str path_of(self, int index)
+    cdef list xpaths(self)
     cdef dict columns(self)
     cdef void _find_way(self, Row *row, int index) noexcept
     cdef str _spelled(self, int index)

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The elements that a walk enters: their paths, and the columns of those that hold blocks."""
 
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 
 from dehusk.inference.native cimport lexbor, markup, utf8
@@ -10,6 +10,8 @@ from dehusk.inference.native.classes cimport ELEMENT_TOKENS, describe
 from dehusk.inference.native.lexbor cimport Element, Node, String
 from dehusk.inference.native.markup cimport Shown, Tag
 from dehusk.inference.native.styles cimport HIDING, UNDECLARED
+
+import re
 
 import numpy as np
 
@@ -20,6 +22,8 @@ cdef int SKIPPED = elements.SKIPPED, INLINE = elements.INLINE, BREAK = elements.
 cdef int CUSTOM = elements.CUSTOM
 cdef uint16_t HIDDEN = ElementFlag.HIDDEN
 cdef int MAX_PATH = elements.MAX_PATH
+
+cdef object _NAME = re.compile(r"[a-z_][a-z0-9_-]*")
 
 cdef enum:
     MAX_TAG = 32  # characters
@@ -159,6 +163,16 @@ cdef class Rows:
             tags -= 1
         return self._spelling.data[: size - 1].decode("utf-8", "replace")
 
+    cdef list xpaths(self):
+        """Return the XPath of the innermost element that holds each block; None for one that is too deep."""
+        cdef Block *blocks = <Block *> self._blocks.data
+        cdef int block
+        cdef list found = []
+        cdef dict known = {}, counted = {}
+        for block in range(self._blocks.used // sizeof(Block)):
+            found.append(_xpath_of(&self.at(blocks[block].row).element.node, known, counted))
+        return found
+
     cdef dict columns(self):
         """Return the elements that hold blocks, as the columns of a `Structure`; call it once."""
         cdef int held = self._hold()
@@ -237,6 +251,55 @@ cdef class Rows:
         cdef int count = describe(row.element, self._described, tokens, class_hash)
         self._tokens.used -= (ELEMENT_TOKENS - count) * sizeof(uint32_t)
         return count
+
+
+cdef object _xpath_of(Node *node, dict known, dict counted):
+    """Return an element's XPath; `known` has those that were asked for and of all above, with their depths."""
+    cdef list below = []
+    cdef object path = None
+    cdef int depth = 1
+    while <uintptr_t> node not in known and node.parent != NULL and node.parent.type == lexbor.ELEMENT:
+        below.append(<uintptr_t> node)
+        node = node.parent
+    if <uintptr_t> node in known:
+        path, depth = known[<uintptr_t> node]
+    else:
+        path = known[<uintptr_t> node] = f"/{_test_of(node) or '*'}", depth
+        path = path[0]
+    while below:
+        node = <Node *> <uintptr_t> below.pop()
+        depth += 1
+        path = f"{path}/{_step_to(node, counted)}" if depth <= MAX_PATH else None
+        known[<uintptr_t> node] = path, depth
+    return path
+
+
+cdef str _step_to(Node *node, dict counted):
+    """Return the step to an element from its parent, of which the children up to the last one were counted before."""
+    cdef list state = counted.setdefault(<uintptr_t> node.parent, [0, 0, {}])
+    cdef Node *other = <Node *> <uintptr_t> state[0]
+    cdef dict names = state[2], tests = counted.setdefault(0, {})
+    cdef int elements = state[1]
+    while other != node:
+        other = node.parent.first_child if other == NULL else other.next
+        if other.type == lexbor.ELEMENT:
+            elements += 1
+            if other.namespace_ == lexbor.HTML:
+                names[other.name] = names.get(other.name, 0) + 1
+    state[0], state[1] = <uintptr_t> node, elements
+    if node.namespace_ == lexbor.HTML and node.name not in tests:
+        tests[node.name] = _test_of(node)
+    test = tests[node.name] if node.namespace_ == lexbor.HTML else None
+    return f"*[{elements}]" if test is None else f"{test}[{names[node.name]}]"
+
+
+cdef object _test_of(Node *node):
+    """Return the name of an element of HTML, if XPath can have it as it is; else None."""
+    cdef String name = markup.tag_name(node.name)
+    if node.namespace_ != lexbor.HTML or name.length > MAX_TAG:
+        return None
+    text = name.data[: name.length].decode("utf-8", "replace")
+    return text if _NAME.fullmatch(text) else None
 
 
 cdef bint _has_text(Row *row) noexcept:

@@ -18,6 +18,7 @@ class Walk:
     has_shadow_roots: bool
     structure: dict[str, Any]
     markup: dict[str, Any] | None
+    xpaths: list[str | None] | None
     hiding: dict[int, bool]
     items: npt.NDArray[np.int32]
     struck: npt.NDArray[np.int32] | None
@@ -31,4 +32,5 @@ class Walk:
         fallback: bool,
         recording: Recording,
         block_texts: BlockTexts | None = None,
+        xpaths: bool = False,
     ) -> None: ...

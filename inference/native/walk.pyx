@@ -46,6 +46,7 @@ cdef class Walk:
 
     cdef readonly list texts, paths, linked, boundaries, hidden, noscripts, counts
     cdef readonly dict structure, markup
+    cdef readonly object xpaths  # of the blocks' elements, where asked for
     cdef readonly dict hiding  # True for each hidden element in a shown one, False for a shown one in a hidden one
     cdef readonly Head head
     cdef readonly bint has_shadow_roots
@@ -81,6 +82,7 @@ cdef class Walk:
         bint fallback,
         Recording recording not None,
         BlockTexts block_texts = None,
+        bint xpaths = False,
     ):
         self._document, self._max_blocks = document, max_blocks
         self.texts, self.paths, self.linked, self.boundaries, self.hidden = [], [], [], [], []
@@ -92,6 +94,7 @@ cdef class Walk:
             self._walk(<Node *> address)
         self.items = _two_columns(self._lists.of_items())
         self.lists_and_tables = _two_columns(self._lists.of_blocks() + self._tables.of_blocks())
+        self.xpaths = self._rows.xpaths() if xpaths else None
         self.structure = {**self._rows.columns(), "counts": np.array(self.counts, np.int32)}
         self.struck = recording.struck()
         if recording._whole:

@@ -168,6 +168,7 @@ def segment(
         lists_and_tables=walk.lists_and_tables,
         items=walk.items,
         struck=walk.struck,
+        xpaths=None if walk.xpaths is None or markup is not html else tuple(walk.xpaths),
         structure=structure,
         headline_sources=headline_sources(structure, walk.head.json_ld),
         metadata=found,
@@ -195,7 +196,8 @@ def _read(
     scripting: bool = True,
 ) -> _Reading:
     """Read a document of at most `tags` tags."""
-    document = parse(flatten(html, tags), scripting=scripting)
+    flat = flatten(html, tags)
+    document = parse(flat, scripting=scripting)
     if options.exclude:
         exclude(document, options.exclude)
     root = document.root
@@ -204,7 +206,13 @@ def _read(
         recording = Recording(whole=options.rendering.needs_markup)
         texts = BlockTexts() if with_tree else None
         walk = Walk(
-            document, address, max_blocks, fallback=not scripting, recording=recording, block_texts=texts
+            document,
+            address,
+            max_blocks,
+            fallback=not scripting,
+            recording=recording,
+            block_texts=texts,
+            xpaths=options.with_blocks and not options.exclude and flat == html,
         )
         tree = None if texts is None else DocumentTree(**columns_of(document, address, texts))
     except MemoryError as error:

@@ -262,9 +262,9 @@ def command(
     is done: {"id", "url", "site", "fetched_at", "title", "headline", "language", "declared_language",
     "language_probability", "text", "comments", "model", "labeler", "content_hash", "simhash", "minhash",
     "metadata", "expected_f1", "blocks", "error"}, where `model` is {"name", "version"} and a block is
-    {"text", "path", "probability", "content", "comment"}. `comments` is null if the model does not tell user
-    comments apart. With --site-statistics, there are "template", as in the documents of a worker, and the
-    "frequency" of each block, too.
+    {"text", "path", "probability", "content", "comment", "xpath"}. `comments` is null if the model does not
+    tell user comments apart. With --site-statistics, there are "template", as in the documents of a worker,
+    and the "frequency" of each block, too.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then all fields are null or empty, but for `id` and

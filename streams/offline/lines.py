@@ -42,7 +42,7 @@ FIELDS = (
 """Fields of a document that each line has, beside `id` and `url`."""
 OPTIONAL_FIELDS = ("template", "markdown", "blocks")
 """Fields that a line has by the options: `--site-statistics`, `--with-markdown`, unless `--no-blocks`."""
-BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment")
+BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment", "xpath")
 """Fields that each block of a line has; with `--site-statistics`, it has `frequency`, too."""
 
 

@@ -57,6 +57,7 @@ def test_blocks_are_written_where_they_were_asked_for() -> None:
             "content": True,
             "comment": False,
             "frequency": None,
+            "xpath": None,
         }
     ]
 

@@ -93,6 +93,7 @@ async def test_a_line_has_just_these_fields():
                 "probability": 1.0,
                 "content": True,
                 "comment": False,
+                "xpath": "/html/body[1]/p[1]",
             }
         ],
         "error": None,
