@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 SCRIPT = "math/tex"
 """Type of a script that holds a formula."""
-_PROGRAMS = re.compile(r"mathjax|katex|renderMathInElement", re.IGNORECASE)
 _DOLLARS = re.compile(r"""["']\$["']""")
 _TYPESET = frozenset({"math", "math-container", "arithmatex", "tex2jax_process", "mathjax_process"})
 """Classes of elements whose text MathJax or KaTeX typesets."""
@@ -40,14 +39,9 @@ class Formula(NamedTuple):
     is_displayed: bool
 
 
-def typesets(program: str) -> bool:
-    """Return True if the address or the text of a script or style sheet is of MathJax or KaTeX."""
-    return _PROGRAMS.search(program) is not None
-
-
-def typesets_dollars(program: str) -> bool:
-    """Return True if a script tells such a program that single dollars mark formulas."""
-    return typesets(program) and _DOLLARS.search(program) is not None
+def marks_by_dollars(script: str) -> bool:
+    """Return True if a script tells MathJax or KaTeX that single dollars mark formulas."""
+    return _DOLLARS.search(script) is not None
 
 
 def is_typeset(classes: str) -> bool:

@@ -307,6 +307,9 @@ class EncodedPage:
     """Shape [T]: 64-bit hash of the tags and classes around each block, equal where these repeat."""
     alike: npt.NDArray[np.int32] | None = field(default=None, kw_only=True)
     """Shape [T]: `StructureTensors.alike`, kept when the other tensors are dropped."""
+    headings: npt.NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    """Shape [T]: True for headings, as `StructureTensors.heading` has them; None if only texts and paths are
+    known."""
     title_parts: npt.NDArray[np.uint64] | None = field(default=None, kw_only=True)
     """Shape [P]: 64-bit hashes of the parts of the page's title, the keys of their frequencies."""
     web2text: Web2TextTensors | None = field(default=None, kw_only=True)

@@ -94,6 +94,7 @@ def encode(page: SegmentedPage, encodings: Collection[Encoding] = ()) -> Encoded
         structures=_structures(page),
         title_parts=title_keys(page.title),
         alike=None if tensors is None else tensors.alike,
+        headings=None if tensors is None else tensors.heading == np.arange(1, len(page) + 1),
         **_encode_document(page, blocks, encodings),
     )
 

@@ -10,6 +10,14 @@ def like_comments(
     likely: float,
     among_likely: float,
 ) -> npt.NDArray[np.bool_]: ...
+def headings_within(
+    headings: npt.NDArray[np.uint8],
+    content: npt.NDArray[np.uint8],
+    probabilities: npt.NDArray[np.float64],
+    hidden: npt.NDArray[np.uint8],
+    repeat: npt.NDArray[np.int32],
+    least: float,
+) -> npt.NDArray[np.bool_]: ...
 def leave_repeats_out(
     probabilities: npt.NDArray[np.float64], repeat: npt.NDArray[np.int32], better: float
 ) -> None: ...

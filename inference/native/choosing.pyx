@@ -62,6 +62,35 @@ def like_comments(
     return found
 
 
+def headings_within(
+    const uint8_t[::1] headings,
+    const uint8_t[::1] content,
+    const double[::1] probabilities,
+    const uint8_t[::1] hidden,
+    const int32_t[::1] repeat,
+    double least,
+) -> object:
+    """Return the headings that are left out between blocks of content, though their probability is `least` or more.
+
+    The next block that is no such heading is content, and some block before; neither hidden headings nor copies are
+    returned. ValueError if the columns are not of the same blocks.
+    """
+    cdef Py_ssize_t count = len(headings), block, first = 0
+    cdef bint goes_with = False
+    if not len(content) == len(probabilities) == len(hidden) == len(repeat) == count:
+        raise ValueError(f"a mismatch: {count} headings, {len(content)} blocks")
+    found = np.zeros(count, np.bool_)
+    cdef uint8_t[::1] column = found.view(np.uint8)
+    while first < count and not content[first]:
+        first += 1
+    for block in range(count - 1, first, -1):
+        if headings[block] and not content[block]:
+            column[block] = goes_with and probabilities[block] >= least and not hidden[block] and repeat[block] < 0
+        else:
+            goes_with = content[block] and not headings[block]
+    return found
+
+
 def leave_repeats_out(double[::1] probabilities, const int32_t[::1] repeat, double better) -> None:
     """Set all but one copy of each repeated block to 0; the first is kept if its probability is at least `better`."""
     cdef Buffer copies = Buffer(NULL, 0, 0)

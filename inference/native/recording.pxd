@@ -55,6 +55,7 @@ cdef class Recording:
     cdef int note(self, Element *skipped, int row, int block, size_t offset) except -1
     cdef int enter(self, Row *row, int index, int block, size_t offset) except -1
     cdef int leave(self, int index, size_t offset) except -1
+    cdef int begin_struck(self, int index, size_t offset) except -1
     cdef int begin_formula(self, Element *formula, int index, size_t offset) except -1
     cdef int add_image(self, Element *element, int row, int block, size_t offset) except -1
     cdef int add_rule(self, int row, int block) except -1
@@ -74,3 +75,6 @@ cdef class Recording:
     cdef int _mark(self, int block, int length) except -1
     cdef int _string(self, String value, size_t most) except -2
     cdef object struck(self)
+
+
+cdef bint is_struck(Row *row) noexcept

@@ -5,6 +5,7 @@ Without these, what is struck is recorded alone.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uintptr_t
+from libc.string cimport strlen
 
 from dehusk.inference.native cimport lexbor, utf8
 from dehusk.inference.native.attributes cimport MAX_ADDRESS, attribute, attributes, classes
@@ -18,6 +19,9 @@ import numpy as np
 from dehusk.inference import elements, pictures, players, tex
 from dehusk.inference.native.markup import NUMBERED_TAGS
 from dehusk.schemas.markup import Embedded, Mark
+
+cdef extern from "string.h":
+    void *memmem(const void *text, size_t length, const void *wanted, size_t wanted_length) nogil
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t character) noexcept nogil
@@ -34,6 +38,7 @@ cdef enum:  # white space beside something embedded
 cdef enum:
     MAX_TEXT = 1000  # characters of an image's alternative text
     MAX_TEX = 10_000  # bytes
+    MAX_PROGRAM = 20_000  # bytes of a script that may set a typesetter up
 
 cdef int LINK = Mark.LINK, FORMULA = Mark.FORMULA, DISPLAYED = Mark.DISPLAYED_FORMULA
 cdef int STRUCK = Mark.STRUCK
@@ -42,6 +47,7 @@ cdef int IMAGE = Embedded.IMAGE, RULE = Embedded.RULE
 cdef int EMBEDDED_FORMULA = Embedded.FORMULA, EMBEDDED_DISPLAYED = Embedded.DISPLAYED_FORMULA
 cdef uintptr_t SCRIPT = number_of(b"script"), STYLE_SHEET = number_of(b"link"), BASE = number_of(b"base")
 cdef uintptr_t FRAME = number_of(b"iframe"), VIDEO = number_of(b"video"), AUDIO = number_of(b"audio")
+cdef uintptr_t DEL = number_of(b"del"), S = number_of(b"s"), STRIKE = number_of(b"strike")
 cdef uintptr_t INPUT = number_of(b"input"), HEAD = number_of(b"head")
 cdef dict MARKS = {
     "a": Mark.LINK,
@@ -87,7 +93,7 @@ cdef class Recording:
         if name == SCRIPT:
             self._add_script(element, row, block, offset)
         elif name == STYLE_SHEET:
-            self._typesets = self._typesets or tex.typesets(attributes(element).get("href", ""))
+            self._typesets = self._typesets or _names_typesetter(attribute(element, "href"))
         elif name == BASE:
             self._base = self._base or attributes(element).get("href", "")[:MAX_ADDRESS]
         elif name == FRAME or name == VIDEO or name == AUDIO:
@@ -96,14 +102,16 @@ cdef class Recording:
 
     cdef int _add_script(self, Element *script, int row, int block, size_t offset) except -1:
         """Record the formula that a script holds, unless it was read as it is typeset, or what typesets formulas."""
-        cdef String text = lexbor.text_of(script.node.first_child)
+        cdef String program
         cdef int string
-        found = attributes(script)
-        declared = found.get("type", "").lower()
+        declared = decoded(attribute(script, "type")).lower()
         if not declared.startswith(tex.SCRIPT):
-            program = found.get("src") or text.data[: text.length].decode("latin-1")
-            self._typesets = self._typesets or tex.typesets(program)
-            self._typesets_dollars = self._typesets_dollars or tex.typesets_dollars(program)
+            program = attribute(script, "src")
+            if not program.length:
+                program = lexbor.text_of(script.node.first_child)
+            if program.length <= MAX_PROGRAM and _names_typesetter(program):
+                self._typesets = True
+                self._typesets_dollars = self._typesets_dollars or tex.marks_by_dollars(decoded(program))
             return 0
         self._typesets = True
         string = self._tex_of(script)
@@ -141,8 +149,6 @@ cdef class Recording:
         cdef uintptr_t name = row.element.node.name
         cdef int kind = _marks_of_tags[name] if name < lexbor.NUMBERED_TAGS else 0
         cdef int string = NO_STRING
-        if not self._whole:
-            return self._begin(kind, index, offset, string) if kind == STRUCK else 0
         if row.element.classes != NULL:
             self._look_for_typeset(row.element, index, block, offset)
         if row.tag.lists == LIST_ITEM:
@@ -153,6 +159,10 @@ cdef class Recording:
             string = self._string(attribute(row.element, "href"), MAX_ADDRESS)
         return self._begin(kind, index, offset, string) if kind and (kind != LINK or string != NO_STRING) else 0
 
+    cdef int begin_struck(self, int index, size_t offset) except -1:
+        """Begin the mark of what is struck, where nothing else is recorded."""
+        return self._begin(STRUCK, index, offset, NO_STRING)
+
     cdef int begin_formula(self, Element *formula, int index, size_t offset) except -1:
         """Begin the mark of a formula that is read as TeX."""
         if not self._whole:
@@ -162,11 +172,12 @@ cdef class Recording:
 
     cdef int _look_for_typeset(self, Element *element, int index, int block, size_t offset) except -1:
         """Begin the mark of a formula that a program has typeset, if its TeX follows in a script."""
-        cdef Node *script = _element_after(&element.node)
+        cdef Node *script
         cdef int string
-        names = classes(element)
-        if "ath" not in names:
+        if not _has(lexbor.value_of(element.classes), b"ath"):
             return 0
+        script = _element_after(&element.node)
+        names = classes(element)
         self._typesets = self._typesets or tex.is_typeset(names)
         self._typesets_dollars = self._typesets_dollars or tex.is_typeset_with_dollars(names)
         if "MathJax" not in names or script == NULL or script.name != SCRIPT:
@@ -209,8 +220,6 @@ cdef class Recording:
 
     cdef int add_image(self, Element *element, int row, int block, size_t offset) except -1:
         """Record an image that is shown, at a byte of the open block's text, or before the next block."""
-        if not self._whole:
-            return 0
         found = attributes(element)
         formula = pictures.tex_of(found, classes(element))
         if formula and len(formula) <= MAX_TEX:
@@ -223,7 +232,7 @@ cdef class Recording:
 
     cdef int add_rule(self, int row, int block) except -1:
         """Record a line between sections, before the next block."""
-        return self._embed(RULE, row, block, 0, NO_STRING, self._string_of("")) if self._whole else 0
+        return self._embed(RULE, row, block, 0, NO_STRING, self._string_of(""))
 
     cdef int _embed(self, int kind, int row, int block, size_t offset, int address, int text) except -1:
         """Record something at a byte of the open block's text, or before the next block.
@@ -242,8 +251,6 @@ cdef class Recording:
         """Leave what waits for text before the next block: its own has none."""
         cdef Event *events = <Event *> self._events.data
         cdef int event, kept = 0
-        if not self._waits:
-            return 0
         for event in range(<int> (self._events.used // sizeof(Event))):
             if events[event].kind != THING:
                 events[kept] = events[event]
@@ -356,6 +363,26 @@ cdef class Recording:
             if marks[5 * mark + 3] == STRUCK:
                 found.append((marks[5 * mark], marks[5 * mark + 1], marks[5 * mark + 2]))
         return np.array(found, np.int32).T.copy() if found else None
+
+
+cdef bint is_struck(Row *row) noexcept:
+    """Return True if the text of an element is struck."""
+    return row.element.node.name == DEL or row.element.node.name == S or row.element.node.name == STRIKE
+
+
+cdef bint _names_typesetter(String program) noexcept:
+    """Return True if the address or the text of a script or style sheet is of MathJax or KaTeX."""
+    return (
+        _has(program, b"athjax")
+        or _has(program, b"athJax")
+        or _has(program, b"katex")
+        or _has(program, b"KaTeX")
+        or _has(program, b"renderMathInElement")
+    )
+
+
+cdef bint _has(String text, const char *wanted) noexcept:
+    return text.length > 0 and memmem(text.data, text.length, wanted, strlen(wanted)) != NULL
 
 
 cdef bint _is_space_at(String text, size_t position) noexcept:

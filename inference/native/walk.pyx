@@ -13,7 +13,7 @@ from dehusk.inference.native.head cimport Head
 from dehusk.inference.native.lexbor cimport Element, Node, String, decoded
 from dehusk.inference.native.lists cimport Lists
 from dehusk.inference.native.markup cimport Shown, Tag
-from dehusk.inference.native.recording cimport Recording
+from dehusk.inference.native.recording cimport Recording, is_struck
 from dehusk.inference.native.rows cimport NONE, Row, Rows
 from dehusk.inference.native.styles cimport HIDING, UNDECLARED, Inherited, Scopes
 from dehusk.inference.native.symbols cimport Symbols
@@ -174,7 +174,7 @@ cdef class Walk:
             return NONE
         if tag.counted == IMAGES:
             self._rows.at(parent).images += 1
-            if not self._rows.hides(parent, &shown) and (
+            if self._recording._whole and not self._rows.hides(parent, &shown) and (
                 self._formula == NULL or element.node.prev != self._formula
             ):
                 self._recording.add_image(element, parent, len(self.texts), self._leaves.used)
@@ -241,9 +241,12 @@ cdef class Walk:
             self._edges |= edges.LINK_START if row.kind == LINK else edges.START
         elif row.tag.shift:
             self._shift = row.tag.shift
-        self._recording.enter(row, index, len(self.texts), self._leaves.used)
-        if row.element.node.name == HR and not row.flags & HIDDEN:
-            self._recording.add_rule(row.parent, len(self.texts))
+        if self._recording._whole:
+            self._recording.enter(row, index, len(self.texts), self._leaves.used)
+            if row.element.node.name == HR and not row.flags & HIDDEN:
+                self._recording.add_rule(row.parent, len(self.texts))
+        elif is_struck(row):
+            self._recording.begin_struck(index, self._leaves.used)
         return index
 
     cdef int _break(self, bint preformatted) except -1:
@@ -254,7 +257,8 @@ cdef class Walk:
             self._end_block()
             self._boundary = LINE
         else:
-            self._recording.part()
+            if self._recording._waits:
+                self._recording.part()
             self._boundary |= PARAGRAPH
         return 0
 
@@ -283,7 +287,8 @@ cdef class Walk:
             self._edges |= edges.END
         elif tag.shift:
             self._shift = c" "
-        self._recording.leave(index, self._leaves.used)
+        if self._recording._depth:
+            self._recording.leave(index, self._leaves.used)
         if index == self._common:
             self._common = parent
         return parent
@@ -364,11 +369,12 @@ cdef class Walk:
     cdef int _end_block(self) except -1:
         """End the open block, if any; the boundaries of one without text part its neighbours."""
         if not self._open:
-            self._recording.part()
+            if self._recording._waits:
+                self._recording.part()
             return 0
         cdef Row *row = self._rows.at(self._block)
         cdef int indent = 0
-        if not row.preformatted:
+        if self._recording._events.used and not row.preformatted:
             self._recording.place(self._text())
         text = lines.kept(self._text(), &indent) if row.preformatted else lines.folded(self._text())
         self._passed |= self._boundary
@@ -387,7 +393,8 @@ cdef class Walk:
             self._passed = 0
         elif self._block_texts is not None:
             self._block_texts.drop(self._leaf_count)
-        self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
+        if self._recording._events.used or self._recording._depth:
+            self._recording.end_block(len(self.texts) - 1, 0 if row.preformatted else len(text))
         if indent:
             self._recording.indent(len(self.texts) - 1, indent)
         self._open, self._boundary, self._linked, self._leaf_count, self._leaves.used = False, 0, 0, 0, 0

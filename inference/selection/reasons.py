@@ -20,6 +20,8 @@ class Reason(StrEnum):
     """Content, with the least probability or more."""
     THREAD = "thread"
     """Content: a comment of a page of nothing but comments."""
+    HEADING = "heading"
+    """Content: a heading below the least probability, between blocks of content."""
     INCLUDED = "included"
     """A comment that is part of the text by `Comments.INCLUDE`."""
     COMMENT = "comment"
@@ -93,6 +95,7 @@ def _rules(
     return [
         (choice.content & choice.comment, Reason.INCLUDED),
         (choice.content & is_comment, Reason.THREAD),
+        (choice.content & (likely < (least or 0)), Reason.HEADING),
         (choice.content, Reason.LIKELY),
         (choice.comment, Reason.COMMENT),
         (dropped, Reason.HIDDEN),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dehusk.inference.native.choosing import (
     best_expected_f,
     expected_words,
+    headings_within,
     leave_repeats_out,
     like_comments,
     most_probable,
@@ -35,6 +36,8 @@ MIN_PROBABILITY_AMONG_COMMENTS = 0.25
 """Probability that suffices for a comment among blocks of its kind that are likely comments."""
 _BETTER_COPY = 0.25
 """Probability from which the first copy of a repeated run is kept, however likely a later one is."""
+MIN_PROBABILITY_OF_HEADING = 0.1
+"""Probability from which a heading between blocks of content goes with them."""
 _MIN_LEFT = 0.1
 """Share of the words of a page's content that a correction leaves, unless it finds likely content."""
 
@@ -246,6 +249,15 @@ def _chosen(
     content = is_comment if threshold is None else weights >= threshold
     expected_f1 = _expected_f1(likely if threshold is None else weights, page.words, content)
     is_comment = is_comment & ~content
+    if page.headings is not None:
+        content |= headings_within(
+            page.headings.view(np.uint8),
+            content.view(np.uint8),
+            likely.astype(np.float64, copy=False),
+            page.hidden.view(np.uint8),
+            page.repeat,
+            MIN_PROBABILITY_OF_HEADING,
+        )
     if options.drop_hidden:
         content &= ~page.hidden
         is_comment &= ~page.hidden

@@ -7,9 +7,8 @@ from dehusk.inference.tex import (
     find_formulas,
     is_typeset,
     is_typeset_with_dollars,
+    marks_by_dollars,
     of_script,
-    typesets,
-    typesets_dollars,
     unwrapped,
 )
 
@@ -104,12 +103,9 @@ def test_the_group_of_mediawiki_is_taken_off(tex: str, inner: str) -> None:
 def test_scripts_hold_tex_or_are_programs() -> None:
     assert of_script("% <![CDATA[\n a\n b %]]>") == "a b"
     assert of_script("x") == "x"
-    assert typesets("https://cdn.test/mathjax@3/es5/tex-chtml.js")
-    assert typesets("renderMathInElement(document.body)")
-    assert not typesets("jquery.js")
-    assert typesets_dollars("""MathJax = {tex: {inlineMath: [["$", "$"]]}}""")
-    assert not typesets_dollars("MathJax = {}")
-    assert not typesets_dollars("x = '$'")
+    assert marks_by_dollars("""MathJax = {tex: {inlineMath: [["$", "$"]]}}""")
+    assert marks_by_dollars("{left: '$', right: '$', display: false}")
+    assert not marks_by_dollars("MathJax = {}; x = '$$'")
 
 
 def test_classes_tell_what_is_typeset() -> None:

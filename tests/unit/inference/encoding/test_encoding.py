@@ -1,4 +1,5 @@
 import zlib
+from dataclasses import replace
 from math import log1p
 
 import numpy as np
@@ -280,3 +281,10 @@ def test_code_that_is_shown_again_is_meant_but_not_with_the_text_around_it() -> 
     assert (encode(segment(f"{code}{between}<div><p>Output</p>{code}</div>".encode())).repeat == -1).all()
     assert (encode(segment(f"{text}{code}{between}<div>{text}{code}</div>".encode())).repeat[-2:] >= 0).all()
     assert (encode(segment(f"{code}{between}<div hidden>{code}</div>".encode())).repeat[-1:] >= 0).all()
+
+
+def test_headings_are_told_as_long_as_they_are_short() -> None:
+    encoded = encode(segment(f"<h2>a</h2><p>b</p><h3>{'c ' * 100}</h3>".encode()))
+    assert encoded.headings is not None
+    assert encoded.headings.tolist() == [True, False, False]
+    assert encode(replace(segment(b"<h2>a"), structure=None)).headings is None

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dehusk.inference.native.choosing import are_probabilities, best_expected_f, rounded
+from dehusk.inference.native.choosing import are_probabilities, best_expected_f, headings_within, rounded
 
 PROBABILITIES = st.floats(0, 1, width=32)
 
@@ -36,3 +36,9 @@ def test_the_best_f_is_that_of_some_of_the_most_probable_blocks(
         weight = beta * beta
         scores = (1 + weight) * right / (kept + weight * expected)
         assert best == pytest.approx(float(scores.max()), rel=1e-12)
+
+
+def test_headings_of_other_blocks_are_an_error():
+    ones = np.ones(2, np.uint8)
+    with pytest.raises(ValueError, match="mismatch"):
+        headings_within(ones, ones, np.ones(1), ones, np.zeros(2, np.int32), 0.1)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from dehusk.schemas.documents import Comments
 from dehusk.schemas.options import DocumentOptions
 from dehusk.schemas.pages import EncodedPage, ModelVersion, Prediction
 
-CONTENT = {Reason.LIKELY, Reason.THREAD, Reason.INCLUDED}
+CONTENT = {Reason.LIKELY, Reason.THREAD, Reason.HEADING, Reason.INCLUDED}
 TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 BLOCKS = st.lists(
     st.tuples(TENTHS, TENTHS, st.integers(0, 60), st.booleans(), st.integers(0, 20)), max_size=14
@@ -55,6 +56,7 @@ def test_the_reasons_agree_with_the_choice(
     likely, of_comments, words, hidden, numbers = map(list, zip(*blocks, strict=True)) if blocks else [[]] * 5
     repeat = [number if number < block else -1 for block, number in enumerate(numbers)]
     page, labels = page_of(words, hidden, repeat), labels_of(likely, of_comments)
+    page = replace(page, headings=np.array([number % 3 == 0 for number in numbers], np.bool_))
     choice = choose(page, labels, options)
     found: Explanation = explain(page, labels, options)
     assert [reason in CONTENT for reason in found.reasons] == choice.content.tolist()
@@ -110,3 +112,33 @@ def test_a_page_without_blocks_has_no_reasons() -> None:
     empty = replace(page_of([1]), words=np.zeros(0, np.uint32), repeat=np.zeros(0, np.int32))
     empty = replace(empty, hidden=np.zeros(0, np.bool_), block_lengths=np.zeros(0, np.uint16))
     assert explain(empty, labels_of([])).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("likely", "headings", "reasons"),
+    [
+        ([0.9, 0.2, 0.9], "-h-", ["likely", "heading", "likely"]),
+        ([0.9, 0.2, 0.2, 0.9], "-hh-", ["likely", "heading", "heading", "likely"]),
+        ([0.9, 0.05, 0.9], "-h-", ["likely", "unlikely", "likely"]),
+        ([0.9, 0.2, 0.9], "---", ["likely", "unlikely", "likely"]),
+        ([0.2, 0.9], "h-", ["unlikely", "likely"]),
+        ([0.9, 0.2], "-h", ["likely", "unlikely"]),
+        ([0.9, 0.2, 0.1, 0.9], "-h--", ["likely", "unlikely", "unlikely", "likely"]),
+        ([0.9, 0.2, 0.9, 0.9], "-hh-", ["likely", "unlikely", "likely", "likely"]),
+    ],
+)
+def test_a_heading_goes_with_the_content_around_it(
+    likely: list[float], headings: str, reasons: list[str]
+) -> None:
+    words = [3 if each == "h" else 60 for each in headings]
+    page = replace(page_of(words), headings=np.array([each == "h" for each in headings], np.bool_))
+    assert explained(page, labels_of(likely)) == reasons
+
+
+def test_a_hidden_heading_and_a_copy_of_one_go_with_nothing() -> None:
+    heading = np.array([False, True, False], np.bool_)
+    labels = labels_of([0.9, 0.2, 0.9])
+    hidden = page_of([60, 3, 60], [False, True, False])
+    copy = page_of([60, 3, 60], repeat=[-1, 0, -1])
+    assert explained(replace(hidden, headings=heading), labels) == ["likely", "unlikely", "likely"]
+    assert not choose(replace(copy, headings=heading), labels).content[1]
