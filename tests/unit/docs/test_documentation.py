@@ -173,6 +173,14 @@ def test_the_recipe_of_the_readme_is_that_of_the_docs() -> None:
     assert shown in recipe.findall(PAGES["docs/how-to/crawlers.md"])
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/crawlers.md"])
+def test_the_recipe_of_scrapy_names_the_release_that_awaits_its_methods(page: str) -> None:
+    before, _, _ = PAGES[page].partition(
+        "```python\nimport time\nfrom aiokafka import AIOKafkaProducer\n\nclass"
+    )
+    assert re.search(r"Scrapy\W+2\.14 or newer", before.rstrip().rpartition("\n\n")[2])
+
+
 def test_the_readme_is_short() -> None:
     assert len(PAGES["README.md"].splitlines()) <= 170
 
