@@ -67,7 +67,7 @@ class GroupReport:
     points: tuple[Point, ...]
     """The last hour, oldest first."""
     silent_since: float | None
-    """Time of the last message of any worker, in seconds since 1970, if that is long ago."""
+    """Time of the last message of any worker, in seconds since 1970; None if recent, or without any."""
     malformed: int
     """Messages of the topic that no worker of this version wrote."""
 
@@ -101,7 +101,10 @@ class Group:
         """Messages of the topic that no worker of this version wrote."""
         self._clock = clock
         self._monotonic = monotonic
-        self._last_seen = monotonic()
+        self._last_seen = -math.inf if own is None else monotonic()
+        """Time of the last message of any worker, or of the own worker's start, in monotonic seconds."""
+        self._last_time = None if own is None else clock()
+        """The same in seconds since 1970, by the clock of the worker that wrote it; None without any."""
         self._workers: dict[str, _Worker] = {}
 
     def handle(self, message: Message, milliseconds: int) -> None:
@@ -113,16 +116,18 @@ class Group:
             return
         if shared is None:
             return
-        self._last_seen = self._monotonic()
-        age = self._clock() - milliseconds / 1000
+        now, written = self._clock(), milliseconds / 1000
+        age = now - written if now - written > _MAX_CLOCK_SKEW else 0.0
+        self._last_seen = max(self._last_seen, self._monotonic() - age)
+        self._last_time = max(self._last_time or 0.0, min(written, now))
         if age < HOUR_SECONDS:
-            self._update(shared, age if age > _MAX_CLOCK_SKEW else 0.0)
+            self._update(shared, age)
 
     @property
     def silent_since(self) -> float | None:
-        """Time of the last message of any worker, in seconds since 1970; None if it is recent."""
-        silence = self._monotonic() - self._last_seen
-        return self._clock() - silence if silence > GONE_SECONDS else None
+        """Time of the last message of any worker, in seconds since 1970; None if recent, or without any."""
+        is_silent = self._monotonic() - self._last_seen > GONE_SECONDS
+        return self._last_time if is_silent else None
 
     @property
     def state(self) -> State | None:

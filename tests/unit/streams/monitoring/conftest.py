@@ -89,8 +89,8 @@ class Topic:
         shared = SharedPoint(point, of or counts(10))
         self.send(point_record(self.name, worker, shared), self.clock.now - time)
 
-    def end(self, worker: str) -> None:
-        self.send(end_record(self.name, worker))
+    def end(self, worker: str, age: float = 0.0) -> None:
+        self.send(end_record(self.name, worker), age)
 
 
 @pytest.fixture

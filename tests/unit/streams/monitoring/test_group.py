@@ -144,6 +144,40 @@ def test_who_hears_nothing_says_since_when(topic: Topic, clock: Clock) -> None:
     assert topic.group.silent_since is None
 
 
+def test_who_comes_after_all_have_ended_says_since_when(topic: Topic, clock: Clock) -> None:
+    for worker, ended in (("a", 600.0), ("b", 700.0)):
+        topic.state(worker, age=ended + 8)
+        topic.point(worker, NOW - ended - 5, of=counts(50))
+        topic.end(worker, age=ended)
+    for waited in (0.0, 30.0):
+        clock.now = NOW + waited
+        report = topic.group.report()
+        assert (report.state, report.workers, report.silent_since) == (None, (), NOW - 600)
+        assert report.counts.totals.pages == 100
+
+
+def test_a_group_that_never_was_has_no_last_time(topic: Topic, clock: Clock) -> None:
+    Topic(topic.group, clock, "other").state("a", age=600.0)
+    topic.send(Record(b"key", b"value"), age=600.0)
+    for _ in range(3):
+        assert topic.group.silent_since is None
+        clock.now += 30
+
+
+def test_a_message_of_a_clock_that_is_fast_has_the_time_at_which_it_came(topic: Topic, clock: Clock) -> None:
+    topic.state("a", age=-12.0)
+    clock.now += 30
+    assert topic.group.silent_since == NOW
+
+
+def test_a_worker_that_never_hears_itself_says_since_when(clock: Clock) -> None:
+    topic = Topic(Group("g", "own", clock, clock), clock)
+    topic.end("ended", age=600.0)
+    assert topic.group.silent_since is None
+    clock.now += 30
+    assert topic.group.silent_since == NOW
+
+
 def test_a_dependency_that_one_worker_misses_is_named(topic: Topic) -> None:
     missing = DependencyState("redis", "pages go without", NOW - 5, "refused")
     topic.state("a", replace(STATE, dependencies=(missing,), hindrances=("redis is unavailable",)))

@@ -11,10 +11,12 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.pages import Message
 from dehusk.streams.cli.top import top
 from dehusk.streams.cli.top.view import render
 from dehusk.streams.monitoring.group import Group, GroupReport, Row
 from dehusk.streams.monitoring.history import SLOT_SECONDS, SLOTS
+from dehusk.streams.monitoring.messages import SharedPoint, end_record, point_record
 from dehusk.streams.monitoring.state import Counts, DependencyState, PartitionLag, Point, State, Totals
 from dehusk.streams.settings import KafkaSettings
 
@@ -176,6 +178,26 @@ def test_in_a_pipe_it_is_one_report(reads: list[tuple[str, str, str]]) -> None:
     assert isinstance(result.exception, UnavailableError)
     assert result.output.startswith("group news: 0 workers\nno worker runs\n")
     assert max(map(len, result.output.split("\n"))) <= 160
+
+
+def test_of_a_group_that_has_ended_the_counts_and_the_time_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = time.time() - 600
+    point = replace(POINT, time=ended - 5)
+    records = (point_record("news", "a", SharedPoint(point, COUNTS)), end_record("news", "a"))
+
+    async def read_group(_: KafkaSettings, topic: str, name: str) -> Group:
+        await asyncio.sleep(0)
+        group = Group(name)
+        for record in records:
+            group.handle(Message(record.key, record.value, (), topic, 0, 0), int(ended * 1000))
+        return group
+
+    monkeypatch.setattr("dehusk.streams.monitoring.group.read_group", read_group)
+    result = CliRunner().invoke(top.command, ["--group", "news", "--once"])
+    assert isinstance(result.exception, UnavailableError)
+    told = time.strftime("%H:%M:%S UTC", time.gmtime(ended))
+    assert f"no worker heard from since {told}\n9 pages = 6 documents" in result.output
+    assert "skipped: not-html" in result.output
 
 
 def test_programs_get_json(reads: list[tuple[str, str, str]]) -> None:
