@@ -22,6 +22,8 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s:/,@\[\]]+)"
 _ADDRESS = re.compile(rf"{_HOST}:(\d{{1,5}})")
 _BROKER = re.compile(rf"{_HOST}(:\d{{1,5}})?")
+MOST_SECONDS = 2_147_483
+"""The most whole seconds whose milliseconds fit into 32 bits, as in Kafka's requests: 24 days."""
 
 
 class Address(click.ParamType):
@@ -169,7 +171,8 @@ def enum_option(name: str, *, default: StrEnum, help: str) -> Option:  # noqa: A
 
 def seconds_option(name: str, *, least: float, default: float, help: str) -> Option:  # noqa: A002 click's
     """Return an option that takes a number of seconds."""
-    return click.option(name, type=NumberRange(min=least), default=default, show_default=True, help=help)
+    seconds = NumberRange(min=least, max=MOST_SECONDS)
+    return click.option(name, type=seconds, default=default, show_default=True, help=help)
 
 
 def number_option(

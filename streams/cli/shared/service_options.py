@@ -137,7 +137,18 @@ def topic_option(*names: str, default: str, help: str, metavar: str = "TOPIC") -
 
 def optional_topic_option(name: str, *, help: str, **settings: Any) -> Option:  # noqa: A002, ANN401 click's
     """Return an option that names a topic with which a worker can do without; none by default."""
-    return click.option(name, metavar="TOPIC", show_default=True, help=help, **settings)
+    return click.option(
+        name, metavar="TOPIC", show_default=True, callback=_none_if_empty, help=help, **settings
+    )
+
+
+def _none_if_empty(_context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    """Return None for an empty name, which a command refuses that cannot do without the topic."""
+    if name and name.strip():
+        return name
+    if option.required or isinstance(option.default, str):
+        raise click.BadParameter("it is empty")
+    return None
 
 
 def group_option(help: str) -> Option:  # noqa: A002 click's

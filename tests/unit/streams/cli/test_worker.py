@@ -4,12 +4,14 @@ import asyncio
 import logging
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import click
 import orjson
 import pytest
+from aiokafka.protocol.types import Int32
 from click.testing import CliRunner
 
 from dehusk.inference.sites import SiteKey
@@ -17,6 +19,7 @@ from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import Rendering
 from dehusk.streams.cli import cli, main
+from dehusk.streams.cli.shared.options import MOST_SECONDS
 from dehusk.streams.logs import configure_logs
 from dehusk.streams.settings import MIB, RedisSettings, TopicSettings, TritonSettings, WhenTritonIsUnavailable
 from dehusk.streams.worker_settings import MonitoringSettings, WorkerSettings
@@ -220,6 +223,23 @@ def test_comments_are_told_apart_only_where_that_is_typed(
     assert [settings.comments_are_told_apart for settings in started] == [False, True, True, False, False]
 
 
+OPTIONAL_TOPICS = ("--audit-topic", "--unsure-topic", "--monitoring-topic", "--control-topic")
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_topic_without_a_name_is_none(started: list[WorkerSettings], name: str) -> None:
+    worker(*(word for option in OPTIONAL_TOPICS for word in (option, name)))
+    assert started[0].topics == WorkerSettings().topics
+
+
+def test_the_longest_session_fits_into_a_request(started: list[WorkerSettings]) -> None:
+    worker("--session-seconds", str(MOST_SECONDS))
+    milliseconds = int(started[0].session_seconds * 1000)
+    assert Int32.decode(BytesIO(Int32.encode(milliseconds))) == milliseconds
+    with pytest.raises(ValueError, match="'i' format"):
+        Int32.encode(milliseconds + 1000)
+
+
 def test_every_option_is_an_environment_variable(started: list[WorkerSettings]) -> None:
     worker(
         env={
@@ -283,6 +303,8 @@ def test_the_help_names_each_variable() -> None:
             "--revisit-topic needs a topic of its own, and a is that of --output",
         ),
         (["--revisit-after", "-1"], "is not in the range"),
+        (["--session-seconds", "1e9"], "1000000000.0 is not in the range 1.0<=x<=2147483"),
+        (["--grace-seconds", "1e300"], "1e+300 is not in the range 1.0<=x<=2147483"),
         (["--labeler", "onnx", "--triton", "t:1"], "--triton is for --labeler triton, not onnx"),
         (["--labeler", "rules", "--triton", "t:1"], "--triton is for --labeler triton, not rules"),
     ],

@@ -11,6 +11,7 @@ from dehusk.schemas.documents import Comments, HeadlineTreatment
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.schemas.metadata import MetadataLevel
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
+from dehusk.streams.cli import cli
 from dehusk.streams.cli.shared.options import Option, gathered_options
 from dehusk.streams.cli.shared.page_options import document_options, source_options
 from dehusk.streams.cli.shared.service_options import kafka_options
@@ -211,3 +212,17 @@ def test_fields_are_for_messages_too_that_are_recognised_as_json() -> None:
 
 def test_the_largest_page_is_given_in_mebibytes() -> None:
     assert source("--max-page-mib", "3")[1].max_bytes == 3 * MIB
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("why", "u", "--audit-topic"),
+        ("top", "--monitoring-topic"),
+        ("model", "promote", "m/1", "--control-topic"),
+    ],
+)
+def test_a_topic_that_a_command_cannot_do_without_has_a_name(words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(cli, [*words, " "])
+    assert result.exit_code == 2
+    assert "it is empty" in result.stderr
