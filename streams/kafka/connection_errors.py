@@ -1,6 +1,6 @@
 """Errors of connections to Kafka: one with the cause, in place of aiokafka's many without.
 
-A broker that asks for a security which the settings lack is told by the way it answers.
+A broker whose listener has another security than the settings is told by the way it answers.
 """
 
 import asyncio
@@ -19,6 +19,8 @@ from dehusk.streams.settings import KafkaSettings
 
 _CLIENT_LOG = logging.getLogger("aiokafka")
 """Logger of aiokafka.client, and of no other module of aiokafka."""
+_NO_AUTHORITY = ("self-signed certificate", "unable to get")
+"""Begins of OpenSSL's words for a certificate of an authority that is not trusted."""
 _SECONDS = 3.0
 _PORT = 9092
 
@@ -50,10 +52,27 @@ async def connection_errors(settings: KafkaSettings, tls: ssl.SSLContext | None)
 
 
 def _unreached(settings: KafkaSettings, records: Sequence[logging.LogRecord]) -> DehuskError:
-    causes = "; ".join(record.getMessage() for record in records)
-    if any(isinstance(value, REFUSED) for record in records for value in record.args or ()):
+    causes = "; ".join(map(_describe, records))
+    values = [value for record in records for value in record.args or ()]
+    if any(isinstance(value, REFUSED) for value in values):
         return ConfigurationError(f"Kafka at {settings.brokers} refuses: {causes}")
+    if any(map(_is_of_no_authority, values)):
+        return UnavailableError(
+            f"the certificate of Kafka at {settings.brokers} is of no authority that is trusted: name the "
+            f"file of its authority with --tls-ca-file ({causes})"
+        )
     return UnavailableError(f"Kafka at {settings.brokers} does not answer{ADVICE} ({causes})")
+
+
+def _describe(record: logging.LogRecord) -> str:
+    """Return the message of a record, with the names of errors that have no words."""
+    values = record.args if isinstance(record.args, tuple) else ()
+    named = [value if str(value) else type(value).__name__ for value in values]
+    return str(record.msg) % tuple(named)
+
+
+def _is_of_no_authority(value: object) -> bool:
+    return isinstance(value, ssl.SSLCertVerificationError) and value.verify_message.startswith(_NO_AUTHORITY)
 
 
 class _LogBuffer(logging.Filter):
@@ -72,7 +91,7 @@ class _LogBuffer(logging.Filter):
 
 
 async def _describe_listener(settings: KafkaSettings, tls: ssl.SSLContext | None) -> str | None:
-    """Tell which security the first broker asks for beyond that of the settings; None if that is not known.
+    """Tell which security the first broker has instead of that of the settings; None if that is not known.
 
     Args:
         settings: the cluster that cannot be reached.
@@ -80,15 +99,27 @@ async def _describe_listener(settings: KafkaSettings, tls: ssl.SSLContext | None
     """
     host, _, port = settings.brokers.split(",")[0].strip().rpartition(":")
     address = (host.strip("[]"), int(port)) if host else (port, _PORT)
-    protocol = settings.security.protocol
+    protocol, mechanism = settings.security.protocol, settings.security.sasl_mechanism
     try:
         async with asyncio.timeout(_SECONDS):
             if tls is None and await _speaks_tls(*address):
                 with_tls = "SASL_SSL" if protocol.startswith("SASL") else "SSL, or SASL_SSL with a user"
                 return f"its listener speaks TLS: give --security-protocol {with_tls}"
-            if not protocol.startswith("SASL") and (mechanisms := await _sasl_mechanisms(*address, tls)):
+            if tls is not None and (open_to := await _mechanisms_without_tls(*address)) is not None:
+                without_tls = "SASL_PLAINTEXT, with a user" if open_to else "PLAINTEXT, without a user"
+                return f"its listener has no TLS: give --security-protocol {without_tls}"
+            mechanisms = await _sasl_mechanisms(*address, tls)
+            has_user = protocol.startswith("SASL")
+            if mechanisms and not has_user:
                 asked = "SASL_PLAINTEXT" if tls is None else "SASL_SSL"
-                return f"its listener asks for a user ({mechanisms}): give --security-protocol {asked}"
+                named = ", ".join(mechanisms)
+                return f"its listener asks for a user ({named}): give --security-protocol {asked}"
+            if has_user and not mechanisms:
+                asked = "PLAINTEXT" if tls is None else "SSL"
+                return f"its listener asks for no user: give --security-protocol {asked}, without one"
+            if has_user and mechanism not in mechanisms:
+                known = " or ".join(mechanisms)
+                return f"its listener does not take {mechanism}: give --sasl-mechanism {known}"
     except (OSError, EOFError):  # of the network, TLS or the time limit
         pass
     return None
@@ -105,7 +136,15 @@ async def _speaks_tls(host: str, port: int) -> bool:
     return True
 
 
-async def _sasl_mechanisms(host: str, port: int, tls: ssl.SSLContext | None) -> str:
+async def _mechanisms_without_tls(host: str, port: int) -> list[str] | None:
+    """Return the mechanisms of a listener without TLS; None if it has TLS, or is none of Kafka."""
+    try:
+        return await _sasl_mechanisms(host, port, None)
+    except (OSError, EOFError):
+        return None
+
+
+async def _sasl_mechanisms(host: str, port: int, tls: ssl.SSLContext | None) -> list[str]:
     """Return the mechanisms that a broker proves passwords by; empty if it asks for none."""
     request = SaslHandShakeRequest_v1("PLAIN")
     header = request.build_request_header(correlation_id=0, client_id="dehusk")
@@ -118,4 +157,4 @@ async def _sasl_mechanisms(host: str, port: int, tls: ssl.SSLContext | None) -> 
     finally:
         writer.close()
     request.parse_response_header(answer)
-    return ", ".join(request.RESPONSE_TYPE.decode(answer).enabled_mechanisms)
+    return list(request.RESPONSE_TYPE.decode(answer).enabled_mechanisms)

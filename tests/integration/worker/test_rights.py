@@ -262,16 +262,27 @@ async def test_a_topic_that_may_not_be_created_is_named(secured: SecuredKafka, f
 
 async def test_the_security_that_a_listener_asks_for_is_named(secured: SecuredKafka) -> None:
     plain = ["read", "--topic", "raw", "--security-protocol", "PLAINTEXT", "--brokers"]
+    tls = ["read", "--topic", "raw", "--security-protocol", "SSL", "--brokers"]
+    open_to_all = secured.administrator.brokers
     for words, advice in {
         (*plain, secured.user.brokers): "asks for a user (PLAIN): give --security-protocol SASL_PLAINTEXT",
         (*plain, secured.tls): "speaks TLS: give --security-protocol SSL, or SASL_SSL with a user",
         ("read", "--brokers", secured.tls, *OF_USER): "speaks TLS: give --security-protocol SASL_SSL",
+        (*tls, secured.user.brokers): "has no TLS: give --security-protocol SASL_PLAINTEXT, with a user",
+        (*tls, open_to_all): "has no TLS: give --security-protocol PLAINTEXT, without a user",
+        ("read", "--brokers", open_to_all, *OF_USER): (
+            "asks for no user: give --security-protocol PLAINTEXT, without one"
+        ),
+        (
+            *("read", "--brokers", secured.user.brokers),
+            *("SCRAM-SHA-256" if word == "PLAIN" else word for word in OF_USER),
+        ): "does not take SCRAM-SHA-256: give --sasl-mechanism PLAIN",
     }.items():
         ended = await asyncio.to_thread(
             subprocess.run, [DEHUSK, *words], capture_output=True, text=True, timeout=60, check=False
         )
         *_, message = ended.stderr.splitlines()
-        brokers = secured.user.brokers if secured.user.brokers in words else secured.tls
+        (brokers,) = {secured.user.brokers, secured.tls, open_to_all}.intersection(words)
         assert (ended.returncode, message) == (
             1,
             f"dehusk: Kafka at {brokers} refuses: its listener {advice}",

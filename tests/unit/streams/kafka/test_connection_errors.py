@@ -1,16 +1,21 @@
 """Causes of failed connections to Kafka."""
 
+import asyncio
 import logging
+from contextlib import asynccontextmanager
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
+from aiokafka.protocol.admin import SaslHandShakeRequest_v1, SaslHandShakeResponse_v1
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.streams.kafka import client
 from dehusk.streams.kafka.client import describe_topics
 from dehusk.streams.local.folder import LOOPBACK, free_ports
-from dehusk.streams.settings import KafkaSettings
+from dehusk.streams.settings import KafkaSecurity, KafkaSettings
+from dehusk.streams.tls import server_context
+from tests.authority import Authority
 
 
 async def test_where_no_broker_is_reached_one_error_tells_why_of_each(caplog):
@@ -64,3 +69,74 @@ async def test_a_user_whom_the_brokers_refuse_is_told_so(starting, caplog):
     with pytest.raises(ConfigurationError, match=r"refuses: .*wrong password"):
         await describe_topics(KafkaSettings("k:9"), [])
     assert caplog.messages == []
+
+
+@asynccontextmanager
+async def listener(*mechanisms, tls=None):
+    """The address of a listener that tells its mechanisms, and closes the connection at all else."""
+
+    async def answer(reader, writer):
+        length = int.from_bytes(await reader.readexactly(4))
+        if length < 1000 and int.from_bytes((await reader.readexactly(length))[:2]) == _HANDSHAKE:
+            told = bytes(4) + SaslHandShakeResponse_v1(33 if mechanisms else 34, list(mechanisms)).encode()
+            writer.write(len(told).to_bytes(4) + told)
+        writer.close()
+
+    server = await asyncio.start_server(answer, LOOPBACK, 0, ssl=tls)
+    async with server:
+        yield f"{LOOPBACK}:{server.sockets[0].getsockname()[1]}"
+
+
+_HANDSHAKE = SaslHandShakeRequest_v1.API_KEY
+USER = ("SCRAM-SHA-256", "me", "secret")
+
+
+@pytest.mark.parametrize(
+    ("security", "mechanisms", "advice"),
+    [
+        (KafkaSecurity("SSL"), (), "has no TLS: give --security-protocol PLAINTEXT, without a user"),
+        (
+            KafkaSecurity("SSL"),
+            ("PLAIN",),
+            "has no TLS: give --security-protocol SASL_PLAINTEXT, with a user",
+        ),
+        (
+            KafkaSecurity("SASL_SSL", *USER),
+            (),
+            "has no TLS: give --security-protocol PLAINTEXT, without a user",
+        ),
+        (
+            KafkaSecurity("SASL_PLAINTEXT", *USER),
+            (),
+            "asks for no user: give --security-protocol PLAINTEXT, without one",
+        ),
+        (
+            KafkaSecurity("SASL_PLAINTEXT", *USER),
+            ("PLAIN", "SCRAM-SHA-512"),
+            "does not take SCRAM-SHA-256: give --sasl-mechanism PLAIN or SCRAM-SHA-512",
+        ),
+        (KafkaSecurity(), ("PLAIN",), "asks for a user (PLAIN): give --security-protocol SASL_PLAINTEXT"),
+    ],
+)
+async def test_a_listener_of_another_security_is_told_in_a_line(security, mechanisms, advice):
+    async with listener(*mechanisms) as address:
+        with pytest.raises(ConfigurationError) as raised:
+            await describe_topics(KafkaSettings(address, security), [])
+    assert str(raised.value) == f"Kafka at {address} refuses: its listener {advice}"
+
+
+async def test_an_authority_that_is_not_trusted_is_to_be_named(tmp_path):
+    authority = Authority(tmp_path)
+    async with listener(tls=server_context(*authority.certify("kafka", LOOPBACK))) as address:
+        with pytest.raises(UnavailableError, match=r"no authority that is trusted: .* with --tls-ca-file"):
+            await describe_topics(KafkaSettings(address, KafkaSecurity("SSL")), [])
+        user = KafkaSecurity("SASL_SSL", *USER, ca_file=authority.file)
+        with pytest.raises(ConfigurationError, match="asks for no user: give --security-protocol SSL, "):
+            await describe_topics(KafkaSettings(address, user), [])
+
+
+async def test_an_error_without_words_has_its_name(starting):
+    starting.setattr(Starting, "cause", ConnectionResetError())
+    starting.setattr(Starting, "error", KafkaConnectionError("Unable to bootstrap from [('k', 9, 2)]"))
+    with pytest.raises(UnavailableError, match=r'Unable connect to "k:9": ConnectionResetError\)'):
+        await describe_topics(KafkaSettings("k:9"), [])
