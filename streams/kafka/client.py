@@ -16,7 +16,7 @@ from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.connection_errors import connection_errors
 from dehusk.streams.kafka.errors import kafka_errors
 from dehusk.streams.kafka.input_topics import InputTopics, input_topics
-from dehusk.streams.kafka.rights import Operation, Right, missing_rights, refusal
+from dehusk.streams.kafka.rights import Operation, Right, connecting_options, missing_rights, refusal
 from dehusk.streams.settings import (
     AUDIT_TOPIC,
     CONTROL_TOPIC,
@@ -321,7 +321,7 @@ def _compacted_topics(topics: TopicSettings, replicas: int) -> Iterator[Topic]:
 def create_command(settings: KafkaSettings, topic: Topic) -> str:
     """Return the command of Kafka's own tools that creates a topic."""
     options = [
-        f"--bootstrap-server {settings.brokers} --create --topic {topic.name}",
+        f"{connecting_options(settings)} --create --topic {topic.name}",
         f"--partitions {topic.partitions}",
         *([] if topic.replicas == _BROKERS_CHOICE else [f"--replication-factor {topic.replicas}"]),
         *(f"--config {name}={value}" for name, value in topic.settings.items()),

@@ -102,9 +102,18 @@ def _command(settings: KafkaSettings, rights: Sequence[Right]) -> str:
     resources = " ".join(f"--{right.resource} {shlex.quote(right.name)}" for right in rights)
     prefixed = " --resource-pattern-type prefixed" if rights[0].is_prefixed else ""
     return (
-        f"kafka-acls.sh --bootstrap-server {settings.brokers} --add --allow-principal {principal} "
+        f"kafka-acls.sh {connecting_options(settings)} --add --allow-principal {principal} "
         f"--operation {operation} {resources}{prefixed}"
     )
+
+
+def connecting_options(settings: KafkaSettings) -> str:
+    """Return the options by which Kafka's own tools connect, on a secured cluster as its administrator.
+
+    An administrator has properties of its own: security.protocol and what this needs.
+    """
+    secured = "" if settings.security.protocol == "PLAINTEXT" else " --command-config admin.properties"
+    return f"--bootstrap-server {settings.brokers}{secured}"
 
 
 def _principal(security: KafkaSecurity) -> str:

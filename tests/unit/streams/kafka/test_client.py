@@ -150,3 +150,7 @@ def test_the_command_that_creates_a_topic():
         "kafka-topics.sh --bootstrap-server a:1 --create --topic out --partitions 6 --replication-factor 3 "
         "--config cleanup.policy=compact --config max.message.bytes=5"
     )
+    secured = KafkaSettings("a:1", KafkaSecurity("SSL"))
+    assert create_command(secured, Topic("out", 6, 3)).startswith(
+        "kafka-topics.sh --bootstrap-server a:1 --command-config admin.properties --create --topic out "
+    )

@@ -24,7 +24,8 @@ RIGHTS = [
 
 def test_a_refusal_names_rights_and_the_commands_that_grant_them() -> None:
     settings = KafkaSettings("a:1,b:2", KafkaSecurity("SASL_SSL", "PLAIN", "me", "not-to-be-told"))
-    granting = "kafka-acls.sh --bootstrap-server a:1,b:2 --add --allow-principal User:me --operation"
+    tool = "kafka-acls.sh --bootstrap-server a:1,b:2 --command-config admin.properties"
+    granting = f"{tool} --add --allow-principal User:me --operation"
     assert str(refusal(settings, [*RIGHTS, RIGHTS[0]])) == (
         "Kafka at a:1,b:2 refuses: User:me lacks Read on topic raw and group my group, Write on topic out; "
         f"an administrator grants it: {granting} Read --topic raw --group 'my group' && "
@@ -44,6 +45,7 @@ def test_a_refusal_names_rights_and_the_commands_that_grant_them() -> None:
 def test_the_user_is_named_as_acls_do(security: KafkaSecurity, principal: str) -> None:
     message = str(refusal(KafkaSettings(security=security), RIGHTS))
     assert f"--allow-principal {principal} " in message
+    assert ("--command-config admin.properties" in message) == (security.protocol != "PLAINTEXT")
 
 
 class Client:
