@@ -34,7 +34,7 @@ from dehusk.schemas.pages import (
 from dehusk.schemas.pickled import PickledByFields
 from dehusk.streams.preparation.process import NO_MEMORY
 from dehusk.streams.settings import PageLimits
-from dehusk.streams.sources.source import Decoded, Record, RefusedSchemaError, Source
+from dehusk.streams.sources.source import Decoded, MissingSchemaError, Record, Source
 from dehusk.streams.topics.formats import Format
 
 
@@ -44,7 +44,7 @@ class Postponed:
 
     detail: str
     schema: str | None = None
-    """The schema that the registry refuses; None if it does not answer at all."""
+    """The schema that it waits for, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ def decode(source: Source, message: Message) -> Sequence[Decoded] | Postponed:
     """Decode the pages of a message; the result is never empty, and nothing is raised."""
     try:
         pages = source.decode(message)
-    except RefusedSchemaError as error:
+    except MissingSchemaError as error:
         return Postponed(str(error), error.reference)
     except UnavailableError as error:
         return Postponed(str(error))

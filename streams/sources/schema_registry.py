@@ -18,7 +18,7 @@ from fastavro.types import Schema as AvroSchema
 from dehusk.schemas.errors import ConfigurationError, PageError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.settings import MIB
-from dehusk.streams.sources.source import RefusedSchemaError
+from dehusk.streams.sources.source import MissingSchemaError, RefusedSchemaError
 from dehusk.streams.wording import without_password
 
 MAX_ANSWER = 16 * MIB
@@ -94,8 +94,8 @@ class SchemaRegistry:
 
         Raises:
             PageError: the registry does not know it, or has refused it for long while it answers for others.
-            RefusedSchemaError: the registry refuses it.
-            UnavailableError: the registry does not answer.
+            RefusedSchemaError: the registry refuses it, or answers all but this one.
+            MissingSchemaError: the registry does not answer.
         """
         if reference not in self._known:
             self._known[reference] = self._ask(reference)
@@ -108,7 +108,7 @@ class SchemaRegistry:
             raise failure.error.with_traceback(None)
         until, why = self._unavailable
         if now < until:
-            raise UnavailableError(why)
+            raise MissingSchemaError(why, reference)
         try:
             schema = self._read(self._get(f"/schemas/{reference}", reference), reference)
         except PageError as error:
@@ -117,11 +117,11 @@ class SchemaRegistry:
         except RefusedSchemaError as error:
             since = failure.refused_since if failure else now
             refusal = self._refusal(error, now - since)
-            self._remember(reference, _Failure(refusal, now + _UNAVAILABLE_SECONDS, since))
+            self._remember(reference, _Failure(refusal, time.monotonic() + _UNAVAILABLE_SECONDS, since))
             raise refusal from error
         except UnavailableError as error:
             self._unavailable = (time.monotonic() + _UNAVAILABLE_SECONDS, str(error))
-            raise
+            raise MissingSchemaError(str(error), reference) from error
         self._failures.pop(reference, None)
         return schema
 
@@ -188,6 +188,8 @@ class SchemaRegistry:
                 raise PageError(BrokenReason.UNKNOWN_SCHEMA, message) from error
             raise self._refused(f"answers {error.code}", reference) from error
         except (OSError, HTTPException, ValueError) as error:
+            if self._answers():
+                raise self._refused(f"answers others, but fails ({error})", reference) from error
             raise UnavailableError(f"the schema registry at {self._host} is unavailable: {error}") from error
         try:
             fields = json.loads(content)
@@ -196,6 +198,19 @@ class SchemaRegistry:
         if not isinstance(fields, dict):
             raise self._refused("answers JSON that is no object", reference)
         return cast("dict[str, Any]", fields)
+
+    def _answers(self) -> bool:
+        """Return True if the registry answers what needs no schema; one without this path does, too."""
+        request = Request(f"{self._base}/schemas/types", headers=self._headers)  # noqa: S310 likewise
+        try:
+            with urlopen(request, timeout=self._timeout) as answer:  # noqa: S310 likewise
+                answer.read(MAX_ANSWER)
+        except HTTPError as error:
+            error.close()
+            return error.code < HTTPStatus.INTERNAL_SERVER_ERROR
+        except (OSError, HTTPException, ValueError):
+            return False
+        return True
 
     def _refused(self, how: str, reference: str) -> RefusedSchemaError:
         return RefusedSchemaError(

@@ -31,12 +31,16 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-class RefusedSchemaError(UnavailableError):
-    """A schema for which the registry answers with an error, or nonsense; it may answer for others."""
+class MissingSchemaError(UnavailableError):
+    """A schema that the registry does not give, as it does not answer at all."""
 
     def __init__(self, message: str, reference: str) -> None:
         super().__init__(message)
         self.reference = reference
+
+
+class RefusedSchemaError(MissingSchemaError):
+    """A schema for which the registry gives an error, nonsense or nothing; it may answer for others."""
 
 
 class Source(Protocol):

@@ -36,7 +36,8 @@ class Lane:
     async def due(self) -> list[Arrival]:
         """Return the first arrivals of each group, once there are some and the back-off is over.
 
-        Groups have equal shares, so that none waits for what another one waits for.
+        Groups have equal shares, so that none waits for what another one waits for, and each is first in its
+        turn, as the registry may be found unavailable by the first that it is asked for.
         """
         await self._filled.wait()
         if self._failures:
@@ -44,10 +45,10 @@ class Lane:
         groups = defaultdict(list)
         for key, queue in self._queues.items():
             groups[self._waits_for.get(key)].append(queue)
-        chosen = list(groups.values())
-        if len(chosen) > self._at_once:
-            self._first_group = (self._first_group + self._at_once) % len(chosen)
-            chosen = [*chosen[self._first_group :], *chosen[: self._first_group]][: self._at_once]
+        first = self._first_group % max(len(groups), 1)
+        self._first_group = first + (self._at_once if len(groups) > self._at_once else 1)
+        in_turn = list(groups.values())
+        chosen = [*in_turn[first:], *in_turn[:first]][: self._at_once]
         share = self._at_once // max(len(chosen), 1)
         return [each for group in chosen for each in islice(chain.from_iterable(group), share)]
 

@@ -13,7 +13,7 @@ from dehusk.schemas.pages import Encoding, Message, RawPage
 from dehusk.streams.preparation.pool import PrepareTask, open_steps
 from dehusk.streams.preparation.steps import PackedPage, Postponed, Preparer, Writing
 from dehusk.streams.sources.html import Html
-from dehusk.streams.sources.source import Decoded
+from dehusk.streams.sources.source import Decoded, MissingSchemaError
 
 BLOCKS = 100
 
@@ -115,6 +115,11 @@ def test_a_step_that_raises_breaks_its_page(message: Message, monkeypatch: pytes
     assert Preparer(BLOCKS).prepare_message(Canned([page]), message) == (
         Broken(BrokenReason.INTERNAL_ERROR, detail, page.url),
     )
+
+
+def test_a_message_whose_schema_is_missing_names_it(message: Message) -> None:
+    source = Canned(MissingSchemaError("away", "ids/7"))
+    assert Preparer(BLOCKS).prepare_message(source, message) == Postponed("away", "ids/7")
 
 
 def test_a_message_waits_for_the_schema_registry(message: Message) -> None:

@@ -1,6 +1,7 @@
 import io
 import json
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from dehusk.schemas.outcomes import BrokenReason
 from dehusk.streams.local.folder import free_ports
 from dehusk.streams.sources import schema_registry
 from dehusk.streams.sources.schema_registry import SchemaRegistry
-from dehusk.streams.sources.source import RefusedSchemaError
+from dehusk.streams.sources.source import MissingSchemaError, RefusedSchemaError
 
 PAGE = {"type": "record", "name": "Page", "fields": [{"name": "url", "type": "string"}]}
 CRAWL = {"type": "record", "name": "Crawl", "fields": [{"name": "page", "type": "Page"}]}
@@ -36,7 +37,8 @@ class Registry(ThreadingHTTPServer):
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), Handler)
-        self.answers: dict[str, tuple[int, bytes]] = {}
+        self.answers: dict[str, tuple[int | str, bytes]] = {}
+        """Status and body by path; a status may be `hang` or `reset`."""
         self.asked: list[tuple[str, str | None]] = []
 
     @property
@@ -53,12 +55,24 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.asked.append((self.path, self.headers["Authorization"]))
         status, body = self.server.answers.get(self.path, (404, b'{"error_code":40403}'))
+        if isinstance(status, str):
+            fail_to_answer(self.connection, status)
+            return
         self.send_response(status)
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+def fail_to_answer(connection: socket.socket, how: str) -> None:
+    """Reset a connection, or `hang` until the client gives up."""
+    if how == "hang":
+        connection.recv(1)
+    else:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
 
 
 @contextmanager
@@ -148,6 +162,35 @@ def test_one_message_that_asked_in_vain_is_enough(server, now):
     assert raised.value.reference == "ids/2"
     assert registry.schema("ids/1").avro is not None
     assert [path for path, _ in server.asked] == ["/schemas/ids/2", "/schemas/ids/1"]
+
+
+@pytest.mark.parametrize("how", ["hang", "reset"])
+def test_a_schema_that_alone_gets_no_answer_holds_up_no_other(server, now, how):
+    server.holds("/schemas/ids/1", PAGE)
+    server.answers["/schemas/ids/2"] = how, b""
+    registry = SchemaRegistry(f"http://{server.host}", timeout=0.2)
+    for _ in range(2):
+        with pytest.raises(RefusedSchemaError, match=r"answers others, but fails .* ids/2") as raised:
+            registry.schema("ids/2")
+    assert raised.value.reference == "ids/2"
+    assert [path for path, _ in server.asked] == ["/schemas/ids/2", "/schemas/types"]
+    assert registry.schema("ids/1").avro is not None
+    assert ask_for(registry, "ids/2", now, 60) == ["RefusedSchemaError"]
+    assert ask_for(registry, "ids/2", now, 5) == ["PageError"]
+    server.holds("/schemas/ids/2", PAGE)
+    assert registry.schema("ids/2").avro is not None
+
+
+@pytest.mark.parametrize("types", ["hang", "reset", 503])
+def test_a_registry_that_answers_nothing_is_unavailable(server, now, types):
+    server.answers |= {"/schemas/ids/1": ("reset", b""), "/schemas/types": (types, b"")}
+    registry = SchemaRegistry(f"http://{server.host}", timeout=0.2)
+    for reference in ("ids/1", "ids/2"):
+        with pytest.raises(MissingSchemaError, match="unavailable") as raised:
+            registry.schema(reference)
+        assert not isinstance(raised.value, RefusedSchemaError)
+        assert raised.value.reference == reference
+    assert [path for path, _ in server.asked] == ["/schemas/ids/1", "/schemas/types"]
 
 
 def test_nothing_is_asked_for_a_while_after_a_registry_was_away(now):
@@ -273,7 +316,7 @@ def test_an_answer_that_is_no_http_is_none(server):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_answer_nonsense, args=(listener,)).start()
         with pytest.raises(UnavailableError, match="unavailable"):
-            SchemaRegistry(f"http://127.0.0.1:{listener.getsockname()[1]}").schema("ids/1")
+            SchemaRegistry(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.2).schema("ids/1")
 
 
 def _answer_nonsense(listener: socket.socket) -> None:

@@ -149,7 +149,14 @@ async def test_those_that_wait_for_one_schema_leave_room_for_others(registry: De
     assert due == [*arrivals[:2], *arrivals[9:11]]
     results: list[Result] = [refused, refused, cleaned(due[2]), Postponed("answers 500", "ids/2")]
     assert numbers(aside.try_again(aside.postponed, due, results)) == [9]
-    assert await aside.postponed.due() == [arrivals[0], arrivals[10], arrivals[11]]
+    assert await aside.postponed.due() == [arrivals[10], arrivals[11], arrivals[0]]
+
+
+async def test_each_schema_is_the_first_in_its_turn(registry: Dependency) -> None:
+    aside = SetAside(registry, at_once=8)
+    arrivals = [arrival(number) for number in range(3)]
+    aside.hold_back(arrivals, [Postponed("away", f"ids/{number}") for number in range(3)])
+    assert [(await aside.postponed.due())[0] for _ in range(4)] == [*arrivals, arrivals[0]]
 
 
 async def test_the_turn_of_each_schema_comes_however_many_there_are(registry: Dependency) -> None:
