@@ -1,12 +1,14 @@
 """`html`: the page's bytes as the value, its URL as the key or in the header `url`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from dehusk.schemas.outcomes import Broken, BrokenReason, Skipped, SkipReason
 from dehusk.schemas.pages import Message, RawPage
 from dehusk.streams.sources.compression import coding_of
-from dehusk.streams.sources.fields import json_in, number_in, parse_time
-from dehusk.streams.sources.page import Answer, is_html_type
-from dehusk.streams.sources.sniffing import looks_like_html, other_format
+from dehusk.streams.sources.fields import first, json_in, number_in, parse_time, quote_names
+from dehusk.streams.sources.page import JSON, Answer, Outcome, is_html_type
+from dehusk.streams.sources.sniffing import MARKUP, looks_like_html, other_format
 from dehusk.streams.sources.source import CrawlerFormat, Decoded, Record, named_url, named_urls
 
 _SNIFFED = 4096
@@ -48,7 +50,7 @@ class Html(CrawlerFormat):
             fetched_at=parse_time(_text(message.header("fetched-at"))),
             language=_text(message.header("content-language")),
         )
-        return [self._page(answer)]
+        return [_advise(self._page(answer), message.value or b"")]
 
     def encode(self, page: RawPage) -> Record:
         """Return the page keyed by its URL."""
@@ -58,6 +60,29 @@ class Html(CrawlerFormat):
         if page.fetched_at:
             headers.append(("fetched-at", page.fetched_at.isoformat().encode()))
         return Record(page.url.encode(), page.html, tuple(headers))
+
+
+def _advise(outcome: Outcome, value: bytes) -> Outcome:
+    """Name the source that reads a value of JSON, for it may hold a page; reject JSON that none reads."""
+    if not isinstance(outcome, Skipped) or (outcome.reason, outcome.detail) != (SkipReason.NOT_HTML, JSON):
+        return outcome
+    content = json_in(value)
+    if content is None:
+        if not MARKUP.search(value):
+            return outcome
+        detail = (
+            "JSON that is cut off, or of several values, with markup in it: "
+            "--source json reads one whole object in a message"
+        )
+        return Broken(BrokenReason.WRONG_FORMAT, detail, outcome.url)
+    item = first(content)
+    if not isinstance(item, dict):
+        return outcome
+    kind = "a JSON array of objects" if isinstance(content, list) else JSON
+    advice = "--source json --field url=NAME --field html=NAME reads a page in them"
+    if isinstance(content, list):
+        advice = f"send each as a message: {advice}"
+    return replace(outcome, detail=f"{kind} with the fields {quote_names(item)}: {advice}")
 
 
 def is_answer(message: Message) -> bool:

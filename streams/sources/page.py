@@ -1,5 +1,6 @@
 """Conversion of a web server's answer to a page, or to the reason why it is none."""
 
+import json
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,6 +24,10 @@ _PAGE_TYPES = _HTML_TYPES | _UNDECLARED_TYPES
 """Content types that a page may have, beside those of XML."""
 _JSON = re.compile(rb'\s*(?:\[\s*)*\{\s*"(?:[^"\\]|\\.)*"\s*:')
 """Beginning of JSON that holds an object."""
+_BETWEEN_JSON = "\t\n\r\x1e ,"
+"""Characters between the values of JSON lines and their like."""
+JSON = "JSON"
+"""Detail of a page that is skipped as JSON."""
 _MAX_BINARY_SHARE = 1 / 32
 """Share of bytes that no text has from which the first bytes are no page, whatever markup is among them."""
 _MEDIA_TYPE = re.compile(r"[^\s;,]*")
@@ -211,7 +216,7 @@ def _describe_non_html(html: bytes, content_type: str) -> str | None:
     if _is_binary(html):
         return "it begins with bytes that no text has"
     if _is_json(html):
-        return "JSON"
+        return JSON
     if _lacks_html(html, content_type):
         return "no content type of HTML, and no markup of a page"
     return None
@@ -222,10 +227,21 @@ def _lacks_html(html: bytes, content_type: str) -> bool:
 
 
 def _is_json(html: bytes) -> bool:
-    """Return True for a JSON object or array; for one that is cut off, or several, if no markup is there."""
+    """Return True for a JSON object or array, one that is cut off, or several, whatever they hold."""
     if json_in(html) is not None:
         return True
-    return _JSON.match(html[:SNIFFED]) is not None and not looks_like_html(html)
+    return _JSON.match(html[:SNIFFED]) is not None and not _begins_with_whole_json(html)
+
+
+def _begins_with_whole_json(html: bytes) -> bool:
+    """Return True for JSON before the markup of a page, as a faulty server writes it."""
+    text = html.decode("utf-8", "replace").lstrip()
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    rest = text[end:].lstrip(_BETWEEN_JSON).encode()
+    return not _JSON.match(rest) and looks_like_html(rest)
 
 
 def _is_binary(html: bytes) -> bool:

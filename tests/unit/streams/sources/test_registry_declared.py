@@ -295,11 +295,58 @@ JSON = [
 @pytest.mark.parametrize("name", ["html", "auto"])
 def test_json_that_is_called_a_page_is_none(name, value):
     (skipped,) = open_source(name, SourceSettings()).decode(answer(value, "text/html"))
-    assert skipped == Skipped(SkipReason.NOT_HTML, "JSON", URL)
+    assert (skipped.reason, skipped.url) == (SkipReason.NOT_HTML, URL)
+    assert skipped.detail.startswith(("JSON", "a JSON array"))
 
 
 @pytest.mark.parametrize(
-    "value", [b'{"status": "ok"}<!doctype html><p>text', b"{% block %}<p>text", b"[note] words", b"{}words"]
+    ("content", "detail"),
+    [
+        ({"link": URL, "page": HTML}, "JSON with the fields 'link, page': --source json --field url="),
+        ({"url": URL, "body": HTML}, "JSON with the fields 'url, body': --source json --field url="),
+        (
+            [{"url": URL, "html": HTML}],
+            "a JSON array of objects with the fields 'url, html': send each as a message: --source json ",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", [None, "text/html"])
+def test_json_in_place_of_a_page_is_skipped_with_advice(content, detail, kind):
+    (skipped,) = open_source("html", SourceSettings()).decode(answer(json.dumps(content).encode(), kind))
+    assert (skipped.reason, skipped.url) == (SkipReason.NOT_HTML, URL)
+    assert skipped.detail.startswith(detail)
+
+
+LINE_OF_JSON = json.dumps({"url": URL, "html": HTML}).encode()
+
+
+@pytest.mark.parametrize("kind", [None, "text/html"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        LINE_OF_JSON + b"\n" + LINE_OF_JSON,
+        LINE_OF_JSON + b",\r\n" + LINE_OF_JSON[:-20],
+        LINE_OF_JSON[:-20],
+        b"[" + LINE_OF_JSON + b", " + LINE_OF_JSON[:-2],
+        b'{"url": "https://example.org/", "text": "' + b"x" * 5000 + b'", "html": "<p>cut',
+    ],
+    ids=["lines", "cut line", "cut", "cut array", "late markup"],
+)
+def test_several_or_damaged_values_of_json_are_no_page(value, kind):
+    (broken,) = open_source("html", SourceSettings()).decode(answer(value, kind))
+    assert broken.reason is BrokenReason.WRONG_FORMAT
+    assert "--source json reads one whole object in a message" in broken.detail
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"status": "ok"}<!doctype html><p>text',
+        b'{"a": 1}\n <html><p>',
+        b"{% block %}<p>text",
+        b"[note] words",
+        b"{}words",
+    ],
 )
 @pytest.mark.parametrize("name", ["html", "auto"])
 def test_a_page_may_begin_like_json(name, value):
