@@ -53,10 +53,17 @@ _OTHER_FORMATS = {
 _STRUCTURES = {
     kind: re.compile(start, re.DOTALL)
     for kind, start in {
-        "an icon": rb"\0\0\x01\0[\x01-\xff]\0...[\0\xff][\0\x01]\0[\0\x01\x04\x08\x10\x18\x20]\0...\0..\0\0",
+        "an icon": (
+            rb"\0\0\x01\0(?:[\x01-\xff]\0|.[\x01-\x0f])...[\0\xff][\0\x01]\0[\0\x01\x04\x08\x10\x18\x20]\0"
+            rb"...\0..[\0-\x0f]\0"
+        ),
         "a cursor": rb"\0\0\x02\0[\x01-\xff]\0...[\0\xff].\0.\0...\0..\0\0",
         "a TGA image": rb"\0\0[\x02\x0a]\0{9}",
-        "an MPEG-4 file": rb"\0...(?:ftyp|moov|mdat|wide|free)",
+        "an MPEG-4 file": rb"\0...(?:ftyp|styp|moov|moof|mdat|sidx|ssix|emsg|wide|free|skip)",
+        "an MPEG program stream": (
+            rb"\0\0\x01\xba(?:[\x21-\x2f].{7}|[\x44-\x7f].{8}[\xf8-\xff]\xff{0,7})\0\0\x01[\xb9-\xff]"
+        ),
+        "an MPEG video": rb"\0\0\x01\xb3...[\x11-\xe8]....(?:.{64}){0,2}\0\0\x01[\xb2\xb5\xb8]",
         "a TrueType font": rb"\0\x01\0\0\0[\x01-\x7f][\0-\x10][\0\x10\x20\x40\x80]\0[\0-\x07]",
     }.items()
 }

@@ -180,6 +180,24 @@ LIKE_A_FRAME = [
     pytest.param(b"\0\0\0\x18ftypmp42" + bytes(20), id="MP4"),
     pytest.param(b"\0\0\1\0\1\0\x10\x10" + bytes(20), id="ICO"),
     pytest.param(b"\0\1\0\0\0\x0c\0\x80" + bytes(20), id="TTF"),
+    *(
+        pytest.param(b"\0\0\0\x18" + box + bytes(20), id=box.decode())
+        for box in (b"styp", b"moof", b"sidx", b"emsg")
+    ),
+    pytest.param(
+        bytes.fromhex("000001ba 4400040004010189c3f8 000001bb 0012") + bytes(20), id="MPEG-2 program stream"
+    ),
+    pytest.param(
+        bytes.fromhex("000001ba 2100010001 8014b1 000001bb 0009") + bytes(20), id="MPEG-1 program stream"
+    ),
+    pytest.param(bytes.fromhex("000001b3 16012013ffffe018 000001b5 148a"), id="MPEG-2 video"),
+    pytest.param(
+        bytes.fromhex("000001b3 16012013ffffe01a") + bytes(range(64)) + bytes.fromhex("000001b8 0008"),
+        id="MPEG video with a matrix",
+    ),
+    pytest.param(
+        bytes.fromhex("00000100 2c01 1010000001002000 68040000 c6120000") + bytes(20), id="300 icons"
+    ),
 ]
 
 
@@ -215,7 +233,7 @@ def test_what_is_no_message_of_a_format_asks_no_registry(value, monkeypatch):
     assert broken.reason is BrokenReason.WRONG_FORMAT
 
 
-@pytest.mark.parametrize("number", [1, 6246, 65_536, 65_537, 100_001, 131_072])
+@pytest.mark.parametrize("number", [1, 6246, 65_536, 65_537, 65_580, 100_001, 111_382, 113_188, 131_072])
 def test_a_frame_is_none_of_the_files_that_begin_like_it(number):
     for content in ("https://a.example/", ""):
         assert other_format(framed(number, avro(content, "string")).value) is None
