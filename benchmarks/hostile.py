@@ -55,3 +55,27 @@ HOSTILE: Mapping[str, HostilePage] = MappingProxyType(
     }
 )
 """Hostile pages, by what is too much in each."""
+_PARTS: Mapping[str, tuple[bytes, bytes]] = MappingProxyType(
+    {
+        "paragraphs": (b"", b"<p>one two three four"),
+        "links": (
+            b"",
+            b"<p><b>some words</b> and <a href='https://example.org/a/long/path'>a link</a> in a text.",
+        ),
+        "cells": (b"<table>", b"<tr><td>some words in a cell<td><b>other</b> words in it"),
+        "items": (b"<ul>", b"<li>some *words* in _an_ item [with] marks `to` escape"),
+        "lines": (b"<pre>", b"some code = in(a, pre) # that is long\n"),
+        "inline elements": (b"<p>", b"<b>a</b><i>b</i><code>c</code> word "),
+        "Chinese": (b"<p>", "\u4e2d\u6587 ".encode()),
+        "nested elements": (b"", b"<div>" * 300 + b"a text of some words here" + b"</div>" * 300),
+    }
+)
+"""Start of a page, and what is repeated in it."""
+MID_SIZE: Mapping[str, HostilePage] = MappingProxyType(
+    {
+        f"{name}, {tenths / 10} MiB": HostilePage(_filled(start, repeated, tenths * MIB // 10))
+        for name, (start, repeated) in _PARTS.items()
+        for tenths in (4, 8, 15, 25, 39)
+    }
+)
+"""Pages of sizes at which most still have a document, or are cleaned in batches."""

@@ -1,7 +1,8 @@
 """Memory of a worker and its processes while hostile pages come in, on real services.
 
-Ordinary pages come at a steady rate, and amid them hostile pages all at once. Counted is the proportional set
-size (PSS) of all processes of the worker, so that what they share counts once.
+Ordinary pages come at a steady rate, and amid them hostile pages all at once. Documents have Markdown, all
+metadata and all blocks. Counted is the proportional set size (PSS) of all processes of the worker, so that
+what they share counts once.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from urllib.parse import quote
 import psutil
 from aiokafka import AIOKafkaProducer
 
-from benchmarks.hostile import HOSTILE
+from benchmarks.hostile import HOSTILE, MID_SIZE, HostilePage
 from benchmarks.pages import Page
 from benchmarks.stream import create_new, new_topics, processes_on
 from dehusk.schemas.errors import UnavailableError
@@ -30,6 +31,7 @@ from dehusk.streams.local.worker import Worker
 from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.topics.dead_letters import read_dead_letter
 
+_PAGES: Mapping[str, HostilePage] = {**HOSTILE, **MID_SIZE}
 _PROCESSES = 4
 _RATE = 10
 """Ordinary pages a second."""
@@ -60,10 +62,14 @@ class WorkerUsage:
 
 @dataclass(frozen=True, slots=True)
 class _Worker(Worker):
-    """A worker with so many processes, whatever the machine has."""
+    """A worker with so many processes, whatever the machine has, whose documents have all fields."""
 
     def environment(self) -> Mapping[str, str]:
-        return {"DEHUSK_WORKER_PROCESSES": str(_PROCESSES)}
+        return {
+            "DEHUSK_WORKER_PROCESSES": str(_PROCESSES),
+            "DEHUSK_WORKER_WITH_MARKDOWN": "true",
+            "DEHUSK_WORKER_METADATA": "full",
+        }
 
 
 def measure(pages: Sequence[Page], labelers: Sequence[str], rounds: int) -> list[WorkerUsage]:
@@ -77,13 +83,13 @@ async def _measure(
 ) -> WorkerUsage:
     kafka, topics = KafkaSettings(stack.addresses.kafka), new_topics()
     await create_new(kafka, topics)
-    program = _Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=False)
+    program = _Worker(stack.addresses, topics, labeler, free_ports(1)[0], with_blocks=True)
     worker = Service(program, directory / f"{topics.group}.log")
     usage = WorkerUsage(labeler)
     try:
         await asyncio.to_thread(worker.start)
         sending = asyncio.create_task(_send(kafka, topics.input, pages, rounds))
-        await asyncio.to_thread(_watch, program, usage, _ORDINARY_PAGES + rounds * len(HOSTILE))
+        await asyncio.to_thread(_watch, program, usage, _ORDINARY_PAGES + rounds * len(_PAGES))
         sent = await sending
     finally:
         await asyncio.to_thread(worker.stop)
@@ -109,7 +115,7 @@ async def _send(kafka: KafkaSettings, topic: str, pages: Sequence[Page], rounds:
 
 async def _send_hostile(producer: AIOKafkaProducer, topic: str, rounds: int) -> None:
     for number in range(rounds):
-        for name, page in HOSTILE.items():
+        for name, page in _PAGES.items():
             key = f"{_HOSTILE}{number}/{quote(name)}".encode()
             await producer.send(topic, page.value, key, headers=list(page.headers))
 
@@ -156,7 +162,7 @@ async def _compare(
 def report(results: Sequence[WorkerUsage]) -> str:
     """Return the measurements as a table, and the results of the hostile pages."""
     lines = [
-        f"{len(HOSTILE)} kinds of hostile pages amid {_RATE} ordinary pages a second; {_PROCESSES} processes",
+        f"{len(_PAGES)} kinds of hostile pages amid {_RATE} ordinary pages a second; {_PROCESSES} processes",
         f"{'labeler':10} {'peak MB':>8} {'own process':>12} {'slowest /report':>16}"
         f" {'ordinary: median s':>19} {'95 % s':>7} {'longest s':>10}",
     ]

@@ -73,7 +73,7 @@ class Pipeline:
     brokers: Brokers
     checks: Sequence[tuple[Dependency, Check]]
     background: Sequence[Loop]
-    """Loops that read the metrics of servers, and clean pages again."""
+    """Loops that read the metrics of servers, clean pages again, and return free memory."""
     notes: Notes
 
 
@@ -137,6 +137,7 @@ async def open_pipeline(
                     store,
                 ),
                 *revisits,
+                cleaner.heap.run,
             ),
             opened.notes,
         )

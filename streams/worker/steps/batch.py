@@ -14,6 +14,7 @@ from dehusk.streams.preparation.batch import (
     Extract,
     Failure,
     LabeledBatch,
+    ObservedPage,
     PageResult,
     observation,
 )
@@ -25,7 +26,7 @@ from dehusk.streams.sites.store import SiteStatisticsStore, observe
 from dehusk.streams.sources.source import Record
 from dehusk.streams.topics.formats import FORMATS
 from dehusk.streams.worker.monitoring.metrics import Metrics, StepTimes
-from dehusk.streams.worker.process import release_free_memory
+from dehusk.streams.worker.process import Heap, release_free_memory
 from dehusk.streams.worker.results import (
     UNTRACED,
     UNTRACED_MESSAGE,
@@ -109,6 +110,8 @@ class MessageCleaner:
     _traces: Traces = UNTRACED
     _revision: int = 1
     """Revision of the documents."""
+    heap: Heap = field(default_factory=Heap)
+    """Heap of this process, which is told of the bytes of each batch."""
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def clean(self, messages: Sequence[Message]) -> list[Result]:
@@ -141,6 +144,7 @@ class MessageCleaner:
             result if isinstance(result, Postponed) else self._assemble(message, result, batch, times)
             for message, result in zip(messages, page_results, strict=False)
         ]
+        self.heap.note(_size(messages[: max(1, len(results))], batch, results))
         if all(isinstance(result, Postponed) for result in results):
             times.trace.end()
         return results
@@ -157,3 +161,16 @@ class MessageCleaner:
         cleaned.batch_messages = sum(not isinstance(each, Postponed) for each in batch.prepared)
         cleaned.batch_seconds = times.seconds
         return cleaned
+
+
+def _size(
+    messages: Sequence[Message], batch: LabeledBatch, results: Sequence[CleanedMessage | Postponed]
+) -> int:
+    """Return the bytes of messages, of the prepared pages of their batch, and of their records."""
+    pages = [page for page in batch.pages if isinstance(page, ObservedPage)]
+    cleaned = [result for result in results if isinstance(result, CleanedMessage)]
+    return (
+        sum(len(message.value or b"") for message in messages)
+        + sum(len(page.page.packed) for page in pages)
+        + sum(len(record.value or b"") for result in cleaned for record in result.records)
+    )

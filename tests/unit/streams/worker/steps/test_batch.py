@@ -44,6 +44,7 @@ from dehusk.streams.preparation.steps import (
     Writing,
     WrittenDocument,
 )
+from dehusk.streams.settings import MIB
 from dehusk.streams.sites.store import MemorySiteStatistics, SiteStatisticsStore
 from dehusk.streams.worker.monitoring.metrics import Metrics
 from dehusk.streams.worker.results import CleanedMessage
@@ -84,6 +85,15 @@ class Pool:
     async def extract_alone(self, page: LabeledPage) -> WrittenDocument | Broken:
         self.alone.append("extract")
         return Writing().extract(page)
+
+
+class LargeWriting(Writing):
+    """Writing of documents that are padded."""
+
+    def extract(self, page: LabeledPage) -> WrittenDocument | Broken:
+        document = super().extract(page)
+        assert isinstance(document, WrittenDocument)
+        return replace(document, value=(document.value or b"") + bytes(8 * MIB))
 
 
 class Reading(RulesLabeler):
@@ -216,6 +226,38 @@ async def test_what_was_missing_is_said(message: Message, page: PackedPage) -> N
     document = orjson.loads(cleaned.records[0].value or b"")
     assert document["degraded"] == ["frequencies", "model"]
     assert document["template"] is None
+
+
+async def test_the_heap_is_told_of_a_large_message(message: Message) -> None:
+    large = cleaner(Pool((Skipped(SkipReason.NO_BODY, ""),)))
+    await large.clean([replace(message, value=bytes(8 * MIB))])
+    assert large.heap.end_interval()
+
+
+async def test_the_heap_is_told_of_a_small_message_whose_page_is_large(
+    message: Message, page: PackedPage
+) -> None:
+    large = cleaner(Pool((replace(page, packed=page.packed + bytes(8 * MIB)),)))
+    await large.clean([message])
+    assert large.heap.end_interval()
+
+
+async def test_the_heap_is_told_of_a_large_document(message: Message, page: PackedPage) -> None:
+    large = cleaner(Pool((page,), writing=LargeWriting()))
+    await large.clean([message])
+    assert large.heap.end_interval()
+
+
+async def test_small_messages_do_not_have_memory_returned(message: Message, page: PackedPage) -> None:
+    small = cleaner(Pool((page,), (page,)))
+    await small.clean([message] * 2)
+    assert not small.heap.end_interval()
+
+
+async def test_messages_that_have_to_wait_do_not_count(message: Message, page: PackedPage) -> None:
+    waiting = cleaner(Pool((page,)))
+    await waiting.clean([message, replace(message, value=bytes(8 * MIB))])
+    assert not waiting.heap.end_interval()
 
 
 async def test_a_postponed_message_does_not_hold_up_its_neighbors(message: Message, page: PackedPage) -> None:

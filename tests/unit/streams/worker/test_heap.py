@@ -1,0 +1,52 @@
+"""Heap of a worker, whose free memory is returned."""
+
+import asyncio
+import sys
+
+import psutil
+import pytest
+
+from dehusk.streams.settings import MIB
+from dehusk.streams.worker import process
+from dehusk.streams.worker.process import Heap, running
+
+
+def test_memory_is_returned_after_many_bytes_and_once_more_when_they_are_delivered() -> None:
+    heap = Heap()
+    heap.note(8 * MIB)
+    assert [heap.end_interval() for _ in range(4)] == [True, True, False, False]
+
+
+def test_batches_are_counted_together() -> None:
+    heap = Heap()
+    for _ in range(3):
+        heap.note(1 * MIB)
+    assert not heap.end_interval()
+    heap.note(1 * MIB)
+    assert heap.end_interval()
+
+
+def test_small_pages_return_nothing() -> None:
+    heap = Heap()
+    for _ in range(50):
+        heap.note(MIB)
+        assert not heap.end_interval()
+
+
+def _leave_gaps() -> list[bytes]:
+    """Take 100 MB of the heap and free it, but for pieces between which the gaps stay."""
+    pieces = [b"a" * 20_000 + b"%d" % number for number in range(5000)]
+    return [*pieces[::100], pieces[-1]]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc has malloc_trim")
+async def test_the_gaps_of_the_heap_are_returned_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_RELEASE_SECONDS", 0.01)
+    own, heap = psutil.Process(), Heap()
+    kept = _leave_gaps()
+    held = own.memory_info().rss
+    async with running(heap.run), asyncio.timeout(30):
+        heap.note(8 * MIB)
+        while own.memory_info().rss > held - 50_000_000:  # noqa: ASYNC110 the kernel sets no event
+            await asyncio.sleep(0.01)
+    assert len(kept) == 51
