@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -197,7 +197,10 @@ async def test_what_the_topic_has_no_more_is_counted_and_keeps_its_document(benc
     await bench.produce(records[gone:])
     await bench.until_done()
     await bench.until(lambda: revisited(worker) == FIRST - gone)
-    assert worker.metric("dehusk_revisits_total", "outcome") == {"published": FIRST - gone, "expired": gone}
+    assert +Counter(worker.metric("dehusk_revisits_total", "outcome")) == {
+        "published": FIRST - gone,
+        "expired": gone,
+    }
     found = await histories(bench)
     assert [revisions(found[record.key]) for record in records[:gone]] == [[1]] * gone
     assert not await bench.dead_letters()
