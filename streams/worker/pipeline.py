@@ -152,6 +152,7 @@ def _create_transactions(
         writer,
         membership,
         partial(committed_offset, settings.kafka, settings.topics.group),
+        kafka=settings.kafka,
     )
 
 

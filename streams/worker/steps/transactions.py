@@ -15,12 +15,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced
+from aiokafka.errors import IllegalOperation, KafkaError, ProducerFenced, TransactionalIdAuthorizationFailed
 
 from dehusk.schemas.errors import DehuskError, UnavailableError
 from dehusk.streams.availability import back_off
 from dehusk.streams.kafka.producer import TOO_LARGE, Outgoing, enqueue
-from dehusk.streams.kafka.rights import transactional_prefix
+from dehusk.streams.kafka.rights import Operation, Right, refusal, transactional_prefix
+from dehusk.streams.settings import KafkaSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.wording import pluralize
 from dehusk.streams.worker.input.membership import Membership, NotAMemberError
@@ -57,8 +58,11 @@ class TransactionalDelivery:
         writer: ResultWriter,
         membership: Membership,
         fetch_committed: FetchCommitted,
+        *,
+        kafka: KafkaSettings,
     ) -> None:
         self._create = create
+        self._kafka = kafka
         self._group = group
         self._writer = writer
         self._membership = membership
@@ -116,8 +120,7 @@ class TransactionalDelivery:
             except _Refused:
                 attempt = 0
             except (KafkaError, DehuskError) as error:
-                is_named = isinstance(error, DehuskError)
-                self.failure = error if is_named else UnavailableError(f"a transaction failed: {error!r}")
+                self.failure = self._translate(error, partition.topic)
                 if not attempt:
                     _log.warning("the transaction of %s-%d is repeated: %r", *partition, error)
                 await back_off(attempt)
@@ -126,6 +129,15 @@ class TransactionalDelivery:
                 return
             self._release(partition)
             await self._close_released()
+
+    def _translate(self, error: KafkaError | DehuskError, topic: str) -> DehuskError:
+        match error:
+            case DehuskError():
+                return error
+            case TransactionalIdAuthorizationFailed():
+                prefix = transactional_prefix(self._group, topic)
+                return refusal(self._kafka, [Right(Operation.WRITE, prefix, "transactional-id")])
+        return UnavailableError(f"a transaction failed: {error!r}")
 
     async def _uncommitted(
         self, partition: TopicPartition, batch: Sequence[CleanedMessage]

@@ -8,14 +8,20 @@ from typing import cast
 
 import pytest
 from aiokafka import TopicPartition
-from aiokafka.errors import KafkaConnectionError, KafkaTimeoutError, MessageSizeTooLargeError, ProducerFenced
+from aiokafka.errors import (
+    KafkaConnectionError,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
+    ProducerFenced,
+    TransactionalIdAuthorizationFailed,
+)
 
-from dehusk.schemas.errors import UnavailableError
+from dehusk.schemas.errors import ConfigurationError, UnavailableError
 from dehusk.schemas.outcomes import BrokenReason
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.producer import serialized
 from dehusk.streams.preparation.steps import WrittenDocument
-from dehusk.streams.settings import TopicSettings
+from dehusk.streams.settings import KafkaSettings, TopicSettings
 from dehusk.streams.sources.source import Record
 from dehusk.streams.worker.input.membership import Membership, boot_time
 from dehusk.streams.worker.monitoring.drops import DropLog
@@ -131,6 +137,7 @@ async def delivery(kafka: Kafka, membership: Membership) -> TransactionalDeliver
         ResultWriter(TopicSettings(), DropLog("k:1", "dead")),
         membership,
         kafka.fetch_committed,
+        kafka=KafkaSettings("k:1"),
     )
 
 
@@ -156,7 +163,9 @@ async def test_unsure_documents_are_in_the_transaction_of_their_page(
     topics = TopicSettings(unsure="unsure")
     writer = ResultWriter(topics, DropLog("k:1", "dead"), unsure_below=0.5)
     create = partial(Producer, kafka)
-    delivery = TransactionalDelivery(create, "g", writer, membership, kafka.fetch_committed)
+    delivery = TransactionalDelivery(
+        create, "g", writer, membership, kafka.fetch_committed, kafka=KafkaSettings("k:1")
+    )
     unsure = WrittenDocument(b"4", b"d", expected_f1=0.4)
     await delivery.deliver([CleanedMessage(cleaned(0, 4).message, records=[unsure])])
     assert kafka.committed == [("g/raw/0", [b"4", b"4"], {FIRST: 5})]
@@ -217,6 +226,29 @@ async def test_a_producer_that_does_not_start_is_started_again(
     kafka.start_errors = [KafkaConnectionError(), KafkaConnectionError()]
     await delivery.deliver([cleaned(0, 4)])
     assert (kafka.started, kafka.closed) == (["g/raw/0"], 2)
+
+
+@pytest.mark.parametrize("step", ["start", "commit"])
+async def test_a_right_that_is_missing_is_named(
+    delivery: TransactionalDelivery, kafka: Kafka, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = []
+
+    async def back_off(_: int) -> None:
+        failures.append(delivery.failure)
+
+    monkeypatch.setattr(transactions, "back_off", back_off)
+    denied = TransactionalIdAuthorizationFailed()
+    if step == "commit":
+        kafka.commit_errors = [(denied, False)]
+    else:
+        kafka.start_errors = [denied]
+    await delivery.deliver([cleaned(0, 4)])
+    assert kafka.committed == [("g/raw/0", [b"4"], {FIRST: 5})]
+    (failure,) = failures
+    assert isinstance(failure, ConfigurationError)
+    assert "User:ANONYMOUS lacks Write on transactional-id g/raw/; an administrator grants" in str(failure)
+    assert delivery.failure is None
 
 
 async def test_nothing_is_committed_of_what_is_given_up(
