@@ -1,11 +1,13 @@
 """Settings that turn traces on."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError
+from dehusk.streams.wording import how_to_install
 from dehusk.streams.worker.results import UNTRACED
 from dehusk.streams.worker.run import open_traces
 
@@ -18,7 +20,7 @@ async def test_without_a_collector_there_are_none() -> None:
 async def test_who_lacks_opentelemetry_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     monkeypatch.delitem(sys.modules, "dehusk.streams.worker.tracing.exporting", raising=False)
-    with pytest.raises(ConfigurationError, match=r"which --otlp needs.*pip install '\.\[otlp\]'"):
+    with pytest.raises(ConfigurationError, match=rf"which --otlp needs.*{re.escape(how_to_install('otlp'))}"):
         async with open_traces("http://collector:4318", "news"):
             pass
 
