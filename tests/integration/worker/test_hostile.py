@@ -42,7 +42,7 @@ DECODERS = {
     "swallows": "memory-budget-exceeded",
     "nothing": "skipped",
 }
-"""Effects of pages on the decoder of `hostile_worker.py`, by their names, and what becomes of the pages."""
+"""Effects of pages on the decoder of `hostile_source.py`, by their names, and what becomes of the pages."""
 
 
 async def test_hostile_pages_end_with_a_reason(bench, site) -> None:
