@@ -335,6 +335,8 @@ class _PageReader(_LineReader[Outcome]):
         outcome = html_page(Answer(url, body, media_type), "html", self._max_bytes)
         if isinstance(outcome, Broken) and outcome.reason is BrokenReason.PAGE_TOO_LARGE:
             return replace(outcome, detail=f"{_size(stream)}{describe_excess(self._max_bytes)}")
+        if isinstance(outcome, Skipped) and body.startswith(_ZIP):
+            return replace(outcome, detail=f"{outcome.detail}; if it is a WACZ, give it a name with {WACZ}")
         return outcome
 
 

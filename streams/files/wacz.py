@@ -70,6 +70,8 @@ def _archives(package: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
     """Return the WARC files in the order in which they lie in the file."""
     entries = [entry for entry in package.infolist() if _is_archive(entry.filename)]
     if not entries:
+        if any(name.lower().endswith(".wacz") for name in package.namelist()):
+            raise zipfile.BadZipFile("it holds other WACZ files: unpack it, and give these")
         raise zipfile.BadZipFile("there is no WARC file below archive/")
     if sum(entry.compress_size for entry in entries) > size:
         raise zipfile.BadZipFile("its files overlap")

@@ -48,7 +48,8 @@ class Brokers(click.ParamType):
         """Return the brokers as they are."""
         for broker in value.split(","):
             if not _BROKER.fullmatch(broker.strip()):
-                self.fail(f"{without_password(broker)!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
+                shown = without_password(value if "@" in value else broker)  # passwords may hold a comma
+                self.fail(f"{shown!r} is not HOST:PORT, e.g. kafka:9092", param, ctx)
         return value
 
 

@@ -290,6 +290,8 @@ def test_the_help_names_each_variable() -> None:
         (["--brokers", "kafka:9092,kafka:port"], "'kafka:port' is not HOST:PORT"),
         (["--brokers", ""], "'' is not HOST:PORT"),
         (["--brokers", "user:secret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
+        (["--brokers", "user:sec,ret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
+        (["--brokers", "k:1,user:sec,ret@kafka:9092"], "'***@kafka:9092' is not HOST:PORT"),
         (["--group", ""], "Invalid value for '--group'"),
         (["--output", " "], "Invalid value for '--output'"),
         (["--source", "warc-pointer"], "--warc-directory"),

@@ -95,6 +95,14 @@ def test_the_list_of_pages_of_an_unpacked_file_holds_none(tmp_path, name):
     assert (skipped.reason, type(skipped)) == (SkipReason.NOT_A_PAGE, Skipped)
 
 
+@pytest.mark.parametrize("name", ["crawl.zip", "crawl", "crawl.html"])
+def test_a_zip_file_of_another_name_is_told_how_a_wacz_is_named(tmp_path, name):
+    (skipped,) = read(tmp_path, GOOD, name)
+    assert (skipped.reason, type(skipped)) == (SkipReason.NOT_HTML, Skipped)
+    assert "zip" in skipped.detail.partition(";")[0]
+    assert skipped.detail.endswith("; if it is a WACZ, give it a name with .wacz")
+
+
 def end64(size):
     """The end of a zip file with a 64-bit directory of this size."""
     record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, size, 0)
@@ -111,6 +119,7 @@ def end64(size):
         (GOOD[: len(GOOD) // 2], "its end is missing"),
         (wacz({}), "there is no WARC file below archive/"),
         (wacz({"data/a.warc.gz": warc(*PAGES)}), "there is no WARC file below archive/"),
+        (wacz({"a.wacz": GOOD, "b.WACZ": GOOD}), "it holds other WACZ files: unpack it, and give these"),
         (
             b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, 1, 1, 2**31, 0, 0),
             "a directory of 2,147,483,648 bytes",
