@@ -64,7 +64,7 @@ def test_one_line_per_page_in_the_same_order(labeler):
     assert {each["labeler"] for each in lines} == {labeler[1] if labeler else "onnx"}
     assert {each["error"] for each in lines} == {None}
     assert [block["path"] for block in lines[0]["blocks"]] == ["html/body/nav/a", "html/body/p"]
-    assert set(lines[0]["blocks"][0]) == {"text", "path", "probability", "content", "comment"}
+    assert set(lines[0]["blocks"][0]) == {"text", "path", "probability", "content", "comment", "xpath"}
 
 
 def test_triton_answers_as_the_model_in_process_does(stack):

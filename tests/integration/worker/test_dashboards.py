@@ -17,13 +17,8 @@ from dehusk.streams.sources.source import Record
 from tests.integration.worker.conftest import Bench
 
 DASHBOARDS = Path(__file__).parents[3] / "docker/grafana/dashboards"
-WITHOUT_ANSWER = {
-    "dehusk_degraded_total",
-    "dehusk_revisits_total",
-    "nv_gpu_utilization",
-    "nv_gpu_memory_used_bytes",
-}
-"""Metrics that there are only with a failure, an option or a device which this test lacks."""
+WITHOUT_ANSWER = {"nv_gpu_utilization", "nv_gpu_memory_used_bytes"}
+"""Metrics that there are only with a device which this test lacks."""
 VARIABLES = {"$job": ".+", "$instance": ".+", "$__rate_interval": "20s", "$__range": "1m"}
 
 
