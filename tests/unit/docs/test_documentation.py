@@ -181,6 +181,15 @@ def test_the_recipe_of_scrapy_names_the_release_that_awaits_its_methods(page: st
     assert re.search(r"Scrapy\W+2\.14 or newer", before.rstrip().rpartition("\n\n")[2])
 
 
+def test_an_upgrade_on_kubernetes_has_the_order_of_all_upgrades() -> None:
+    _, _, upgrades = PAGES["docs/how-to/kubernetes.md"].partition("\n## Upgrades\n")
+    steps = re.findall(r"^ +(\d)\. (.*?)(?=^ +\d\.|^- |^$)", upgrades, re.MULTILINE | re.DOTALL)
+    assert [number for number, _ in steps] == ["1", "2"]
+    first, second = (step for _, step in steps)
+    assert first.index("upgrade the workers first") < first.index("then change the repository")
+    assert second.index("install the new workers") < second.index("Uninstall the old release")
+
+
 def test_the_readme_is_short() -> None:
     assert len(PAGES["README.md"].splitlines()) <= 170
 
