@@ -134,7 +134,7 @@ def test_without_any_java_the_error_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(kafka, "find_spec", lambda _name: None)
-    with pytest.raises(ConfigurationError, match=r"'\.\[local\]'.*default-jre-headless"):
+    with pytest.raises(ConfigurationError, match=r"dehusk\[local\]'.*default-jre-headless"):
         kafka.find_java()
 
 

@@ -45,7 +45,7 @@ def test_else_the_one_of_pip_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_any_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(redis, "find_spec", lambda _name: None)
-    with pytest.raises(ConfigurationError, match=r"'\.\[local\]'.*apt-get install redis-server"):
+    with pytest.raises(ConfigurationError, match=r"dehusk\[local\]'.*apt-get install redis-server"):
         redis.find_redis()
 
 
