@@ -30,9 +30,18 @@ async def tabbed_through(page: Page) -> tuple[int, int, bool]:
 
 
 async def too_wide(page: Page) -> list[str]:
-    """Find what stands out of the window on the right; empty without horizontal scrolling."""
-    width = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
-    return list(await _ask(page, "wide")) + ([f"the page by {width} pixels"] if width > 0 else [])
+    """Find what stands out of the window on the right; empty without horizontal scrolling.
+
+    A page that is resized draws its charts anew a moment later.
+    """
+    wide = ["unknown"]
+    for _ in range(100):
+        width = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+        wide = list(await _ask(page, "wide")) + ([f"the page by {width} pixels"] if width > 0 else [])
+        if not wide:
+            break
+        await page.wait_for_timeout(50)
+    return wide
 
 
 async def has_focus(element: Locator) -> bool:
