@@ -207,13 +207,16 @@ class Delivery:
         """Send records until the brokers accepted each (True) or refused it for its size (False)."""
         accepted: list[bool] = []
         attempt = 0
-        while True:
-            await self._membership.wait_until_held()
-            accepted += await self.try_to_send(topic, records[len(accepted) :])
-            if len(accepted) == len(records):
-                return accepted
-            await back_off(attempt)
-            attempt += 1
+        try:
+            while True:
+                await self._membership.wait_until_held()
+                accepted += await self.try_to_send(topic, records[len(accepted) :])
+                if len(accepted) == len(records):
+                    return accepted
+                await back_off(attempt)
+                attempt += 1
+        finally:
+            self.failure = None  # also of what is given up: nothing is sent any more
 
     async def try_to_send(self, topic: str, records: Sequence[Record]) -> list[bool]:
         """Send records once, if the membership is confirmed; return the answers before the first failure.

@@ -148,6 +148,16 @@ async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
     assert waiting.failure is None
 
 
+async def test_what_is_given_up_is_no_failure_any_more() -> None:
+    waiting = delivery(Producer(fails_later=[KafkaTimeoutError()] * 100))
+    sending = asyncio.create_task(waiting.send("revisits", [Record(b"1", b"position")]))
+    await settle()
+    assert isinstance(waiting.failure, UnavailableError)
+    sending.cancel()
+    await asyncio.wait([sending])
+    assert waiting.failure is None
+
+
 async def test_a_document_that_is_too_large_becomes_a_dead_letter(message: Message) -> None:
     producer = Producer(largest=2000)
     large = WrittenDocument(b"https://e.org/large", bytes(3000), is_empty=True)
