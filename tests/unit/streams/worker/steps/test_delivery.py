@@ -149,7 +149,7 @@ async def test_while_kafka_is_away_delivery_waits(message: Message) -> None:
 
 
 async def test_what_is_given_up_is_no_failure_any_more() -> None:
-    waiting = delivery(Producer(fails_later=[KafkaTimeoutError()] * 100))
+    waiting = delivery(Producer(fails_later=[KafkaTimeoutError()] * 10_000))
     sending = asyncio.create_task(waiting.send("revisits", [Record(b"1", b"position")]))
     await settle()
     assert isinstance(waiting.failure, UnavailableError)
