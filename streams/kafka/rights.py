@@ -8,8 +8,9 @@ from typing import Literal
 
 from aiokafka import errors
 from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
+from aiokafka.protocol.admin import DescribeGroupsRequest_v3, DescribeGroupsResponse_v3
 from aiokafka.protocol.api import Response
-from aiokafka.protocol.types import Array, Boolean, Bytes, Int16, Int32, Schema, String
+from aiokafka.protocol.types import Array, Boolean, Int16, Int32, Schema, String
 
 from dehusk.schemas.errors import ConfigurationError
 from dehusk.streams.kafka.protocol import OneVersion
@@ -246,41 +247,10 @@ class _MetadataRequest(OneVersion):
     )
 
 
-class _GroupsResponse(Response):  # type: ignore[misc] # aiokafka has no types
-    """Answer to `_GroupsRequest`."""
-
-    API_KEY = 15
-    API_VERSION = 3
-    SCHEMA = Schema(
-        ("throttle_time_ms", Int32),
-        (
-            "groups",
-            Array(
-                ("error_code", Int16),
-                ("group", String("utf-8")),
-                ("state", String("utf-8")),
-                ("protocol_type", String("utf-8")),
-                ("protocol", String("utf-8")),
-                (
-                    "members",
-                    Array(
-                        ("member_id", String("utf-8")),
-                        ("client_id", String("utf-8")),
-                        ("client_host", String("utf-8")),
-                        ("member_metadata", Bytes),
-                        ("member_assignment", Bytes),
-                    ),
-                ),
-                ("authorized_operations", Int32),
-            ),
-        ),
-    )
-
-
 class _GroupsRequest(OneVersion):
-    """Request for groups in a version that aiokafka decodes wrongly."""
+    """Request for groups that tells authorized operations; aiokafka has it with an older response."""
 
     API_KEY = 15
     API_VERSION = 3
-    RESPONSE_TYPE = _GroupsResponse
-    SCHEMA = Schema(("groups", Array(String("utf-8"))), ("include_authorized_operations", Boolean))
+    RESPONSE_TYPE = DescribeGroupsResponse_v3
+    SCHEMA = DescribeGroupsRequest_v3.SCHEMA

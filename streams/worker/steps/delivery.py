@@ -101,7 +101,7 @@ class ResultWriter:
             if cleaned.failure is not None:
                 await self._write_dead_letter(cleaned.message, cleaned.failure, sender)
         if self._topics.audit is not None:
-            await _write_audit(self._topics.audit, [audit(cleaned) for cleaned in batch], sender)
+            await self._write_audit(self._topics.audit, batch, sender)
 
     def note(self, batch: Sequence[CleanedMessage]) -> None:
         """Log what was dropped of messages that are delivered."""
@@ -122,15 +122,12 @@ class ResultWriter:
         """Send the documents that the output topic has accepted and whose content is unsure."""
         documents = [document for cleaned in batch for document in cleaned.documents]
         unsure = [each for each in documents if is_unsure(each, self._unsure_below)]
-        accepted = await sender.send(topic, unsure)
-        for each, was_accepted in zip(unsure, accepted, strict=True):
-            if not was_accepted:
-                url = each.key.decode(errors="replace") if each.key else ""
-                _log.error(
-                    "topic %s refuses the document of %s for its size: raise its max.message.bytes",
-                    topic,
-                    url,
-                )
+        await _write_extra(topic, unsure, [f"document of {_url(each)}" for each in unsure], sender)
+
+    async def _write_audit(self, topic: str, batch: Sequence[CleanedMessage], sender: Sender) -> None:
+        audited = [audit(cleaned) for cleaned in batch]
+        names = [f"audit record of {each.source}" for each in audited]
+        await _write_extra(topic, [each.record() for each in audited], names, sender)
 
     async def _write_dead_letter(self, message: Message, failure: Failure, sender: Sender) -> None:
         letter = dead_letter(message, failure.broken, failure.stage)
@@ -154,15 +151,12 @@ class ResultWriter:
         return False
 
 
-async def _write_audit(topic: str, batch: Sequence[AuditRecord], sender: Sender) -> None:
-    accepted = await sender.send(topic, [each.record() for each in batch])
-    for each, was_accepted in zip(batch, accepted, strict=True):
+async def _write_extra(topic: str, records: Sequence[Record], names: Sequence[str], sender: Sender) -> None:
+    """Send records that nobody has to have; log the names of those that are too large."""
+    accepted = await sender.send(topic, records)
+    for name, was_accepted in zip(names, accepted, strict=True):
         if not was_accepted:
-            _log.error(
-                "topic %s refuses the audit record of %s for its size: raise its max.message.bytes",
-                topic,
-                each.source,
-            )
+            _log.error("topic %s refuses the %s for its size: raise its max.message.bytes", topic, name)
 
 
 class Delivery:
@@ -249,7 +243,11 @@ class Delivery:
 def _too_large(record: Record) -> Broken:
     size = f"the document has {len(record.value or b''):,} bytes"
     detail = f"{size}, more than the output topic takes: raise its max.message.bytes"
-    return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, (record.key or b"").decode(errors="replace"))
+    return Broken(BrokenReason.DOCUMENT_TOO_LARGE, detail, _url(record))
+
+
+def _url(document: Record) -> str:
+    return (document.key or b"").decode(errors="replace")
 
 
 def _without_value(letter: Record) -> Record:
