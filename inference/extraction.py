@@ -1,17 +1,20 @@
 """The cleaned document of a labeled page."""
 
+from base64 import b64encode
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from dehusk.inference.document.duplicates import duplicate_keys
-from dehusk.inference.document.headline import begin_with_headline, text_with_headline
+from dehusk.inference.document.blocks import Block, Group, Heading, Line, Paragraph
 from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown
 from dehusk.inference.document.outline import outline
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS
 from dehusk.inference.language_codes import primary_language
-from dehusk.inference.metadata.headline import find_headline
+from dehusk.inference.metadata.headline import find_headline, same_text
+from dehusk.inference.native.duplicates import keys_of
 from dehusk.inference.native.writing import written
 from dehusk.inference.selection.selection import Choice, calibrate, choose
 from dehusk.schemas.documents import (
@@ -22,7 +25,7 @@ from dehusk.schemas.documents import (
     Origin,
     Template,
 )
-from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions
+from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Duplicates
 from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SegmentedPage
 
 _AFTER_WORDS = ("", *" .,;:!?)/")
@@ -67,6 +70,25 @@ def _without_struck(
     return tuple(left), kept
 
 
+@dataclass(frozen=True, slots=True)
+class DuplicateKeys:
+    """Keys of a text, as `CleanedDocument` has them."""
+
+    content_hash: str | None
+    simhash: str | None
+    minhash: str | None
+
+
+def duplicate_keys(text: str, near: Duplicates = Duplicates.SIMHASH) -> DuplicateKeys:
+    """Return the keys of a text, `near` says by which key near-duplicates are to be found."""
+    content, simhash, minhash = keys_of(text, near is Duplicates.SIMHASH, near is Duplicates.MINHASH)
+    return DuplicateKeys(
+        content,
+        None if simhash is None else f"{simhash:016x}",
+        None if minhash is None else b64encode(minhash).decode(),
+    )
+
+
 def extract(
     page: PreparedPage,
     labels: Prediction,
@@ -97,9 +119,9 @@ def document_of(
     headline = find_headline(segmented, identity.url, frequencies)
     text = plain_text(segmented, choice.content)
     if headline is not None and options.headline is HeadlineTreatment.INCLUDE:
-        text = text_with_headline(text, headline, segmented, choice.content)
+        text = _text_with_headline(text, headline, segmented, choice.content)
     if headline is not None and tree is not None:
-        begin_with_headline(tree, headline)
+        _begin_with_headline(tree, headline)
     keys = duplicate_keys(text, options.duplicates)
     declared = segmented.language or identity.language
     language = language_of(text, primary_language(declared))
@@ -132,6 +154,46 @@ def document_of(
         markdown=markdown(tree) if rendering.markdown and tree is not None else None,
         html=html(tree) if rendering.html and tree is not None else None,
     )
+
+
+def _text_with_headline(text: str, headline: str, page: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
+    """Return the text of a page's kept blocks below a headline, unless these have it or there are none.
+
+    They have it if the first one, or a heading, says the same; `content` has shape [T].
+    """
+    if not text:
+        return text
+    candidates = [(int(content.argmax()), int(content.argmax()) + 1)]
+    if page.headline_sources is not None:
+        candidates += [(first, end) for _, first, end in page.headline_sources.headings]
+    has_it = any(
+        content[first:end].all() and same_text(" ".join(page.texts[first:end]), headline)
+        for first, end in candidates
+    )
+    return text if has_it else f"{headline}\n\n{text}"
+
+
+def _begin_with_headline(root: Group, headline: str) -> None:
+    """Let an outline begin with a headline, of level 1; one without blocks stays empty.
+
+    If the first heading, or else the first line, says the same, it is this one.
+    """
+    if not root.children:
+        return
+    first = next((index for index, block in enumerate(root.children) if isinstance(block, Heading)), 0)
+    line = _line_of(root.children[first])
+    if line is not None and same_text(line.text, headline):
+        del root.children[first]
+    else:
+        line = Line(headline)
+    root.children.insert(0, Heading(1, line))
+
+
+def _line_of(block: Block) -> Line | None:
+    """Return the line that a block consists of, if it is a heading or a paragraph of one."""
+    if isinstance(block, Heading):
+        return block.line
+    return block.lines[0] if isinstance(block, Paragraph) and len(block.lines) == 1 else None
 
 
 def _expected_f1(choice: Choice, labels: Prediction, text: str) -> float | None:

@@ -21,8 +21,8 @@ from dehusk.inference.document.blocks import (
     join,
 )
 from dehusk.inference.document.content_tree import Leaf, Node, read_content_tree
-from dehusk.inference.document.formulas import join_formulas
 from dehusk.inference.document.notes import settle_notes, without_outer_rules
+from dehusk.inference.tex import begins_formula, find_formulas
 from dehusk.schemas.markup import Container, Mark, Markup
 from dehusk.schemas.options import NO_RENDERING, Rendering
 from dehusk.schemas.pages import Boundary, SegmentedPage
@@ -46,6 +46,8 @@ _MAX_EMPTY_CELLS = 10
 """Limit of empty cells for each filled one; with more, it is no table."""
 _RUNNING_TEXT = 200
 """Limit of characters in a cell of several blocks; with more, its table is a layout table."""
+_MAX_FORMULA_LINES = 40
+"""Limit of a formula's lines, which marks of TeX on lines of their own enclose."""
 
 
 def outline(
@@ -78,7 +80,7 @@ class _BlockBuilder:
         blocks = self._read(node)
         for block in blocks:
             if isinstance(block, Paragraph) and len(block.lines) > 1:
-                block.lines = join_formulas(block.lines, typesets=self._typesets)
+                block.lines = _join_formulas(block.lines, typesets=self._typesets)
         return blocks
 
     def _read(self, node: Node) -> list[Block]:
@@ -174,6 +176,37 @@ def _add_line(paragraph: Paragraph, last: Leaf, leaf: Leaf) -> None:
         paragraph.lines[-1] = join([paragraph.lines[-1], leaf.line], parting)
     else:
         paragraph.lines.append(leaf.line)
+
+
+def _join_formulas(lines: list[Line], *, typesets: bool) -> list[Line]:
+    """Return the lines of a paragraph, those of a displayed formula as one."""
+    joined: list[Line] = []
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        closing = "" if line.spans else begins_formula(line.text)
+        end = _end_of_formula(lines, position, closing) if closing else -1
+        formula = _formula(lines[position:end], typesets=typesets) if end > 0 else None
+        joined.append(line if formula is None else formula)
+        position = position + 1 if formula is None else end
+    return joined
+
+
+def _end_of_formula(lines: list[Line], position: int, closing: str) -> int:
+    """Return the index of the line after the one that ends a formula, or -1."""
+    for end in range(position + 1, min(position + _MAX_FORMULA_LINES, len(lines))):
+        if closing in lines[end].text:
+            return end + 1 if lines[end].text.rstrip(".,; ").endswith(closing) else -1
+    return -1
+
+
+def _formula(lines: list[Line], *, typesets: bool) -> Line | None:
+    text = " ".join(line.text for line in lines)
+    found = find_formulas(text, typesets=typesets, dollars=False)
+    if len(found) != 1 or found[0].start or not found[0].is_displayed:
+        return None
+    tex = found[0].tex
+    return Line(text, [Span(0, found[0].end, Mark.DISPLAYED_FORMULA, meaning=tex)])
 
 
 def _list(node: Node, children: list[Block]) -> list[Block]:
