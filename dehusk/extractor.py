@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -11,6 +12,7 @@ from weakref import WeakValueDictionary
 from dehusk.inference.extraction import extract as extract_document
 from dehusk.inference.labelers.labeler import LOCAL_LABELERS, LocalLabeler, encodings_read, open_local_labeler
 from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
+from dehusk.inference.metadata.headline import find_headline
 from dehusk.inference.preparing import prepare
 from dehusk.inference.segmentation.parser import check_selector
 from dehusk.inference.segmentation.segmentation import segment
@@ -18,7 +20,7 @@ from dehusk.inputs import Html, error_of, page_of
 from dehusk.options import Options
 from dehusk.schemas.documents import CleanedDocument, Comments, HeadlineTreatment
 from dehusk.schemas.errors import ConfigurationError, PageError
-from dehusk.schemas.metadata import Metadata, MetadataLevel
+from dehusk.schemas.metadata import Metadata, MetadataLevel, PageMetadata
 from dehusk.schemas.options import DocumentOptions, Duplicates, Favor, Rendering
 from dehusk.schemas.outcomes import Broken
 from dehusk.streams.settings import PageLimits
@@ -168,8 +170,8 @@ def metadata(
     level: MetadataLevel | Literal["fast", "full"] = MetadataLevel.FULL,
     max_page_bytes: int = _LIMITS.max_bytes,
     max_page_blocks: int = _LIMITS.max_blocks,
-) -> Metadata:
-    """Return the metadata of a page, such as author and dates, for which no model is loaded.
+) -> PageMetadata:
+    """Return the metadata of a page, such as author and dates, and its headline; no model is loaded.
 
     Args:
         html: the page, as `extract` takes it.
@@ -189,10 +191,12 @@ def metadata(
     options = DocumentOptions(metadata=MetadataLevel(_one_of("level", level, known)))
     page = page_of(html, url, content_type, max_page_bytes)
     try:
-        found = segment(page.html, max_page_blocks, url=page.url, options=options).metadata
+        segmented = segment(page.html, max_page_blocks, url=page.url, options=options)
     except PageError as error:
         raise error_of(Broken(error.reason, str(error))) from error
-    return found or Metadata()
+    found = segmented.metadata or Metadata()
+    declared = {each.name: getattr(found, each.name) for each in fields(found) if each.init}
+    return PageMetadata(**declared, headline=find_headline(segmented, page.url))
 
 
 def _opened(options: dict[str, Any]) -> Extractor:

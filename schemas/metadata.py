@@ -50,5 +50,13 @@ class Metadata:
         object.__setattr__(self, "modified_day", _day_of(self.modified))
 
 
+@dataclass(frozen=True, slots=True)
+class PageMetadata(Metadata):
+    """Metadata of a page, and its headline, which a document has beside them."""
+
+    headline: str | None = None
+    """Headline as documents have it without statistics of their site."""
+
+
 def _day_of(when: date | datetime | None) -> date | None:
     return when.date() if isinstance(when, datetime) else when

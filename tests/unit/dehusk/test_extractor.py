@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,10 @@ def test_metadata_need_no_model() -> None:
     page = f"<meta name=author content=Ann><link rel=canonical href=/a>{PROSE}<p>Published on 1 May 2024</p>"
     found = dehusk.metadata(page, "http://x.test/")
     assert (found.author, found.canonical_url) == ("Ann", "http://x.test/a")
-    assert found == dehusk.extract(page, "http://x.test/", labeler="rules", metadata="full").metadata
-    assert dehusk.metadata("<p>x") == dehusk.Metadata()
+    declared = dehusk.extract(page, "http://x.test/", labeler="rules", metadata="full").metadata
+    assert declared is not None
+    assert asdict(found) == {**asdict(declared), "headline": None}
+    assert asdict(dehusk.metadata("<p>x")) == {**asdict(dehusk.Metadata()), "headline": None}
     for level in ("none", "all"):
         with pytest.raises(dehusk.ConfigurationError, match=r"level.*fast, full"):
             dehusk.metadata(page, level=level)  # type: ignore[arg-type]
@@ -89,6 +92,13 @@ def test_metadata_need_no_model() -> None:
         dehusk.metadata("<p>x" * 30, max_page_blocks=2)
     said = "import sys, dehusk; dehusk.metadata('<p>x'); print('onnxruntime' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", said], text=True) == "False\n"
+
+
+def test_metadata_alone_have_the_headline_of_documents() -> None:
+    page = f"<title>On foxes | Wildlife</title><h1>On foxes</h1><h1>Wildlife</h1><p>{PROSE}"
+    url = "http://wildlife.test/"
+    assert dehusk.metadata(page, url).headline == "On foxes"
+    assert dehusk.extract(page, url, labeler="rules").headline == "On foxes"
 
 
 @pytest.mark.parametrize(
