@@ -54,6 +54,8 @@ KEYWORDS: dict[str, Schema] = {
     "CleanedBlock.xpath": {"pattern": r"^/[^/]+(/([a-z_][a-z0-9_-]*|\*)\[[1-9][0-9]*\])*$"},
     "CleanedBlock.probability": {"maximum": 1},
     "CleanedBlock.frequency": {"minimum": 1},
+    "DocumentLink.url": {"minLength": 1, "maxLength": 2048},
+    "DocumentLink.text": {"minLength": 1},
     "Template.pages_seen": {"minimum": 1},
     "Metadata.author": {"minLength": 1, "maxLength": 2018},
     "Metadata.published": _DATE,
@@ -76,7 +78,7 @@ KEYWORDS: dict[str, Schema] = {
 }
 """Keywords that the type of a field does not say, by type and field."""
 
-OPTIONAL = {"CleanedDocument.markdown", "CleanedDocument.html", "CleanedDocument.blocks"}
+OPTIONAL = {f"CleanedDocument.{name}" for name in ("markdown", "html", "blocks", "links")}
 """Fields that are written where they were asked for, and are never null."""
 
 _NUMBER = {"type": "string", "pattern": "^(0|[1-9][0-9]*)$"}
@@ -212,7 +214,7 @@ def _cleaned_line() -> Schema:
 def _failed_line() -> Schema:
     """Return the schema of a line of `clean` for a page that could not be cleaned."""
     identified: Schema = {name: {"type": ["string", "null"]} for name in ("id", "url")}
-    empty = failure_fields(with_template=True, with_markdown=True, with_blocks=True)
+    empty = failure_fields(with_template=True, with_markdown=True, with_blocks=True, with_links=True)
     constant = {name: {"const": value} for name, value in empty.items()}
     error = {"type": "string", "minLength": 1, "description": "Reason, with details."}
     return {

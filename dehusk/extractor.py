@@ -56,9 +56,10 @@ class Extractor:
             missed text as much as wrong text.
         exclude: CSS selector of elements that are taken for absent, such as `.ads, nav`.
         with_blocks: whether documents list all blocks with their probabilities.
+        with_links: whether documents list the links of their text, with their blocks.
         with_markdown: whether documents have their content as Markdown.
         with_html: whether documents have their content as HTML.
-        links: whether these have the addresses of links.
+        links: whether Markdown and HTML have the addresses of links.
         images: whether these have images.
         tables: whether these have tables.
         max_page_bytes: the largest page, in bytes.
@@ -83,6 +84,7 @@ class Extractor:
         favor: Favor | Literal["balance", "precision", "recall"] = Favor.BALANCE,
         exclude: str = "",
         with_blocks: bool = False,
+        with_links: bool = False,
         with_markdown: bool = False,
         with_html: bool = False,
         links: bool = True,
@@ -94,11 +96,12 @@ class Extractor:
         self._arguments = {
             name: value for name, value in locals().items() if name not in {"self", "__class__"}
         }
-        for name in ("with_blocks", "with_markdown", "with_html", "links", "images", "tables"):
+        for name in ("with_blocks", "with_links", "with_markdown", "with_html", "links", "images", "tables"):
             if not isinstance(self._arguments[name], bool):
                 raise ConfigurationError(f"{name} is {self._arguments[name]!r}; it may be True or False")
         self.document_options = DocumentOptions(
             with_blocks=with_blocks,
+            with_links=with_links,
             drop_hidden=_one_of("hidden_text", hidden_text, ("model", "drop")) == "drop",
             comments=Comments(_one_of("comments", comments, tuple(Comments))),
             headline=HeadlineTreatment(_one_of("headline", headline, tuple(HeadlineTreatment))),

@@ -23,6 +23,7 @@ class Options(TypedDict, total=False):
     favor: Favor | Literal["balance", "precision", "recall"]
     exclude: str
     with_blocks: bool
+    with_links: bool
     with_markdown: bool
     with_html: bool
     links: bool

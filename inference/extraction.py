@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dehusk.inference.document.blocks import Block, Group, Heading, Line, Paragraph
+from dehusk.inference.document.content_tree import Addresses
 from dehusk.inference.document.html import html
 from dehusk.inference.document.language import language_of
 from dehusk.inference.document.markdown import markdown
@@ -21,10 +22,12 @@ from dehusk.schemas.documents import (
     CleanedBlock,
     CleanedDocument,
     Comments,
+    DocumentLink,
     HeadlineTreatment,
     Origin,
     Template,
 )
+from dehusk.schemas.markup import Mark
 from dehusk.schemas.options import DEFAULT_OPTIONS, DocumentOptions, Duplicates
 from dehusk.schemas.pages import BlockFrequencies, Prediction, PreparedPage, SegmentedPage
 
@@ -33,6 +36,11 @@ _AFTER_WORDS = ("", *" .,;:!?)/")
 
 _DIGITS = 3
 """Decimals of an expected F1."""
+
+_MAX_LINKS = 5_000
+"""Limit of the links of a document."""
+_MAX_ADDRESS = 2_048
+"""Characters of the longest address of one of them."""
 
 
 def plain_text(segmented: SegmentedPage, content: npt.NDArray[np.bool_]) -> str:
@@ -151,6 +159,7 @@ def document_of(
         metadata=segmented.metadata,
         expected_f1=_expected_f1(choice, labels, text),
         blocks=_blocks(segmented, choice, frequencies) if options.with_blocks else None,
+        links=_links(segmented, choice, identity.url) if options.with_links else None,
         markdown=markdown(tree) if rendering.markdown and tree is not None else None,
         html=html(tree) if rendering.html and tree is not None else None,
     )
@@ -211,6 +220,28 @@ def _blocks(
     xpaths = [None] * len(segmented) if segmented.xpaths is None else segmented.xpaths
     columns = zip(segmented.texts, segmented.paths, *labels, counts, xpaths, strict=True)
     return tuple(CleanedBlock(*column) for column in columns)
+
+
+def _links(page: SegmentedPage, choice: Choice, url: str) -> tuple[DocumentLink, ...]:
+    """Return the first links of the chosen blocks that a reader may follow; `url` is the page's.
+
+    Raises:
+        ValueError: the page came without its markup.
+    """
+    if page.markup is None:
+        raise ValueError("links are read from a page's markup, which this one came without")
+    addresses, strings = Addresses(url, page.markup.base), page.markup.strings
+    links: list[DocumentLink] = []
+    for block, start, end, kind, string in page.markup.marks.T.tolist():
+        text = page.texts[block][start:end].strip()
+        if kind != Mark.LINK or not text or not choice.content[block]:
+            continue
+        address = addresses.of_link(strings[string])
+        if address is not None and len(address) <= _MAX_ADDRESS:
+            links.append(DocumentLink(address, text, block))
+            if len(links) == _MAX_LINKS:
+                break
+    return tuple(links)
 
 
 def _template(choice: Choice, frequencies: BlockFrequencies | None) -> Template | None:

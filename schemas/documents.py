@@ -14,7 +14,7 @@ from dehusk.schemas.pickled import PickledByFields
 from dehusk.schemas.reading import read
 
 SCHEMA_VERSION = "1"
-_OPTIONAL = ("blocks", "markdown", "html")
+_OPTIONAL = ("blocks", "links", "markdown", "html")
 
 
 class Comments(StrEnum):
@@ -65,6 +65,18 @@ class CleanedBlock(PickledByFields):
 
     It is None for elements in more than 63 others, and where the page is not read as it is.
     """
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLink(PickledByFields):
+    """A link of a document's text."""
+
+    url: str
+    """Absolute address, of at most 2,048 characters, as Markdown has it."""
+    text: str
+    """Part of the block's text that is the link."""
+    block: int
+    """Index of the block among all of the page, as in `blocks`, from 0 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +191,8 @@ class CleanedDocument(PickledByFields):
     """
     blocks: tuple[CleanedBlock, ...] | None = None
     """Every text block of the page with its label, in document order; where asked for (--with-blocks)."""
+    links: tuple[DocumentLink, ...] | None = None
+    """Links of `text`, at most the first 5,000, in document order; where asked for (--with-links)."""
     markdown: str | None = None
     """Content as Markdown, where asked for (--with-markdown).
 
@@ -188,7 +202,7 @@ class CleanedDocument(PickledByFields):
     """Content as HTML, the inside of a body, where asked for."""
 
     def to_json(self) -> str:
-        """Return one JSON object; times in RFC 3339 UTC; `blocks`, `markdown`, `html` only where present."""
+        """Return one JSON object; times in RFC 3339 UTC; what is there if asked for, only then."""
         return self.to_json_bytes().decode()
 
     def to_dict(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Rendering:
 
     @property
     def needs_markup(self) -> bool:
-        """True if pages must come with their markup."""
+        """True if either is asked for."""
         return self.markdown or self.html
 
 
@@ -61,6 +61,8 @@ class DocumentOptions:
 
     with_blocks: bool = False
     """True if documents list every block with its label."""
+    with_links: bool = False
+    """True if documents list the links of their text."""
     drop_hidden: bool = False
     """True if text that a page hides at first is left out, whatever the model says."""
     comments: Comments = Comments.SEPARATE
@@ -77,6 +79,11 @@ class DocumentOptions:
     """Bias between missed and wrong text."""
     exclude: str = ""
     """CSS selector of elements that are taken for absent; empty for none."""
+
+    @property
+    def needs_markup(self) -> bool:
+        """True if pages must come with their markup."""
+        return self.with_links or self.rendering.needs_markup
 
 
 DEFAULT_OPTIONS = DocumentOptions()

@@ -203,7 +203,7 @@ def _read(
     root = document.root
     address = root.mem_id if root is not None else 0
     try:
-        recording = Recording(whole=options.rendering.needs_markup)
+        recording = Recording(whole=options.needs_markup)
         texts = BlockTexts() if with_tree else None
         walk = Walk(
             document,

@@ -264,7 +264,7 @@ def command(
     "metadata", "expected_f1", "blocks", "error"}, where `model` is {"name", "version"} and a block is
     {"text", "path", "probability", "content", "comment", "xpath"}. `comments` is null if the model does not
     tell user comments apart. With --site-statistics, there are "template", as in the documents of a worker,
-    and the "frequency" of each block, too.
+    and the "frequency" of each block, too; with --with-links, "links" of {"url", "text", "block"}.
 
     "id" and "url" are optional and passed on as they are; what is no string becomes JSON in a string. `error`
     is null, or says why the page could not be cleaned; then all fields are null or empty, but for `id` and

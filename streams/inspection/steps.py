@@ -244,7 +244,8 @@ def _shown(html: bytes, blocks: tuple[str, ...]) -> str | Broken:
 
 def _explained(task: Explaining) -> str:
     page: PreparedPage = pickle.loads(task.packed)  # noqa: S301 another process of the pool packed it
-    labels, options = task.labels, replace(task.options, with_blocks=False, rendering=_MARKDOWN)
+    labels = task.labels
+    options = replace(task.options, with_blocks=False, with_links=False, rendering=_MARKDOWN)
     explanation = explain(page.encoded, labels, options)
     document = document_of(page, labels, explanation.choice, options=options)
     return json.dumps({**_labels(labels, explanation), **_texts(page, explanation, document)})

@@ -40,8 +40,8 @@ FIELDS = (
     "expected_f1",
 )
 """Fields of a document that each line has, beside `id` and `url`."""
-OPTIONAL_FIELDS = ("template", "markdown", "blocks")
-"""Fields that a line has by the options: `--site-statistics`, `--with-markdown`, unless `--no-blocks`."""
+OPTIONAL_FIELDS = ("template", "markdown", "blocks", "links")
+"""Fields of lines by option: `--site-statistics`, `--with-markdown`, not `--no-blocks`, `--with-links`."""
 BLOCK_FIELDS: tuple[str, ...] = ("text", "path", "probability", "content", "comment", "xpath")
 """Fields that each block of a line has; with `--site-statistics`, it has `frequency`, too."""
 
@@ -122,12 +122,17 @@ def failure_line(
         with_template=with_template,
         with_markdown=options.rendering.markdown,
         with_blocks=options.with_blocks,
+        with_links=options.with_links,
     )
     return _line({**known, **empty, "error": str(outcome)})
 
 
 def failure_fields(
-    *, with_template: bool = False, with_markdown: bool = False, with_blocks: bool = False
+    *,
+    with_template: bool = False,
+    with_markdown: bool = False,
+    with_blocks: bool = False,
+    with_links: bool = False,
 ) -> dict[str, Any]:
     """Return what the line of any page without a document has for the fields of documents."""
     fields: dict[str, Any] = {**dict.fromkeys(FIELDS), "title": "", "text": ""}
@@ -137,6 +142,8 @@ def failure_fields(
         fields["markdown"] = None
     if with_blocks:
         fields["blocks"] = []
+    if with_links:
+        fields["links"] = []
     return fields
 
 
@@ -169,6 +176,8 @@ def _write_line(document: CleanedDocument) -> bytes:
         fields["blocks"] = [
             {name: getattr(block, name) for name in block_fields} for block in document.blocks
         ]
+    if document.links is not None:
+        fields["links"] = document.links
     return _line({**fields, "error": None})
 
 

@@ -20,6 +20,7 @@
 {{- with .Values.worker }}
 - --processes={{ int .processes }}
 - --page-seconds={{ .pageSeconds }}
+- --delivery={{ .delivery }}
 - --session-seconds={{ .sessionSeconds }}
 - --grace-seconds={{ .graceSeconds }}
 {{- with .otlp }}
@@ -82,6 +83,16 @@
 - --headline={{ .headline }}
 - --metadata={{ .metadata }}
 - --duplicates={{ .duplicates }}
+- --favor={{ .favor }}
+{{- with .exclude }}
+- {{ printf "--exclude=%s" . | quote }}
+{{- end }}
+{{- if .withBlocks }}
+- --with-blocks
+{{- end }}
+{{- if .withLinks }}
+- --with-links
+{{- end }}
 {{- if .withMarkdown }}
 - --with-markdown
 {{- end }}

@@ -219,6 +219,11 @@ def _are_comments_told_apart(*, comments: Comments) -> bool:
     return was_typed("comments") and comments is not Comments.INCLUDE
 
 
+_links_option = click.option(
+    "--with-links",
+    is_flag=True,
+    help="Add the field `links`: the address, the text and the block of each link of the text.",
+)
 _rendering_options = gathered_options(
     "rendering",
     Rendering,
@@ -263,5 +268,6 @@ def document_options(*others: Option) -> Option:
         _metadata_option,
         _duplicates_option,
         *others,
+        _links_option,
         _rendering_options,
     )

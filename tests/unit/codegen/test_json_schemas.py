@@ -6,13 +6,13 @@ from jsonschema import Draft202012Validator
 
 from codegen import json_schemas
 from codegen.json_schemas import FOLDER, KEYWORDS, OPTIONAL, schemas
-from dehusk.schemas.documents import CleanedBlock, CleanedDocument, Origin, Template
+from dehusk.schemas.documents import CleanedBlock, CleanedDocument, DocumentLink, Origin, Template
 from dehusk.schemas.metadata import Metadata
 from dehusk.schemas.pages import ModelVersion
 from dehusk.streams.topics.audit import AuditedBatch, AuditedPage, AuditRecord
 
 TYPES = (
-    *(CleanedDocument, CleanedBlock, Template, Origin, Metadata, ModelVersion),
+    *(CleanedDocument, CleanedBlock, DocumentLink, Template, Origin, Metadata, ModelVersion),
     *(AuditRecord, AuditedPage, AuditedBatch),
 )
 PUBLISHED = schemas()

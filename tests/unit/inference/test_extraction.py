@@ -247,3 +247,54 @@ def test_labelers_without_a_model_let_expect_nothing() -> None:
     segmented = segment(PARAGRAPHS.encode())
     page = PreparedPage(IDENTITY, segmented, encode(segmented))
     assert extract(page, replace(labels(1.0, 1.0, 0.0), labeler="rules")).expected_f1 is None
+
+
+def links_of(html: str, *probabilities: float) -> list[tuple[str, str, int]]:
+    options = DocumentOptions(with_links=True)
+    segmented = segment(html.encode(), options=options)
+    given = labels(*(probabilities or [1.0] * len(segmented)))
+    document = extract(PreparedPage(IDENTITY, segmented, encode(segmented)), given, options=options)
+    assert document.links is not None
+    return [(link.url, link.text, link.block) for link in document.links]
+
+
+def test_links_of_the_text_come_with_their_blocks() -> None:
+    html = (
+        "<nav><a href=/>Home</a></nav><p>See <a href=b#c>this <b>page</b></a> or <a href=//y.test/z>that</a>."
+        "<p>No link.<p><a href='mailto:a@x.test'>Write</a>"
+    )
+    assert links_of(html, 0, 1, 1, 1) == [
+        ("http://x.test/b#c", "this page", 1),
+        ("http://y.test/z", "that", 1),
+        ("mailto:a@x.test", "Write", 3),
+    ]
+
+
+def test_links_that_no_reader_may_follow_are_left_out() -> None:
+    assert links_of("<p><a href='javascript:x()'>Run</a> <a href='http://['>odd</a> <a>none</a>") == []
+
+
+def test_a_link_around_blocks_is_one_of_each() -> None:
+    assert links_of("<a href=/b><h2>Foxes</h2><p>Red</p></a>") == [
+        ("http://x.test/b", "Foxes", 0),
+        ("http://x.test/b", "Red", 1),
+    ]
+
+
+def test_links_are_relative_to_the_base_of_the_page() -> None:
+    assert links_of("<base href=/deep/><p><a href=b>text</a>") == [("http://x.test/deep/b", "text", 0)]
+
+
+def test_links_are_bounded_in_number_and_length() -> None:
+    few = "".join(f"<p><a href=/{number}>text</a>" for number in range(5_001))
+    assert links_of(few)[-1] == ("http://x.test/4999", "text", 4999)
+    long = "x" * 1_990
+    assert links_of(f"<base href='/{long}/'><p><a href={long}>far</a> <a href=/{long}>near</a>") == [
+        (f"http://x.test/{long}", "near", 0)
+    ]
+
+
+def test_links_are_there_where_they_are_asked_for() -> None:
+    document = cleaned("<p>See <a href=/b>this</a>.")
+    assert document.links is None
+    assert "links" not in document.to_dict()

@@ -43,7 +43,7 @@ def document(
     )
 
 
-BLOCKS = DocumentOptions(with_blocks=True)
+BLOCKS = DocumentOptions(with_blocks=True, with_links=True)
 MARKDOWN = DocumentOptions(rendering=Rendering(markdown=True))
 DOCUMENTS = {
     "streamed": document(BLOCKS, frequencies=True, origin=Origin("raw", 0, 12)),
@@ -78,6 +78,8 @@ def test_a_document_of_a_page_that_says_nothing_of_itself_is_as_published():
         {"metadata": {}},
         {"model": {"name": "boilernet"}},
         {"source": {"topic": "raw", "partition": 0, "offset": -1}},
+        {"links": [{"url": "https://example.org/", "text": "x"}]},
+        {"links": [{"url": "https://example.org/", "text": "x", "block": -1}]},
         {"blocks": [{"text": "x", "path": "p", "probability": 1.5, "content": True, "frequency": None}]},
     ],
 )
@@ -133,7 +135,7 @@ def test_documents_of_every_labeler_are_as_published(labeler):
     validator("cleaned-document").validate(fields)
 
 
-@pytest.mark.parametrize("field", ["blocks", "markdown", "html"])
+@pytest.mark.parametrize("field", ["blocks", "links", "markdown", "html"])
 def test_what_was_not_asked_for_is_missing_and_not_null(field):
     fields = json.loads(replace(DOCUMENTS["streamed"], **{field: None}).to_json())
     validator("cleaned-document").validate(fields)

@@ -14,9 +14,10 @@ import click
 import pytest
 
 from dehusk.schemas.documents import HeadlineTreatment
-from dehusk.schemas.options import Duplicates
+from dehusk.schemas.options import Duplicates, Favor
 from dehusk.streams.cli import cli
 from dehusk.streams.cli.shared.configuration import warn_of_unknown_variables
+from dehusk.streams.settings import Guarantee
 from tests.unit.docker.helm.chart import (
     EVERYTHING,
     ON_LINUX,
@@ -119,11 +120,16 @@ def test_every_value_reaches_the_worker(read: Read) -> None:
         "revisit_after": 20,
         "headline": HeadlineTreatment.INCLUDE,
         "duplicates": Duplicates.MINHASH,
+        "favor": Favor.RECALL,
+        "exclude": '.ads, a[href^="https://ads."]',
         "markdown": True,
         "with_blocks": True,
+        "with_links": True,
+        "delivery": Guarantee.EXACTLY_ONCE,
         "grace_seconds": 50.5,
         "links": False,
         "images": False,
+        "tables": False,
         "monitoring_token": "0123456789abcdef",
         "otlp": "http://collector:4318",
     }
