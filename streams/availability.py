@@ -15,6 +15,9 @@ UNAVAILABLE = (UnavailableError, ConfigurationError)
 Check = Callable[[], Awaitable[object]]
 """Checks a dependency; raises one of UNAVAILABLE while it is unavailable."""
 _ASK_SECONDS = 5.0
+_LIVE_SECONDS = 1.0
+SILENT_SECONDS = 2.0
+"""Time without an answer to a status request after which a dependency is silent."""
 _FIRST_BACK_OFF = 0.05
 MAX_BACK_OFF = 5.0
 """Longest wait between two attempts, in seconds."""
@@ -33,6 +36,10 @@ class Dependency:
     """Monotonic time when it was first missed; None while it answers."""
     reason: str = field(default="", init=False)
     """Last error, in a line."""
+    silent_since: float | None = field(default=None, init=False)
+    """Monotonic time of the first status request without an answer; None while they are answered."""
+    silence: str = field(default="", init=False)
+    """Reason why there is no answer, in a line."""
 
     def missed(self, error: Exception) -> None:
         """Note that it did not answer; the first error and each new refusal are logged."""
@@ -51,10 +58,27 @@ class Dependency:
             )
             self.unavailable_since = None
 
+    def fell_silent(self, since: float, reason: str) -> None:
+        """Note that a status request of a monotonic time has no answer."""
+        if self.silent_since is None:
+            self.silent_since, self.silence = since, " ".join(reason.split())
+
     @property
     def unavailable(self) -> bool:
         """True if it did not answer when it was last asked."""
         return self.unavailable_since is not None
+
+    @property
+    def missing_since(self) -> float | None:
+        """Monotonic time since which it is unavailable or silent; None while it answers."""
+        return self.unavailable_since if self.unavailable else self.silent_since
+
+    @property
+    def trouble(self) -> str:
+        """Reason why it is unavailable or silent; empty while it answers."""
+        if self.unavailable:
+            return self.reason
+        return "" if self.silent_since is None else self.silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +98,9 @@ class Dependencies:
             yield self.schema_registry
 
     @property
-    def unavailable(self) -> list[Dependency]:
-        """Those that do not answer."""
-        return [dependency for dependency in self if dependency.unavailable]
+    def missing(self) -> list[Dependency]:
+        """Those that are unavailable or silent."""
+        return [dependency for dependency in self if dependency.missing_since is not None]
 
     @property
     def waited_for(self) -> bool:
@@ -94,6 +118,31 @@ async def watch(dependency: Dependency, check: Check, seconds: float = _ASK_SECO
         else:
             dependency.answered()
         await asyncio.sleep(seconds)
+
+
+async def watch_silence(dependency: Dependency, ask: Check) -> None:
+    """Ask a dependency for a sign of life every second, and note when it gives none, for what is shown.
+
+    What is asked for has to cost it little, as it is not to be late under load. Pages go on to wait for its
+    answers as long as its time limit lets them.
+    """
+    while True:
+        asked = time.monotonic()
+        answering = asyncio.ensure_future(ask())
+        try:
+            answered, _ = await asyncio.wait([answering], timeout=SILENT_SECONDS)
+            if not answered:
+                dependency.fell_silent(asked, "it answers no status request")
+            await answering
+        except UnavailableError as error:
+            dependency.fell_silent(asked, str(error))
+        except ConfigurationError:
+            dependency.silent_since = None  # a refusal is an answer
+        else:
+            dependency.silent_since = None
+        finally:
+            answering.cancel()
+        await asyncio.sleep(_LIVE_SECONDS)
 
 
 async def insist(dependency: Dependency, ask: Callable[[], Awaitable[Answer]]) -> Answer:

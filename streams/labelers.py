@@ -9,6 +9,8 @@ from dehusk.streams.worker_settings import WorkerSettings
 ALL_ENCODINGS = tuple(Encoding)
 PROBE = encode(segment(b"<p>a line of text</p>", with_tree=True), ALL_ENCODINGS)
 """Smallest page; an answer to it shows that the labeler is available."""
+_TIME_LIMIT = "--triton-seconds"
+"""Option of `dehusk worker` that sets the time limit of Triton's answers."""
 
 
 def open_labeler(settings: WorkerSettings) -> Labeler:
@@ -21,7 +23,7 @@ def open_labeler(settings: WorkerSettings) -> Labeler:
     if settings.labeler == "triton":
         from dehusk.inference.labelers.triton import TritonLabeler  # noqa: PLC0415 its client is loaded only where it is used
 
-        return TritonLabeler(triton.address, triton.model, triton.version, triton.timeout)
+        return TritonLabeler(triton.address, triton.model, triton.version, triton.timeout, _TIME_LIMIT)
     if settings.labeler == "onnx":
         from dehusk.inference.labelers.onnx import OnnxLabeler  # noqa: PLC0415 its runtime is loaded only where it is used
 

@@ -21,8 +21,11 @@ CONCURRENT_REQUESTS = 32
 class TritonLabeler:
     """Labeler on a Triton server, to which it connects at the first call."""
 
-    def __init__(self, address: str, model: str, version: str = "", timeout: float = 20.0) -> None:
-        self._client = TritonClient(address, timeout)
+    def __init__(
+        self, address: str, model: str, version: str = "", timeout: float = 20.0, option: str = ""
+    ) -> None:
+        """Take the server, the model, and the seconds of a call, with the option that sets them."""
+        self._client = TritonClient(address, timeout, option)
         self._model = model
         self._version = version
         self._served = ""

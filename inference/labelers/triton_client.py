@@ -63,10 +63,12 @@ class TritonClient:
     `RefusedError`.
     """
 
-    def __init__(self, address: str, timeout: float) -> None:
+    def __init__(self, address: str, timeout: float, option: str = "") -> None:
         self.address = address
         self.timeout = timeout
         """Seconds that one call may take."""
+        self._option = option
+        """Option that sets the timeout; empty where none does."""
         self._connection: InferenceServerClient | None = None
 
     async def close(self) -> None:
@@ -129,7 +131,8 @@ class TritonClient:
         message = f"Triton at {self.address}: {error.message()}"
         match status := str(error.status()).removeprefix("StatusCode."):
             case "DEADLINE_EXCEEDED":
-                return LateError(f"{message} ({self.timeout:g} s)")
+                option = f" ({self._option})" if self._option else ""
+                return LateError(f"Triton at {self.address} did not answer within {self.timeout:g} s{option}")
             case "UNAVAILABLE":
                 return UnavailableError(message)
             case _:

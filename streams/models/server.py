@@ -35,8 +35,9 @@ class Statistics:
 class ModelServer:
     """A Triton server, as an async context manager."""
 
-    def __init__(self, address: str, timeout: float = 60.0) -> None:
-        self._client = TritonClient(address, timeout)
+    def __init__(self, address: str, timeout: float = 60.0, option: str = "") -> None:
+        """Take the address, and the seconds that a call may take, with the option that sets them."""
+        self._client = TritonClient(address, timeout, option)
 
     @property
     def address(self) -> str:

@@ -15,10 +15,10 @@ from dehusk.streams.monitoring.state import Counts, Point, State
 from dehusk.streams.monitoring.summing import add_lost, sum_counts, sum_states
 from dehusk.streams.settings import KafkaSettings
 
-SHARE_SECONDS = 2.0
+SHARE_SECONDS = 1.0
 """Interval at which each worker shares its state."""
-GONE_SECONDS = 10.0
-"""Silence after which a worker counts as gone."""
+GONE_SECONDS = 4.0
+"""Silence after which a worker counts as gone, which is seen within a second more."""
 _LISTED_SECONDS = GONE_SECONDS + 60.0
 """Silence after which a worker is no longer listed as gone."""
 _MAX_CLOCK_SKEW = 15.0
@@ -133,8 +133,12 @@ class Group:
     def state(self) -> State | None:
         """Sum of the running workers, with the counts of those that ended in this hour; None without any."""
         running = self._silent_for(-math.inf, GONE_SECONDS)
-        lost = self._silent_for(GONE_SECONDS, _LISTED_SECONDS)
-        return add_lost(sum_states(running, self.counts, self._clock()), lost) if running else None
+        return add_lost(sum_states(running, self.counts, self._clock()), self.silent) if running else None
+
+    @property
+    def silent(self) -> dict[str, State]:
+        """Last states of the workers that were lost a moment ago, by name."""
+        return self._silent_for(GONE_SECONDS, _LISTED_SECONDS)
 
     @property
     def counts(self) -> Counts:

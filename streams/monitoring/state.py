@@ -77,7 +77,7 @@ class Point:
     kept: Number | None
     """Characters of text per byte of message; None where nothing was done."""
     lag: Integer | None
-    """Messages that are not read yet; None while the worker waits for its partitions."""
+    """Messages not done with; None while it is not known, or the worker waits for its partitions."""
     in_flight: Integer
     memory: Integer | None
     """Bytes of the worker and its processes; None where the system does not tell."""
@@ -150,7 +150,7 @@ class State:
     processes: Integer | None
     """None where the system does not tell."""
     partitions: Items[PartitionLag]
-    """The partitions of the largest lag, in the order of their names."""
+    """The partitions of the largest lag that is known, in the order of their names."""
     more_partitions: Integer
     """Number of the others."""
     dependencies: Items[DependencyState]

@@ -15,8 +15,11 @@ from dehusk.streams.monitoring.state import (
     Totals,
     largest_lags,
 )
+from dehusk.streams.wording import pluralize
 
 _MAX_HINDRANCES = 20
+_MAX_NAMES = 3
+"""Workers that a line names."""
 
 
 def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State:
@@ -28,20 +31,23 @@ def sum_states(states: Mapping[str, State], counts: Counts, now: float) -> State
         now: the time of the sum, in seconds since 1970.
     """
     workers = list(states.values())
+    is_lag_known = all(each.point.lag is not None or not each.partition_count for each in workers)
+    point = sum_points([worker.point for worker in workers], now)
+    dependencies = _dependencies(workers)
     lags = _lags(workers)
     shown = largest_lags(lags)
     return State(
-        sum_points([worker.point for worker in workers], now),
+        point if is_lag_known else replace(point, lag=None),
         version=_names(worker.version for worker in workers),
         model=_names(worker.model for worker in workers if worker.model) or None,
         started=min(worker.started for worker in workers),
         counts=counts,
-        hindrances=_hindrances(states),
+        hindrances=_hindrances(states, dependencies),
         most_in_flight=sum(worker.most_in_flight for worker in workers),
         processes=_sum_of_known(worker.processes for worker in workers),
         partitions=shown,
         more_partitions=len(lags) - len(shown) + sum(worker.more_partitions for worker in workers),
-        dependencies=_dependencies(workers),
+        dependencies=dependencies,
         triton=next((worker.triton for worker in workers if worker.triton), None),
         redis=next((worker.redis for worker in workers if worker.redis), None),
     )
@@ -54,11 +60,12 @@ def add_lost(state: State, lost: Mapping[str, State]) -> State:
     read = {(each.topic, each.partition) for each in state.partitions}
     left = [each for each in _lags(list(lost.values())) if (each.topic, each.partition) not in read]
     unread = sum(each.lag for each in left)
-    gone = [f"{name} is gone: others read its partitions once Kafka has moved them" for name in lost]
+    lag = None if state.point.lag is None else state.point.lag + unread
+    silent = f"nothing is heard of {_enumerate(list(lost))}: others read the partitions once Kafka moves them"
     return replace(
         state,
-        point=replace(state.point, lag=(state.point.lag or 0) + unread if left else state.point.lag),
-        hindrances=(*gone[:_MAX_HINDRANCES], *state.hindrances),
+        point=replace(state.point, lag=lag),
+        hindrances=(silent, *state.hindrances),
         partitions=largest_lags([*state.partitions, *left]),
         more_partitions=state.more_partitions + max(0, len(state.partitions) + len(left) - MAX_PARTITIONS),
     )
@@ -122,10 +129,25 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(f"{name} ({count} of {counts.total()})" for name, count in sorted(counts.items()))
 
 
-def _hindrances(states: Mapping[str, State]) -> tuple[str, ...]:
-    hindrances = [f"{name}: {each}" for name, state in states.items() for each in state.hindrances]
-    more = len(hindrances) - _MAX_HINDRANCES
-    return (*hindrances[:_MAX_HINDRANCES], *([f"and {more:,} more"] if more > 0 else []))
+def _hindrances(states: Mapping[str, State], dependencies: Iterable[DependencyState]) -> tuple[str, ...]:
+    """Return one line for each unavailable dependency, and for all workers that wait for the same reason."""
+    outages = [
+        f"{each.name} is unavailable: {each.reason}" for each in dependencies if each.unavailable_since
+    ]
+    waiting: dict[str, list[str]] = {}
+    for name, state in states.items():
+        missing = tuple(f"{each.name} is unavailable" for each in state.unavailable)
+        for each in state.hindrances:
+            if not each.startswith(missing):
+                waiting.setdefault(each, []).append(name)
+    lines = [*outages, *(f"{_enumerate(names)}: {each}" for each, names in waiting.items())]
+    more = len(lines) - _MAX_HINDRANCES
+    return (*lines[:_MAX_HINDRANCES], *([f"and {more:,} more"] if more > 0 else []))
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {pluralize(more, 'other worker')}" if more > 0 else "")
 
 
 def _lags(workers: Sequence[State]) -> list[PartitionLag]:
@@ -152,7 +174,5 @@ def _dependency(states: Sequence[DependencyState]) -> DependencyState:
     if not missing:
         return states[0]
     first = min(missing, key=lambda each: each.unavailable_since or 0.0)
-    workers_affected = f"to {len(missing)} of {len(states)} workers: " if len(states) > 1 else ""
-    return DependencyState(
-        first.name, first.consequence, first.unavailable_since, workers_affected + first.reason
-    )
+    affected = f" ({len(missing)} of {len(states)} workers)" if len(states) > 1 else ""
+    return DependencyState(first.name, first.consequence, first.unavailable_since, first.reason + affected)

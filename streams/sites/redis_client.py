@@ -195,6 +195,13 @@ class RedisClient:
         """Return the section `memory` of INFO of each server."""
         return await self._info("memory")
 
+    async def ping(self) -> None:
+        """Send PING to each server that counts."""
+        if isinstance(self.raw, Redis):
+            await self.raw.ping()
+        else:
+            await self.raw.ping(target_nodes=RedisCluster.PRIMARIES)
+
     async def use(self) -> ServerUse:
         """Return the use of all servers together."""
         return server_use(await self.memory(), await self._info("stats"))

@@ -131,6 +131,11 @@ class RedisSiteStatistics:
         async with self._redis.in_time(_TASK):
             return await self._redis.run(script, calls)
 
+    async def ping(self) -> None:
+        """Ask all servers for a sign of life."""
+        async with self._redis.in_time("a sign of life"):
+            await self._redis.ping()
+
     async def use(self) -> ServerUse:
         """Return the use of the servers."""
         async with self._redis.in_time("to tell of its use"):

@@ -9,7 +9,7 @@ from functools import partial
 from dehusk.inference.labelers.labeler import ServedLabeler
 from dehusk.inference.sites import open_naming
 from dehusk.schemas.pages import Prediction
-from dehusk.streams.availability import Check, Dependencies, Dependency
+from dehusk.streams.availability import Check, Dependencies, Dependency, watch_silence
 from dehusk.streams.kafka.brokers import Brokers, check_kafka
 from dehusk.streams.kafka.client import check_rights_by
 from dehusk.streams.kafka.input_topics import input_topics
@@ -73,7 +73,7 @@ class Pipeline:
     brokers: Brokers
     checks: Sequence[tuple[Dependency, Check]]
     background: Sequence[Loop]
-    """Loops that read the metrics of servers, clean pages again, and return free memory."""
+    """Loops that read the metrics of servers, ask for signs of life, clean pages again, and return memory."""
     notes: Notes
 
 
@@ -106,6 +106,7 @@ async def open_pipeline(
         delivers, revisits = await resources.enter_async_context(
             _open_revisits(settings, store, cleaner, delivery, sender=sender, writer=writer, context=context)
         )
+        served = await resources.enter_async_context(_open_monitored_labeler(settings))
         brokers = Brokers(producer.client, *input_topics(settings.topics).names, *settings.topics.written)
         check_brokers = partial(
             check_kafka,
@@ -131,11 +132,9 @@ async def open_pipeline(
                 (context.dependencies.labeler, opened.check),
             ),
             (
-                partial(
-                    context.servers.run,
-                    await resources.enter_async_context(_open_monitored_labeler(settings)),
-                    store,
-                ),
+                partial(context.servers.run, served, store),
+                partial(watch_silence, context.dependencies.redis, store.ping),
+                *([partial(watch_silence, context.dependencies.labeler, served.activity)] if served else []),
                 *revisits,
                 cleaner.heap.run,
             ),

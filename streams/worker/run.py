@@ -141,6 +141,8 @@ async def _work(settings: WorkerSettings, shutdown: Shutdown, open_own: Callable
         )
         group = None if settings.topics.monitoring is None else Group(settings.topics.group, name)
         live = Live(monitor, group)
+        if group is not None:
+            metrics.silent_workers.set_function(lambda: len(group.silent))
         inspector = inspector_pages(settings, drops)
         pages = monitoring(settings.monitoring, live, watchdog.stall, inspector=inspector)
         address = await resources.enter_async_context(pages)

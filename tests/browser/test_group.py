@@ -127,6 +127,20 @@ async def test_a_worker_that_has_stopped_leaves_its_counts(shown: Visit, topic: 
     await expect(shown.page.locator("#total-pages")).to_have_text("234")
 
 
+async def test_a_worker_that_is_frozen_has_no_figures_but_its_lag(
+    shown: Visit, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dehusk.streams.monitoring.group.GONE_SECONDS", 2.0)
+    frozen = topic.others.pop("other")
+    name = shown.page.get_by_role("button", name="other", exact=True)
+    row = shown.page.locator("#workers tr", has=name)
+    await expect(row).to_contain_text("silent since")
+    cells = await row.locator("td").all_inner_texts()
+    assert cells[:6] == ["–", "–", f"{frozen.lag():,}", "9", "–", "–"]
+    told = shown.page.locator("#hindrances li").first
+    await expect(told).to_contain_text("nothing is heard of other")
+
+
 async def test_what_others_say_stays_text_and_leads_to_no_script(shown: Visit) -> None:
     page = shown.page
     await expect(page.get_by_role("button", name=HOSTILE)).to_be_visible()

@@ -119,6 +119,7 @@ async def test_a_worker_that_hangs_is_told(
     monkeypatch.setattr(worker.live.feed, "publish", lambda: None)
     connection = shown.page.locator("#connection")
     await expect(connection).to_have_text("the worker says nothing; what is shown is old")
+    await expect(shown.page.locator("main.old")).to_have_count(1)
     monkeypatch.undo()
     await expect(connection).to_have_text("live")
 

@@ -246,9 +246,9 @@ async def test_a_triton_that_does_not_answer_in_time_is_unavailable(own):
     labeler = TritonLabeler(stack.addresses.triton_grpc, model.name)
     await labeler.label(PAGES[:1])
     stack.services["triton"].pause()
-    hasty = TritonLabeler(stack.addresses.triton_grpc, model.name, timeout=0.5)
+    hasty = TritonLabeler(stack.addresses.triton_grpc, model.name, timeout=0.5, option="--patience")
     try:
-        with pytest.raises(UnavailableError):
+        with pytest.raises(UnavailableError, match=r"did not answer within 0\.5 s \(--patience\)"):
             await hasty.label(PAGES[:1])
     finally:
         stack.services["triton"].resume()

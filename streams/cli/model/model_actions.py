@@ -169,7 +169,7 @@ async def _check(candidate: Candidate, checks: Checks) -> Report:
         return await check_in_process(
             candidate, checks.repository, model, seconds=checks.timeout, max_latency=most
         )
-    async with ModelServer(checks.triton, checks.timeout) as server:
+    async with ModelServer(checks.triton, checks.timeout, "--timeout") as server:
         try:
             return await check_on_triton(candidate, server, model, max_latency=most)
         except UnavailableError as error:

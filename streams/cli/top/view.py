@@ -52,7 +52,7 @@ def _head(report: GroupReport, width: int) -> Iterator[Text]:
 
 def _about(report: GroupReport) -> str:
     gone = sum(row.gone_since is not None for row in report.workers)
-    lost = f", {gone} gone" if gone else ""
+    lost = f", {gone} silent" if gone else ""
     state = report.state
     versions = f"; dehusk {state.version}, {state.model or 'no model yet'}" if state else ""
     return printable(f": {pluralize(len(report.workers) - gone, 'worker')}{lost}{versions}")
@@ -108,23 +108,28 @@ def _workers(rows: Sequence[Row], limit: int, width: int) -> RenderableType:
 
 def _cells(row: Row, *, is_wide: bool) -> Iterator[Text]:
     yield _line(row.worker)
-    yield Text(f"{row.pages_per_second:,.1f}")
-    yield Text(f"{row.bytes_per_second / 1e6:,.2f}")
-    yield Text("–" if row.lag is None else f"{row.lag:,}")
+    is_silent = row.gone_since is not None
+    yield _unless(is_silent, f"{row.pages_per_second:,.1f}")
+    yield _unless(is_silent, f"{row.bytes_per_second / 1e6:,.2f}")
+    yield _unless(row.lag is None, f"{row.lag or 0:,}")
     yield Text(f"{row.partitions:,}")
-    yield Text(f"{row.in_flight:,}")
-    yield Text(_megabytes(row.memory))
+    yield _unless(is_silent, f"{row.in_flight:,}")
+    yield _unless(is_silent, _megabytes(row.memory))
     if is_wide:
         yield _line(f"{row.version}, {row.model or 'none yet'}")
     yield _state(row)
 
 
+def _unless(is_unknown: bool, figure: str) -> Text:
+    return Text("–" if is_unknown else figure)
+
+
 def _state(row: Row) -> Text:
     if row.gone_since is not None:
-        return Text(f"gone since {_clock(row.gone_since)}", "red")
+        return Text(f"silent since {_clock(row.gone_since)}", "red")
     if row.unavailable:
         return Text(printable(f"misses {', '.join(row.unavailable)}"), "red")
-    return Text("waits" if row.lag is None else "works", "green")
+    return Text("works" if row.partitions or row.lag is not None else "waits", "green")
 
 
 def _lags_and_drops(report: GroupReport, limit: int) -> Table:

@@ -42,6 +42,7 @@ _NEVER = 1e6
 _COMMIT_SECONDS = 1.0
 _REJOIN_SECONDS = 1.0
 _BOUNDS_SECONDS = 3.0
+_FIRST_BOUNDS_SECONDS = 0.5
 _BOUNDS_LIMIT_SECONDS = 10.0
 """Time limit of the brokers' answer."""
 _REQUEST_SECONDS = 90.0
@@ -244,14 +245,15 @@ def lag(app: FaustApp) -> int | None:
     """Return the lag of the assigned partitions: messages that are not done with, in flight or not read.
 
     Messages beyond the last stable offset, after an open transaction, cannot be read and do not count. None
-    while the worker waits for its partitions.
+    while the worker waits for its partitions, and until the lag of each is known.
     """
     lags = lag_by_partition(app)
-    return None if lags is None else sum(lags.values())
+    known = [each for each in (lags or {}).values() if each is not None]
+    return sum(known) if lags is not None and len(known) == len(lags) else None
 
 
-def lag_by_partition(app: FaustApp) -> dict[TP, int] | None:
-    """Return the lag of each assigned partition."""
+def lag_by_partition(app: FaustApp) -> dict[TP, int | None] | None:
+    """Return the lag of each assigned partition, as far as it is known."""
     if app.waits_for_partitions:
         return None
     try:
@@ -263,7 +265,8 @@ def lag_by_partition(app: FaustApp) -> dict[TP, int] | None:
 async def follow_bounds(app: FaustApp) -> None:
     """Keep the bounds of the assigned partitions up to date, also while they are paused, until cancelled."""
     while True:
-        await asyncio.sleep(_BOUNDS_SECONDS)
+        is_known = lag(app) is not None
+        await asyncio.sleep(_BOUNDS_SECONDS if is_known else _FIRST_BOUNDS_SECONDS)
         with suppress(ConsumerNotStarted, KafkaError, TimeoutError):
             async with asyncio.timeout(_BOUNDS_LIMIT_SECONDS):
                 await app.consumer.find_bounds()

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -214,8 +215,8 @@ class Consumer(driver.Consumer):
         """Join the group again if an error keeps this worker out of it."""
         await self._thread.call_thread(self._thread.rejoin_after_error)
 
-    def lag(self, waiting: Collection[TP]) -> dict[TP, int]:
-        """Return the lag of each partition, given those of which messages wait for the agent."""
+    def lag(self, waiting: Collection[TP]) -> dict[TP, int | None]:
+        """Return the lag of each partition, if known, given those of which messages wait for the agent."""
         outstanding = {message.tp for message in self.unacked}.union(waiting)
         return {
             partition: lag_of(
@@ -229,7 +230,8 @@ class Consumer(driver.Consumer):
 
     async def find_bounds(self) -> None:
         """Ask the brokers for the bounds of the partitions: while these are paused, no fetch tells them."""
-        self._bounds = await self._thread.ask(find_bounds)
+        uncommitted = {each for each in self._thread.read_states() if self._committed_offset[each] is None}
+        self._bounds = await self._thread.ask(partial(find_bounds, uncommitted=uncommitted))
 
     async def _getmany(
         self,

@@ -1,5 +1,6 @@
 """Lag of a partition: the messages that are not done with, by what the brokers hold."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,31 +12,43 @@ from faust.types import TP
 class Bounds:
     """Offsets of a partition, as the brokers last told them."""
 
-    begin: int
+    begin: int | None
+    """Its first offset; None where it was not asked for."""
     end: int
     """Last stable offset."""
 
 
-def lag_of(state: Any, bounds: Bounds | None, committed: int | None, *, is_outstanding: bool) -> int:  # noqa: ANN401 aiokafka has no types
+def lag_of(
+    state: Any,  # noqa: ANN401 aiokafka has no types
+    bounds: Bounds | None,
+    committed: int | None,
+    *,
+    is_outstanding: bool,
+) -> int | None:
     """Return the lag of a partition: the offsets up to the newest end known that are not done with.
 
     What follows the committed offset is, or, where no message is outstanding, what is not read: transactions
-    leave offsets without a message. Before a partition is read and its bounds are known, it is 0.
+    leave offsets without a message. None before its end is known, and its beginning if nothing is committed.
     """
-    end = max(state.lso or 0, 0 if bounds is None else bounds.end)
+    known = (state.lso, None if bounds is None else bounds.end)
+    ends = [end for end in known if end is not None]
     if not is_outstanding and state.has_valid_position:
-        return max(0, int(end - state.position))
-    if committed is None:
-        return 0 if bounds is None else max(0, end - bounds.begin)
-    return max(0, int(end - committed))
+        begin = state.position
+    else:
+        begin = committed if committed is not None or bounds is None else bounds.begin
+    return max(0, int(max(ends) - begin)) if ends and begin is not None else None
 
 
-async def find_bounds(consumer: AIOKafkaConsumer) -> dict[TP, Bounds]:
-    """Ask the brokers for the bounds of the assigned partitions.
+async def find_bounds(consumer: AIOKafkaConsumer, *, uncommitted: Container[TP]) -> dict[TP, Bounds]:
+    """Ask the brokers for the ends of the assigned partitions, and for the beginnings of uncommitted ones.
 
     Raises:
         KafkaError: they do not answer.
     """
-    partitions = consumer.assignment()
-    begins, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
-    return {TP(each.topic, each.partition): Bounds(begins[each], ends[each]) for each in partitions}
+    partitions = {TP(each.topic, each.partition): each for each in consumer.assignment()}
+    if not partitions:  # aiokafka has nobody to ask before it has started
+        return {}
+    ends = await consumer.end_offsets(partitions.values())
+    unread = [each for partition, each in partitions.items() if partition in uncommitted]
+    begins = await consumer.beginning_offsets(unread) if unread else {}
+    return {partition: Bounds(begins.get(each), ends[each]) for partition, each in partitions.items()}

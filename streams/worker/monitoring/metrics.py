@@ -2,13 +2,13 @@
 
 from __future__ import annotations  # Faust's type is in them alone: who reads metrics does not load it
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -107,12 +107,17 @@ class Metrics:
             "dehusk_dependency_unavailable", "1 while a dependency does not answer.", ["dependency"]
         )
         for dependency in dependencies:
-            unavailable.labels(dependency.name).set_function(partial(attrgetter("unavailable"), dependency))
+            unavailable.labels(dependency.name).set_function(partial(_is_missing, dependency))
         self.lag = gauge(
             "dehusk_lag",
-            "Messages of the assigned partitions not done with; NaN while there are none.",
+            "Messages of the assigned partitions not done with; NaN while that is not known.",
         )
 
+        self.silent_workers = gauge(
+            "dehusk_silent_workers",
+            "Workers of the group that have been silent for seconds; NaN without --monitoring-topic.",
+        )
+        self.silent_workers.set(math.nan)
         self._start_at_zero()
 
     def _start_at_zero(self) -> None:
@@ -129,8 +134,8 @@ class Metrics:
             for label in labels:
                 counter.labels(str(label))
 
-    def watch_partitions(self, lag: Callable[[], Mapping[TP, int] | None]) -> None:
-        """Add the lag of each partition, read at each scrape."""
+    def watch_partitions(self, lag: Callable[[], Mapping[TP, int | None] | None]) -> None:
+        """Add the lag of each partition, as far as it is known, read at each scrape."""
         self.registry.register(_PartitionLag(lag))
 
     def step(self, name: str) -> AbstractContextManager[object]:
@@ -205,7 +210,7 @@ class Metrics:
 class _PartitionLag(Collector):
     """Collector of the lag of each partition."""
 
-    def __init__(self, lag: Callable[[], Mapping[TP, int] | None]) -> None:
+    def __init__(self, lag: Callable[[], Mapping[TP, int | None] | None]) -> None:
         self._lag = lag
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
@@ -216,7 +221,8 @@ class _PartitionLag(Collector):
         """Return the family with the current lags."""
         family = self._family()
         for partition, lag in sorted((self._lag() or {}).items()):
-            family.add_metric([partition.topic, str(partition.partition)], lag)
+            if lag is not None:
+                family.add_metric([partition.topic, str(partition.partition)], lag)
         return [family]
 
     def _family(self) -> GaugeMetricFamily:
@@ -243,6 +249,10 @@ class StepTimes:
         with self._metrics.step(name), self.trace.step(name):
             yield
         self.seconds[name] = round(time.perf_counter() - begun, 6)
+
+
+def _is_missing(dependency: Dependency) -> bool:
+    return dependency.missing_since is not None
 
 
 def _total(counter: Counter) -> int:

@@ -95,8 +95,9 @@ class Monitor:
     drops: DropLog
     in_flight: Callable[[], int]
     lag: Callable[[], int | None]
-    """Unread messages; None while the worker waits for its partitions."""
-    partition_lags: Callable[[], Mapping[TP, int] | None] = lambda: None
+    """Messages not done with; None while it is not known, or the worker waits for its partitions."""
+    partition_lags: Callable[[], Mapping[TP, int | None] | None] = lambda: None
+    """None while the worker waits for its partitions; a lag is None until it is known."""
     notes: Callable[[], list[str]] = list
     """Notices that keep no page waiting."""
     max_in_flight: int = 0
@@ -118,7 +119,8 @@ class Monitor:
     def state(self, point: Point | None = None) -> State:
         """Return the state of the worker, with a point of its history or, by default, a new one."""
         model = self.metrics.model
-        lags = [PartitionLag(*partition, lag) for partition, lag in (self.partition_lags() or {}).items()]
+        assigned = self.partition_lags() or {}
+        lags = [PartitionLag(*partition, lag) for partition, lag in assigned.items() if lag is not None]
         largest = largest_lags(lags)
         return State(
             point or self._point(time.time(), [*self._samples, self._sample()]),
@@ -135,7 +137,7 @@ class Monitor:
             most_in_flight=self.max_in_flight,
             processes=self.footprint.processes if self.footprint else None,
             partitions=largest,
-            more_partitions=len(lags) - len(largest),
+            more_partitions=len(assigned) - len(largest),
             dependencies=tuple(map(_state_of, self.dependencies)),
             triton=self.servers.triton,
             redis=self.servers.redis,
@@ -174,10 +176,10 @@ class Monitor:
             _log.info("%s", self.describe())
 
     def _hindrances(self) -> Iterator[str]:
-        if self.lag() is None:
+        if self.lag() is None and self.partition_lags() is None:
             yield "waits for its partitions"
-        for each in self.dependencies.unavailable:
-            yield f"{each.name} is unavailable: {each.reason}"
+        for each in self.dependencies.missing:
+            yield f"{each.name} is unavailable: {each.trouble}"
 
     def _sample(self) -> _Sample:
         metrics = self.metrics
@@ -216,10 +218,10 @@ def _counts(drops: DropsByReason) -> dict[str, int]:
 
 
 def _state_of(dependency: Dependency) -> DependencyState:
-    since = dependency.unavailable_since
+    since = dependency.missing_since
     return DependencyState(
         dependency.name,
         dependency.consequence,
         None if since is None else round(time.time() - (time.monotonic() - since)),
-        "" if since is None else dependency.reason,
+        dependency.trouble,
     )

@@ -33,13 +33,15 @@ async def test_a_broker_that_restarts_costs_nothing(bench, site, stack) -> None:
         ("kafka", "kafka-1", "pause"),
         ("redis", "redis", "pause"),
         ("triton", "triton", "stop"),
+        ("triton", "triton", "pause"),
     ],
 )
 async def test_an_idle_worker_notices_that_a_dependency_is_unavailable(
     bench, stack, name: str, program: str, go: str
 ) -> None:
     service = stack.services[program]
-    worker = bench.worker("--labeler", "triton", "--triton-seconds", "2")
+    patience = "600"  # more than the test has: a server that is frozen is silent long before
+    worker = bench.worker("--labeler", "triton", "--triton-seconds", patience)
     await bench.until(lambda: worker.has_partitions() and worker.is_ready())
     await asyncio.to_thread(getattr(service, go))
     try:

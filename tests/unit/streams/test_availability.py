@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from dehusk.schemas.errors import ConfigurationError, UnavailableError
-from dehusk.streams.availability import Dependency, watch
+from dehusk.streams.availability import Dependency, watch, watch_silence
 from tests.settling import settle
 
 
@@ -63,6 +63,51 @@ async def test_a_dependency_is_asked_again_and_again_whether_pages_come_or_not(
     await settle()
     assert not dependency.unavailable
     watching.cancel()
+
+
+async def test_a_server_that_answers_nothing_is_silent_until_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dehusk.streams.availability.SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("dehusk.streams.availability._LIVE_SECONDS", 0.0)
+    dependency, thawed = Dependency("triton", "pages wait"), asyncio.Event()
+    watching = asyncio.create_task(watch_silence(dependency, thawed.wait))
+    await settle()
+    assert not dependency.unavailable
+    assert dependency.trouble == "it answers no status request"
+    thawed.set()
+    await settle()
+    assert (dependency.missing_since, dependency.trouble) == (None, "")
+    watching.cancel()
+
+
+@pytest.mark.parametrize(
+    ("error", "trouble"),
+    [(UnavailableError("connection\nrefused"), "connection refused"), (ConfigurationError("no right"), "")],
+)
+async def test_a_server_that_refuses_is_no_silent_one(
+    error: Exception, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dehusk.streams.availability._LIVE_SECONDS", 0.0)
+    dependency = Dependency("triton", "pages wait")
+
+    async def ask() -> None:
+        raise error
+
+    watching = asyncio.create_task(watch_silence(dependency, ask))
+    await settle()
+    assert not watching.done()
+    assert dependency.trouble == trouble
+    watching.cancel()
+
+
+def test_what_it_fails_at_is_told_before_what_it_does_not_answer() -> None:
+    dependency = Dependency("triton", "pages wait")
+    dependency.fell_silent(1.0, "no answer")
+    dependency.fell_silent(2.0, "still none")
+    assert (dependency.missing_since, dependency.trouble) == (1.0, "no answer")
+    dependency.missed(OSError("refused"))
+    assert (dependency.missing_since, dependency.trouble) == (dependency.unavailable_since, "refused")
 
 
 async def test_a_bug_met_while_asking_comes_to_light() -> None:

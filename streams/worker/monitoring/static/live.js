@@ -4,7 +4,7 @@ const STEPS = ["prepare", "label", "observe", "extract", "deliver"];
 const COLORS = ["--one", "--two", "--three", "--four", "--five"];
 const CHART_HEIGHT = 170;
 const RETRY_MS = 5000;
-const SILENT_MS = 5000;
+const SILENT_MS = 4000;
 const GROUP = "group";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -253,9 +253,9 @@ function createWorker({ worker }) {
 }
 
 function stateOf(worker) {
-  if (worker.gone_since !== null) return ["down-state", `gone since ${day.format(worker.gone_since * 1000)}`];
+  if (worker.gone_since !== null) return ["down-state", `silent since ${day.format(worker.gone_since * 1000)}`];
   if (worker.unavailable.length) return ["down-state", `misses ${worker.unavailable.join(", ")}`];
-  return ["up-state", worker.lag === null ? "waits for its partitions" : "works"];
+  return ["up-state", worker.lag === null && !worker.partitions ? "waits for its partitions" : "works"];
 }
 
 function showWorkers({ group, own, of }) {
@@ -264,12 +264,13 @@ function showWorkers({ group, own, of }) {
   const ownHost = group.workers.find(({ worker }) => worker === own)?.host;
   const works = group.workers.filter((worker) => worker.gone_since === null).length;
   const gone = group.workers.length - works;
-  setText(byId("workers-count"), `${count(works)} ${works === 1 ? "worker" : "workers"}${gone ? `, and ${count(gone)} gone` : ""}`);
+  setText(byId("workers-count"), `${count(works)} ${works === 1 ? "worker" : "workers"}${gone ? `, and ${count(gone)} silent` : ""}`);
   sync(byId("workers"), group.workers, ({ worker }) => worker, createWorker, (line, worker) => {
     line.classList.toggle("gone", worker.gone_since !== null);
     line.cells[0].firstChild.setAttribute("aria-pressed", String(worker.worker === of));
-    const texts = [rate(worker.pages_per_second), megabytesPerSecond(worker.bytes_per_second), count(worker.lag),
-      count(worker.partitions), count(worker.in_flight), megabytes(worker.memory),
+    const now = (figure) => (worker.gone_since === null ? figure : null);
+    const texts = [rate(now(worker.pages_per_second)), megabytesPerSecond(now(worker.bytes_per_second)), count(worker.lag),
+      count(worker.partitions), count(now(worker.in_flight)), megabytes(now(worker.memory)),
       `${worker.version}, ${worker.model ?? "no model yet"}`];
     texts.forEach((text, index) => setText(line.cells[index + 1], text));
     const [state, , link] = line.cells[8].children;
@@ -431,6 +432,7 @@ function showConnection(className, text) {
   const node = byId("connection");
   node.className = className;
   setText(node, text);
+  document.querySelector("main").classList.toggle("old", className === "down");
 }
 
 function connect() {

@@ -184,9 +184,23 @@ def test_a_dependency_that_one_worker_misses_is_named(topic: Topic) -> None:
     topic.state("b")
     state = topic.group.state
     assert state is not None
-    assert state.dependencies == (replace(missing, reason="to 1 of 2 workers: refused"),)
-    assert state.hindrances == ("a: redis is unavailable",)
+    assert state.dependencies == (replace(missing, reason="refused (1 of 2 workers)"),)
+    assert state.hindrances == ("redis is unavailable: refused (1 of 2 workers)",)
     assert [row.unavailable for row in topic.group.rows] == [("redis",), ()]
+
+
+def test_an_outage_is_one_line_whatever_workers_it_keeps_from_their_work(topic: Topic) -> None:
+    missing = DependencyState("triton", "pages wait", NOW - 5, "refused")
+    waits = "waits for its partitions"
+    for worker in "abcde":
+        hindrances = ("triton is unavailable: refused", *([waits] if worker != "c" else []))
+        topic.state(worker, replace(STATE, dependencies=(missing,), hindrances=hindrances))
+    state = topic.group.state
+    assert state is not None
+    assert state.hindrances == (
+        "triton is unavailable: refused (5 of 5 workers)",
+        f"a, b, d and 1 other worker: {waits}",
+    )
 
 
 def test_the_partitions_of_a_lost_worker_stay_until_another_one_reads_them(
@@ -200,7 +214,19 @@ def test_the_partitions_of_a_lost_worker_stay_until_another_one_reads_them(
     assert state is not None
     assert [(each.partition, each.lag) for each in state.partitions] == [(0, 5), (1, 40), (2, 6)]
     assert state.point.lag == STATE.point.lag + 40
-    assert state.hindrances == ("a is gone: others read its partitions once Kafka has moved them",)
+    assert state.hindrances == ("nothing is heard of a: others read the partitions once Kafka moves them",)
+
+
+def test_the_lag_of_a_group_is_unknown_while_that_of_one_worker_is(topic: Topic) -> None:
+    topic.state("a")
+    topic.state("b", replace(STATE, point=replace(STATE.point, lag=None), partitions=()))
+    state = topic.group.state
+    assert state is not None
+    assert state.point.lag == STATE.point.lag  # the other one has no partition
+    topic.state("b", replace(STATE, point=replace(STATE.point, lag=None), partitions=(), more_partitions=2))
+    state = topic.group.state
+    assert state is not None
+    assert state.point.lag is None
 
 
 def test_a_partition_that_moves_is_shown_once(topic: Topic) -> None:

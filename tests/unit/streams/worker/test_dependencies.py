@@ -17,10 +17,10 @@ from dehusk.streams.worker_settings import WorkerSettings
 def test_pages_wait_for_every_dependency_but_redis(name: str, *, waited_for: bool) -> None:
     settings = WorkerSettings(source_settings=SourceSettings(schema_registry="http://registry:8081"))
     dependencies = name_dependencies(settings)
-    assert (dependencies.waited_for, dependencies.unavailable) == (False, [])
+    assert (dependencies.waited_for, dependencies.missing) == (False, [])
     dependency = getattr(dependencies, name)
     dependency.missed(OSError())
-    assert (dependencies.waited_for, dependencies.unavailable) == (waited_for, [dependency])
+    assert (dependencies.waited_for, dependencies.missing) == (waited_for, [dependency])
 
 
 def test_a_worker_without_a_schema_registry_shows_none() -> None:

@@ -74,17 +74,22 @@ def test_it_fits_on_a_screen(workers: int, partitions: int, size: tuple[int, int
 def test_it_says_what_the_group_does() -> None:
     text = "\n".join(lines(report(3, gone=1)))
     for expected in (
-        "group news: 2 workers, 1 gone; dehusk 0.1.0, dehusk version 7",
+        "group news: 2 workers, 1 silent; dehusk 0.1.0, dehusk version 7",
         "123.4 pages/s, 1.20 MB/s, lag 5,678, 7 in flight, 25.0% kept, 420 MB",
         "9 pages = 6 documents (1 empty)",
         "at most 123",
-        "gone since",
+        "silent since",
         "raw-pages 3",
         "skipped: not-html",
         "dead letter: too-many-blocks",
         "available: redis",
     ):
         assert expected in text
+
+
+def test_figures_of_a_silent_worker_are_unknown_but_for_its_lag() -> None:
+    (line,) = [each for each in lines(report(1, gone=1), 120) if each.startswith("host-")]
+    assert line.split()[1:7] == ["–", "–", "12", "4", "–", "–"]
 
 
 def test_workers_that_find_no_room_are_counted() -> None:
