@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 from prometheus_client.parser import text_string_to_metric_families
 from tritonclient.grpc import service_pb2, service_pb2_grpc
+from tritonclient.grpc.aio import InferenceServerClient
 
+from dehusk.inference.labelers.repository import DEFAULT_REPOSITORY, find_model
 from dehusk.schemas.errors import UnavailableError
 from dehusk.schemas.pages import Message
 from dehusk.streams.kafka.client import client_options, describe_topics
@@ -286,6 +289,42 @@ async def _proxy(triton: str) -> AsyncIterator[Proxy]:
 def open_proxy() -> Callable[[str], AbstractAsyncContextManager[Proxy]]:
     """Opens a proxy in front of a Triton."""
     return _proxy
+
+
+_SERVED = {name: find_model(DEFAULT_REPOSITORY, name)[1].parent for name in ("dehusk", "web2text")}
+
+
+class Swapping:
+    """A Triton whose model `dehusk` is one of several."""
+
+    def __init__(self, stack: LocalStack, model: Path) -> None:
+        self.stack = stack
+        self._model = model
+
+    def put(self, kind: str, version: str) -> None:
+        """Have the repository hold a model of that kind as a version."""
+        shutil.copytree(_SERVED[kind], self._model / version)
+        config = (DEFAULT_REPOSITORY / kind / "config.pbtxt").read_text()
+        (self._model / "config.pbtxt").write_text(config.replace(f'name: "{kind}"', 'name: "dehusk"', 1))
+
+    async def swap(self, kind: str, version: str) -> None:
+        """Have Triton serve a model of that kind as a version."""
+        self.put(kind, version)
+        client = InferenceServerClient(self.stack.addresses.triton_grpc)
+        await client.load_model("dehusk")
+        await client.close()
+
+
+@pytest.fixture
+def own_triton(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Swapping]:
+    """A Triton of this test alone, which serves a model as version 1 of `dehusk`."""
+    model = tmp_path / "models" / "dehusk"
+    model.mkdir(parents=True)
+    (tmp_path / "triton").mkdir()
+    made = Swapping(LocalStack(tmp_path / "triton", repository=model.parent, services=("triton",)), model)
+    made.put(getattr(request, "param", "dehusk"), "1")
+    with made.stack:
+        yield made
 
 
 PARAGRAPH = (

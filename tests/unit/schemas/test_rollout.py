@@ -25,6 +25,7 @@ from dehusk.schemas.rollout import (
     is_version,
     total,
 )
+from tests import first_release
 
 AT = datetime(2026, 11, 22, 12, 30, 0, 123456, UTC)
 PLAIN = Rollout(1, "7", Change(AT, "somebody", "because"))
@@ -43,14 +44,10 @@ def test_a_state_is_read_as_it_was_written(state: Rollout) -> None:
     assert Rollout.decode(state.encode()) == state
 
 
-def test_the_json_of_a_state_is_what_other_versions_of_dehusk_read() -> None:
-    assert replace(PLAIN, canary=Part("8", 0.1)).encode() == (
-        b'{"revision":1,"serving":"7","change":{"at":"2026-11-22T12:30:00.123456+00:00","by":"somebody",'
-        b'"reason":"because"},"previous":null,"promoted_at":null,"canary":{"version":"8","share":0.1},'
-        b'"shadow":null,"limits":{"least_pages":200,"least_failures":5,"most_errors":0.02,'
-        b'"most_rejected":0.001,"most_latency":3.0,"least_kept":0.5,"most_kept":2.0,'
-        b'"most_disagreement":0.2,"probation_seconds":600.0}}'
-    )
+def test_states_of_the_first_release_and_of_later_ones_are_read_and_it_reads_those_of_today() -> None:
+    assert Rollout.decode(first_release.ROLLOUT) == PLAIN
+    assert Rollout.decode(first_release.with_later_fields(first_release.ROLLOUT)) == PLAIN
+    assert not first_release.lacking(orjson.loads(PLAIN.encode()), orjson.loads(first_release.ROLLOUT))
 
 
 def test_times_are_read_in_utc() -> None:
@@ -172,8 +169,16 @@ def test_comparisons_add_up_to_a_few_examples() -> None:
 @pytest.mark.parametrize("report", [REPORT, WorkerReport("host-1", 0, "")])
 def test_a_report_is_read_as_it_was_written(report: WorkerReport) -> None:
     assert WorkerReport.decode(report.encode()) == report
-    more = orjson.loads(report.encode()) | {"tomorrow": 1}
-    assert WorkerReport.decode(orjson.dumps(more)) == report
+    assert WorkerReport.decode(first_release.with_later_fields(report.encode())) == report
+
+
+def test_reports_of_the_first_release_are_read_and_it_reads_those_of_today() -> None:
+    first = WorkerReport("host-1", 1, "7", figures={"7": FIGURES})
+    assert WorkerReport.decode(first_release.REPORT) == first
+    assert WorkerReport.decode(b'{"worker":"host-1","revision":1,"serving":"7"}') == replace(
+        first, figures={}
+    )
+    assert not first_release.lacking(orjson.loads(first.encode()), orjson.loads(first_release.REPORT))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dehusk.streams.monitoring.messages import (
 )
 from dehusk.streams.monitoring.state import DependencyState
 from dehusk.streams.sources.source import Record
+from tests import first_release
 
 from .conftest import NOW, POINT, STATE, counts, message
 
@@ -46,11 +47,25 @@ def test_a_point_that_is_deleted_says_nothing() -> None:
     assert read(Record(b'["g","a",7]', None)) is None
 
 
-def test_fields_of_later_versions_are_left_out() -> None:
-    record = state_record("g", "a", SharedState("host", None, STATE))
-    fields = orjson.loads(record.value or b"")
-    fields["later"] = fields["state"]["later"] = {"deep": [1]}
-    assert read(Record(record.key, orjson.dumps(fields))) == read(record)
+@pytest.mark.parametrize(
+    ("key", "first", "shared"),
+    [
+        (b'["g","a"]', first_release.STATE, SharedState("host", None, STATE)),
+        (b'["g","a",0]', first_release.POINT, SharedPoint(POINT, counts(10))),
+    ],
+)
+def test_messages_of_the_first_release_and_of_later_ones_are_read(
+    key: bytes, first: bytes, shared: SharedState | SharedPoint
+) -> None:
+    assert read(Record(key, first)) == Shared("a", shared)
+    assert read(Record(key, first_release.with_later_fields(first))) == Shared("a", shared)
+
+
+def test_the_first_release_reads_what_is_written() -> None:
+    state = state_record("g", "a", SharedState("host", None, STATE))
+    point = point_record("g", "a", SharedPoint(POINT, counts(3)))
+    for record, first in ((state, first_release.STATE), (point, first_release.POINT)):
+        assert not first_release.lacking(orjson.loads(record.value or b""), orjson.loads(first))
 
 
 def test_a_field_of_later_versions_may_be_deep_but_not_endlessly_so() -> None:

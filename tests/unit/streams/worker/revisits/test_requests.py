@@ -14,6 +14,7 @@ from dehusk.streams.worker.input.membership import Membership
 from dehusk.streams.worker.revisits import requests as requests_module
 from dehusk.streams.worker.revisits.requests import Request, Requests, write_request
 from dehusk.streams.worker_settings import WorkerSettings
+from tests import first_release
 from tests.settling import settle
 
 SETTINGS = WorkerSettings(topics=TopicSettings(group="g"))
@@ -97,6 +98,26 @@ async def test_the_newest_messages_of_pages_are_told() -> None:
     )
     (requests,) = await handled_requests(Consumer([record(1, "\udcff", newer=pages)]))
     assert requests == [Request("\udcff", pages)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        first_release.REQUEST,
+        first_release.with_later_fields(first_release.REQUEST),
+        b'{"group": "g", "newer": [["0011223344556677", "raw", 0, 1, "of tomorrow"]]}',
+    ],
+)
+async def test_requests_of_the_first_release_and_of_later_ones_are_read(value: bytes) -> None:
+    page = FirstPage("a", bytes.fromhex("0011223344556677"), Origin("raw", 0, 1))
+    (requests,) = await handled_requests(Consumer([record(1, "a", value=value)]))
+    assert requests == [Request("a", (page,))]
+    assert write_request(*requests, "g").value == first_release.REQUEST
+
+
+@pytest.mark.parametrize("value", [b'{"group": "g"}', b'{"group": "g", "tomorrow": 1}'])
+async def test_a_request_without_pages_is_for_those_that_are_kept(value: bytes) -> None:
+    assert await handled_requests(Consumer([record(1, "a", value=value)])) == [[Request("a")]]
 
 
 @pytest.mark.parametrize(
